@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import os
 import stat
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ from kgtrec.errors import FormatError, KgtrecError
 
 PathLike = str | os.PathLike[str]
 _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
+_MOST_EXPANDED, _LEAST_EXPANDED = 1_000, 1 << 26  # times the file's size; bytes that any file may expand to
 _TICK = 100_000_000  # nanoseconds; longer than the tick of any system's clock
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones cost only time
 
@@ -57,7 +59,7 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
     ------
     FormatError
         If the file is missing, is a folder, cannot be read, is compressed without the suffix, or its compressed data
-        are damaged or cut off.
+        are damaged or cut off, or expand to a thousand times as much, as nothing but a bomb does.
     """
     name = os.fspath(path)
     with ExitStack() as stack:
@@ -104,13 +106,47 @@ def _opened(path: PathLike) -> Iterator[BinaryIO]:
         yield _plain(path, sys.stdin.buffer)
     elif compression == ".gz":
         with gzip.open(path, "rb") as stream:
-            yield cast(BinaryIO, stream)
+            yield _expanded(path, stream)
     elif compression == ".zst":
         with Path(path).open("rb") as raw, pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd") as plain:
-            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, plain), 1 << 20))
+            yield _expanded(path, plain)
     else:
         with Path(path).open("rb") as stream:
             yield _plain(path, stream)
+
+
+class _Expanded(io.RawIOBase):
+    """What a compressed file expands to, up to a limit that only a bomb reaches."""
+
+    def __init__(self, path: PathLike, stream: Any) -> None:
+        self._path, self._stream, self._position = path, stream, 0
+        found = Path(path).stat()
+        self._most = max(_LEAST_EXPANDED, _MOST_EXPANDED * found.st_size) if stat.S_ISREG(found.st_mode) else math.inf
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._stream.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        self._position = self._stream.seek(offset, whence)
+        return self._position
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # the protocol's Buffer is a memoryview here
+        count: int = self._stream.readinto(buffer)
+        self._position += count
+        if self._position > self._most:
+            raise FormatError(
+                f"expected data that expand to at most {_MOST_EXPANDED:,} times their compressed size, found more than "
+                f"{int(self._most) >> 20:,} MiB; decompress it first if it is what it should be",
+                path=os.fspath(self._path),
+            )
+        return count
+
+
+def _expanded(path: PathLike, stream: Any) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Expanded(path, stream), 1 << 20))
 
 
 def _plain(path: PathLike, stream: BinaryIO) -> BinaryIO:
