@@ -670,6 +670,12 @@ def _first_triples(
     turn = np.argsort(np.argsort(mixed(seed, candidates.question_hash), kind="stable")).astype(np.uint64)
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [(none.astype(np.uint64), none, none)]  # two keys of order, and the triple
+
+    def joined() -> tuple[NDArray[Any], ...]:
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        row = np.lexsort(columns[:2])[: 2 * budget]
+        return tuple(column[row] for column in columns)
+
     for few in _some_questions(gathered.found.question):
         found = gathered.found.where(few)
         key = found.question.astype(np.int64) * n_entities + found.entity
@@ -683,10 +689,10 @@ def _first_triples(
             row = np.lexsort((minor, major, question))
             question, entity = question[row], entity[row]
             major, minor = places_by_key(question, np.arange(len(question), dtype=np.uint64)), turn[question]
-        row = np.lexsort((minor, major))[: 2 * budget]
-        parts.append((minor[row], major[row], candidates.triples(question[row], entity[row]).keys()))
-    minor, major, triple = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return first_distinct(triple[np.lexsort((minor, major))], budget)
+        parts.append((minor, major, candidates.triples(question, entity).keys()))
+        if sum(len(part[0]) for part in parts) > 4 * budget:
+            parts = [joined()]
+    return first_distinct(joined()[2], budget)
 
 
 def _some_questions(question: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
