@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--arrive", type=float, default=20)
     parser.add_argument("--tls-cert")
     parser.add_argument("--tls-key")
-    options = parsed(parser, triples=200, people=2, seconds=5, arrive=0)
+    options = parsed(parser, triples=400, people=6, seconds=5, arrive=0)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "campaign")
         n = made(folder, options.triples, options.people)
