@@ -14,31 +14,20 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from sizes import data_folder, parsed
 
 from kgtrec.collection.questions import build_questions
+from kgtrec.evaluation.summarise import ItemValues, chance_level
 from kgtrec.formats.triples import read_triples
-from kgtrec.kernels.chance.ranks import (
-    Moments,
-    expected_hit,
-    expected_rank,
-    expected_reciprocal_rank,
-    geometric_mean_moments,
-    group_candidates,
-    mean_moments,
-    variance_hit,
-    variance_rank,
-    variance_reciprocal_rank,
-)
+from kgtrec.kernels.chance.ranks import Moments
+from kgtrec.measures.names import parse_measure
 
-DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 ANSWERS, ENTITIES = 40_932, 14_541
 LARGE = 1000  # how many times as many candidates the large case has
 Work = Callable[[], Moments]
@@ -46,11 +35,12 @@ Work = Callable[[], Moments]
 
 def candidate_counts() -> tuple[str, np.ndarray, np.ndarray]:
     """Name, (40,932,) filtered candidate counts, the true answer included, and weights by which relations are equal."""
-    if not (DATA / "fb15k-237").is_dir():
+    if not (data_folder() / "fb15k-237").is_dir():
         removed = np.minimum(np.random.default_rng(0).zipf(1.3, ANSWERS), ENTITIES) - 1
         relation = np.minimum(np.random.default_rng(1).zipf(1.5, ANSWERS), 237) - 1
         return "made-up counts of FB15k-237's size", ENTITIES - removed, 1.0 / np.bincount(relation)[relation]
-    train, valid, test = (read_triples(DATA / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
+    folder = data_folder() / "fb15k-237"
+    train, valid, test = (read_triples(folder / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
     collection = build_questions(train, valid, test)
     n_questions = len(collection.questions)
     known = np.bincount(collection.known.question, minlength=n_questions)
@@ -76,17 +66,21 @@ def measure(work: Work, rounds: int) -> tuple[float, float, Moments]:
 
 def own_works(counts: np.ndarray, weights: np.ndarray) -> dict[str, Work]:
     """Both moments of each measure by kgtrec."""
-    large = counts * LARGE
+
+    def both(measure: str, counts: np.ndarray, weights: np.ndarray | None = None) -> Work:
+        nothing = np.zeros(len(counts), np.int32)
+        items = ItemValues(nothing.astype(float), nothing, nothing, weights, counts, None)
+        known = parse_measure(measure)
+        return lambda: Moments(*(float(moment[0]) for moment in chance_level(known, items, 1, "chance")))
+
     return {
-        "MR": lambda: mean_moments(group_candidates(counts), expected_rank, variance_rank),
-        "MRR": lambda: mean_moments(group_candidates(counts), expected_reciprocal_rank, variance_reciprocal_rank),
-        "Hits@10": lambda: mean_moments(group_candidates(counts), expected_hit, variance_hit, cutoff=10),
-        "GMR": lambda: geometric_mean_moments(group_candidates(counts)),
-        "WMR": lambda: geometric_mean_moments(group_candidates(counts, weights)),
-        f"MRR, N*{LARGE}": lambda: mean_moments(
-            group_candidates(large), expected_reciprocal_rank, variance_reciprocal_rank
-        ),
-        f"GMR, N*{LARGE}": lambda: geometric_mean_moments(group_candidates(large)),
+        "MR": both("micro.MR", counts),
+        "MRR": both("micro.MRR", counts),
+        "Hits@10": both("micro.Hits@10", counts),
+        "GMR": both("micro.GMR", counts),
+        "WMR": both("micro.WMR", counts, weights),
+        f"MRR, N*{LARGE}": both("micro.MRR", counts * LARGE),
+        f"GMR, N*{LARGE}": both("micro.GMR", counts * LARGE),
     }
 
 
@@ -117,7 +111,7 @@ def main() -> None:
     """Print times, memory, ratios and how far apart the moments lie."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
-    rounds = parser.parse_args().rounds
+    rounds = parsed(parser, rounds=1).rounds
     origin, counts, weights = candidate_counts()
     print(f"{origin}: {counts.size:,} answers, {np.unique(counts).size:,} distinct counts up to {counts.max():,}")
     peers = peer_works(counts, weights)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sizes import collection_and_ranks, parsed
 
 from kgtrec.evaluation.evaluate import breakdown_of, measured_items
 from kgtrec.evaluation.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
@@ -152,24 +153,30 @@ def main() -> None:
         "--system",
         nargs=3,
         action="append",
-        required=True,
+        default=[],
         metavar=("NAME", "COLLECTION", "RANKS"),
         help="a name for the table, a collection, and answer ranks on it",
     )
     parser.add_argument("--full", action="store_true", help="more test sets, and up to 20,000 questions")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parsed(parser)
+    if options.smallest:
+        collection, ranks = collection_and_ranks()
+        options.system = [("cities", collection, ranks[0])]
+    if not options.system:
+        parser.error("expected --system NAME COLLECTION RANKS")
+    sizes, sets = (SIZES[options.full], SETS[options.full]) if not options.smallest else ((20,), 20)
     began = time.perf_counter()
     everything = [(name, population(folder, ranks)) for name, folder, ranks in options.system]
     for drawn in DRAWN:
-        print(f"\n{drawn}s drawn, {SETS[options.full]:,} test sets each\n")
+        print(f"\n{drawn}s drawn, {sets:,} test sets each\n")
         print("| | questions | " + " | ".join(f"`{label}`" for label in MEASURES) + " |")
         print("|---|---|" + "---|" * len(MEASURES))
         for name, own in everything:
-            for size in SIZES[options.full]:
+            for size in sizes:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    found = simulated(own, drawn, size, SETS[options.full], options.seed)
+                    found = simulated(own, drawn, size, sets, options.seed)
                 cells = " | ".join(cell(own, drawn, measure, found[measure.label]) for measure in own.measures)
                 print(f"| {name} | {size:,} | {cells} |", flush=True)
     print(f"\n{time.perf_counter() - began:.0f} s")

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from sizes import collection_and_ranks, parsed
 
 import kgtrec
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, item_scores, terms
@@ -104,12 +105,17 @@ def intervals(value: float, taus: Floats, first: Sequence[Floats], second: Seque
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("collection")
-    parser.add_argument("systems", nargs="+", help="answer ranks")
+    parser.add_argument("collection", nargs="?")
+    parser.add_argument("systems", nargs="*", help="answer ranks")
     parser.add_argument("--quick", action="store_true", help="few test sets, of 300 and 1,000 questions")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parsed(parser)
     sizes, sets, resamples = ((300, 1_000), 50, 200) if options.quick else ((300, 1_000, 2_000, 5_000), 200, 500)
+    if options.smallest:
+        options.collection, options.systems = collection_and_ranks()
+        sizes, sets, resamples = (20,), 2, 20
+    if not options.systems:
+        parser.error("expected a collection and answer ranks")
 
     sums, given = population(options.collection, options.systems, options.seed)
     names = list(sums)

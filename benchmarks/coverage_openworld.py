@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from sizes import parsed
 
 import kgtrec
 from kgtrec.data.answer_ranks import AnswerRanks
@@ -162,8 +163,8 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="40 sets, in place of 300 of questions and 100 of facts")
     parser.add_argument("--depth", type=int, default=10, help="of the pools of a collection")
-    options = parser.parse_args()
-    sets, of_facts = (40, 40) if options.quick else (300, 100)
+    options = parsed(parser)
+    sets, of_facts = (2, 2) if options.smallest else (40, 40) if options.quick else (300, 100)
     warnings.simplefilter("ignore", kgtrec.KgtrecWarning)
 
     sys.stdout.write(f"| world | labels | questions asked | {' | '.join(COLUMNS)} |\n")

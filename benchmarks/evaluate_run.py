@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 from processes import compare
+from sizes import parsed
 
-QUESTIONS, ENTITIES, DEPTH, ANSWERS = 22_850, 14_541, 100, 40_932
+ENTITIES, DEPTH = 14_541, 100
 MEASURES = ("AP@20", "nDCG@20", "RR", "Success@1", "Success@3", "Success@10")
 
 PYTREC_EVAL = """
@@ -46,16 +47,16 @@ print(evaluate(qrels, run, names, make_comparable=True))
 PEERS = {"pytrec_eval": PYTREC_EVAL, "ir_measures": IR_MEASURES, "ranx": RANX}
 
 
-def write_files(folder: Path) -> tuple[Path, Path]:
+def write_files(folder: Path, n_questions: int, n_answers: int) -> tuple[Path, Path]:
     """A seeded run and qrels, with labels as long as Freebase's."""
     rng = np.random.default_rng(0)
     labels = np.array([f"/m/0{code:05x}" for code in range(ENTITIES)])
     qrels, run = folder / "qrels.txt", folder / "system.run"
-    question = np.sort(np.r_[np.arange(QUESTIONS), rng.integers(0, QUESTIONS, ANSWERS - QUESTIONS)])
-    pairs = np.unique(question * ENTITIES + rng.integers(0, ENTITIES, ANSWERS))
+    question = np.sort(np.r_[np.arange(n_questions), rng.integers(0, n_questions, n_answers - n_questions)])
+    pairs = np.unique(question * ENTITIES + rng.integers(0, ENTITIES, n_answers))
     qrels.write_text("".join(f"tail{pair // ENTITIES} 0 {labels[pair % ENTITIES]} 1\n" for pair in pairs))
     with run.open("w") as stream:
-        for topic in range(QUESTIONS):
+        for topic in range(n_questions):
             returned = rng.choice(ENTITIES, DEPTH, replace=False)
             returned[:3] = (pairs[np.searchsorted(pairs, topic * ENTITIES)] + np.arange(3)) % ENTITIES
             returned = rng.permutation(np.unique(returned))
@@ -72,10 +73,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peers", default=",".join(PEERS))
-    options = parser.parse_args()
+    parser.add_argument("--questions", type=int, default=22_850)
+    parser.add_argument("--answers", type=int, default=40_932)
+    options = parsed(parser, rounds=1, questions=20, answers=40)
     with tempfile.TemporaryDirectory() as folder:
-        qrels, run = map(str, write_files(Path(folder)))
-        lines = QUESTIONS * DEPTH
+        qrels, run = map(str, write_files(Path(folder), options.questions, options.answers))
+        lines = options.questions * DEPTH
         print(f"about {lines:,} lines, {Path(run).stat().st_size / 1e6:.0f} MB")
         ours = [sys.executable, "-m", "kgtrec", "evaluate", qrels, run]
         commands = {"kgtrec": [*ours, *(word for name in MEASURES for word in ("-m", name))]}

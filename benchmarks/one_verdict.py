@@ -24,6 +24,7 @@ from unittest import mock
 
 import numpy as np
 from processes import measured
+from sizes import parsed
 
 from kgtrec.campaign.accept import accept
 from kgtrec.campaign.store import OpenCampaign
@@ -175,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--triples", type=int, nargs="+", default=[100_000, 200_000])
     parser.add_argument("--repeat", type=int, default=5)
-    options = parser.parse_args()
+    options = parsed(parser, triples=[200], repeat=1)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     tables = []
     for number in options.triples:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from sizes import parsed
 
 from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.simulate import simulate
@@ -60,7 +61,7 @@ def main() -> None:
     parser.add_argument("--strengths", type=int, default=50)
     parser.add_argument("--peer-questions", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    given = parsed(parser, questions=50, strengths=3, peer_questions=5, rounds=1)
     strength = np.linspace(1 / given.strengths, 1, given.strengths)
     exact = expected_score(WORLD, "MRR", strength)
     error = np.sqrt(question_variance(WORLD, "MRR", strength))

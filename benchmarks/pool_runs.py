@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from processes import measured
+from sizes import parsed
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.arrow import labels_of
@@ -32,7 +33,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.trec.runs import read_run, write_run
 from kgtrec.pooling.pool_runs import pool_runs
 
-ENTITIES, RELATIONS, TRAIN, TEST, DEPTH = 14_541, 237, 272_115, 20_466, 100
+ENTITIES, RELATIONS, DEPTH = 14_541, 237, 100
 PEERS_QUESTIONS = 500
 
 TRECTOOLS = """
@@ -44,8 +45,8 @@ print(sum(map(len, pool.pool.values())))
 """
 
 
-def collection_of_fb15k237_size() -> Collection:
-    """Random triples, as many as FB15k-237 has."""
+def collection_of(n_train: int, n_test: int) -> Collection:
+    """Random triples."""
     rng = np.random.default_rng(0)
     entities = Vocabulary(labels_of([f"/m/0{code:05x}" for code in range(ENTITIES)]))
     relations = Vocabulary(labels_of([f"/r/{code}" for code in range(RELATIONS)]))
@@ -55,7 +56,7 @@ def collection_of_fb15k237_size() -> Collection:
         relation = (rng.integers(0, RELATIONS, n) // 8).astype(np.int32)
         return Triples(head, relation, tail, entities, relations)
 
-    return build_questions(triples(TRAIN), triples(0), triples(TEST))
+    return build_questions(triples(n_train), triples(0), triples(n_test))
 
 
 def write_runs(folder: Path, collection: Collection, n: int) -> list[Path]:
@@ -88,9 +89,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--trectools", help="interpreter of an environment with trectools")
-    options = parser.parse_args()
+    parser.add_argument("--train", type=int, default=272_115, help="triples of the collection")
+    parser.add_argument("--test", type=int, default=20_466)
+    options = parsed(parser, rounds=1, runs=2, train=200, test=20)
     with tempfile.TemporaryDirectory() as folder:
-        collection = collection_of_fb15k237_size()
+        collection = collection_of(options.train, options.test)
         paths = write_runs(Path(folder), collection, options.runs)
         lines = min(22_850, len(collection.questions)) * DEPTH
         print(f"{options.runs} runs of {lines:,} lines, {paths[0].stat().st_size / 1e6:.0f} MB each")

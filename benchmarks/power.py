@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sizes import parsed
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.evaluation.item_scores import ItemScores
@@ -32,7 +33,7 @@ from kgtrec.kernels.statistics.paired_tests import pairs
 from kgtrec.meta.pair_tests import paired_sample
 from kgtrec.meta.power import power
 
-SYSTEMS, QUESTIONS, ANSWERS = 8, 22_850, 40_932
+SYSTEMS = 8
 REPEATS = 1000
 MEASURES = ("macro.MRR", "micro.MRR")
 
@@ -46,15 +47,15 @@ def real_scores(folder: str, ranks: list[str]) -> dict[str, ItemScores]:
     return item_scores(read_collection(folder), map(read_answer_ranks, ranks), MEASURES)
 
 
-def made_up_scores() -> dict[str, ItemScores]:
+def made_up_scores(n_questions: int, n_answers: int) -> dict[str, ItemScores]:
     """Ranks with a long tail, alike within a question."""
     rng = np.random.default_rng(0)
-    question = np.sort(np.append(np.arange(QUESTIONS), rng.integers(0, QUESTIONS, ANSWERS - QUESTIONS)))
-    labels = Vocabulary.of([f"q{place}" for place in range(QUESTIONS)])
+    question = np.sort(np.append(np.arange(n_questions), rng.integers(0, n_questions, n_answers - n_questions)))
+    labels = Vocabulary.of([f"q{place}" for place in range(n_questions)])
     names = tuple(f"s{place}" for place in range(SYSTEMS))
     found = {}
-    for measure, rows in zip(MEASURES, (np.arange(QUESTIONS), question), strict=True):
-        hard = rng.gamma(1.5, 1.5, QUESTIONS)[rows]
+    for measure, rows in zip(MEASURES, (np.arange(n_questions), question), strict=True):
+        hard = rng.gamma(1.5, 1.5, n_questions)[rows]
         rank = np.ceil(np.exp(hard + rng.normal(0, 0.5, (SYSTEMS, len(rows))) + 0.02 * np.arange(SYSTEMS)[:, None]))
         items = "questions" if measure.startswith("macro") else "answers"
         found[measure] = ItemScores(measure, items, True, "mean", names, 1 / rank, rows.astype(np.int32), labels)
@@ -97,9 +98,14 @@ def main() -> None:
     parser.add_argument("--peer-pairs", type=int, default=3)
     parser.add_argument("collection", nargs="?")
     parser.add_argument("ranks", nargs="*")
-    options = parser.parse_args()
+    parser.add_argument("--questions", type=int, default=22_850, help="made-up ones, where no collection is given")
+    parser.add_argument("--answers", type=int, default=40_932)
+    options = parsed(parser, peer_pairs=1, questions=100, answers=200)
     n_peer = options.peer_pairs
-    scores = real_scores(options.collection, options.ranks) if options.collection else made_up_scores()
+    if options.collection:
+        scores = real_scores(options.collection, options.ranks)
+    else:
+        scores = made_up_scores(options.questions, options.answers)
     n_systems = len(scores[MEASURES[0]].systems)
     first, second = pairs(n_systems)
     chosen = np.linspace(0, len(first) - 1, n_peer).astype(int)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sizes import data_folder, parsed
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
@@ -30,21 +29,21 @@ from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.answer_ranks import count_above_and_tied
 from kgtrec.ranking.rank import rank_scores, ranked_blocks
 
-DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 ENTITIES, RELATIONS, SIZES = 14_541, 237, (272_115, 17_535, 20_466)
 Blocks = list[tuple[np.ndarray, np.ndarray]]
 
 
 def real_splits() -> Splits:
     """FB15k-237."""
-    return Splits.of(*(read_triples(DATA / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")))
+    folder = data_folder() / "fb15k-237"
+    return Splits.of(*(read_triples(folder / f"{name}.tsv.gz") for name in ("train", "valid", "test")))
 
 
 def real(block: int) -> tuple[Splits, Collection, Blocks]:
     """FB15k-237 and the scores of a trained system."""
     splits = real_splits()
     collection = build_questions(splits.train, splits.valid, splits.test)
-    system = DATA / "systems" / "fb15k-237" / "transe.npz"
+    system = data_folder() / "systems" / "fb15k-237" / "transe.npz"
     return splits, collection, list(read_factorised(system, collection, block=block))
 
 
@@ -155,8 +154,8 @@ def main() -> None:
         "--triples", type=int, default=SIZES[2], help="test triples that PyKEEN gets; its time is scaled"
     )
     parser.add_argument("--batch", type=int, default=256, help="triples in a batch of PyKEEN's")
-    options = parser.parse_args()
-    has_data = (DATA / "systems" / "fb15k-237").is_dir()
+    options = parsed(parser, rounds=1, block=16)
+    has_data = (data_folder() / "systems" / "fb15k-237").is_dir()
     splits, collection, blocks = (real if has_data else made_up)(options.block)
     origin = "FB15k-237, transe" if has_data else "made-up data of FB15k-237's size"
     print(

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rank_scores import DATA, made_up_splits, real_splits
+from rank_scores import made_up_splits, real_splits
+from sizes import data_folder, parsed
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
@@ -145,12 +146,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", help="triples in a batch of PyKEEN's")
     parser.add_argument("--block", type=int, help="questions in a block of kgtrec's")
     parser.add_argument("--rounds", type=int, default=2)
-    options = parser.parse_args()
+    options = parsed(parser, device="cpu", dim=4, triples=8, batches=[4], block=8, rounds=1)
     logging.disable(logging.WARNING)
     device = torch.device(options.device)
     triples, batches, block = DEFAULTS["cpu" if device.type == "cpu" else "gpu"]
     batches, block = options.batches or batches, options.block or block
-    has_data = (DATA / "fb15k-237").is_dir()
+    has_data = (data_folder() / "fb15k-237").is_dir()
     splits = (real_splits if has_data else made_up_splits)()
     test = sampled(splits.test, options.triples or triples)
     start = time.perf_counter()

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from sizes import parsed
 
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
@@ -73,7 +74,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=22_850)
     parser.add_argument("--depth", type=int, default=100)
     parser.add_argument("--repeat", type=int, default=3)
-    options = parser.parse_args()
+    options = parsed(parser, questions=20, depth=10, repeat=1)
     run = synthetic_run(options.questions, options.depth)
     lines = len(run)
     with tempfile.TemporaryDirectory() as folder:

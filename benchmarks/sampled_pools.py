@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from sizes import parsed
 
 from kgtrec.campaign.estimates import estimate_ap
 from kgtrec.collection.questions import build_questions
@@ -105,7 +106,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parsed(parser, questions=5, samples=2)
     n = options.questions
     print("| relevant below | strata | system | AP | statAP | xinfAP | published quotient |")
     print("|---|---|---|---|---|---|---|")

@@ -28,6 +28,7 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 from one_verdict import LINK, synthetic_pool
+from sizes import parsed
 
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, People
@@ -172,7 +173,7 @@ def main() -> None:
     parser.add_argument("--arrive", type=float, default=20)
     parser.add_argument("--tls-cert")
     parser.add_argument("--tls-key")
-    options = parser.parse_args()
+    options = parsed(parser, triples=400, people=6, seconds=5, arrive=0)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "campaign")
         n = made(folder, options.triples, options.people)

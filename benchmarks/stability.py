@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from processes import measured
+from sizes import SYSTEMS, data_folder, parsed
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.run import Run
@@ -32,12 +33,10 @@ from kgtrec.formats.triples import read_triples
 from kgtrec.meta.stability import subsample
 from kgtrec.ranking.rank import rank_scores
 
-SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")
 MEASURES = "micro.MRR micro.Hits@10 micro.MR macro.MRR macro.Hits@10 macro.MR AP@20 nDCG@20"
 PEER_MEASURES = {"recip_rank", "success_10", "map_cut_20", "ndcg_cut_20"}
 SIZES = tuple(percent / 100 for percent in range(5, 100, 5))
 PEER_SIZES = (0.05, 0.5, 0.95)
-REPEATS = 50
 
 
 def as_dicts(run: Run) -> dict[str, dict[str, float]]:
@@ -85,11 +84,12 @@ def peer_seconds(collection, run: Run, rounds: int) -> np.ndarray:
 def main() -> None:
     """Rank the systems, run ours, time the peer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("KGTREC_DATA", "../shared/data")))
+    parser.add_argument("--data", type=Path, default=data_folder())
+    parser.add_argument("--repeats", type=int, default=50, help="subsamples of each size")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--depth", type=int, nargs="+", default=[1000, 100], help="length of the peer's lists")
-    options = parser.parse_args()
+    options = parsed(parser, workers=1, rounds=1, repeats=2, depth=[10])
     if not options.data.is_dir():
         sys.exit(f"no data at {options.data}: name the folder with --data or KGTREC_DATA")
     splits = (read_triples(options.data / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
@@ -117,13 +117,13 @@ def main() -> None:
                 "--sizes",
                 sizes,
                 "--repeats",
-                str(REPEATS),
+                str(options.repeats),
                 "--workers",
                 str(options.workers),
             ]
         )
-    runs = len(SYSTEMS) * len(SIZES) * REPEATS
-    print(f"{len(SYSTEMS)} systems x {len(SIZES)} sizes x {REPEATS} repeats x {len(MEASURES.split())} measures")
+    runs = len(SYSTEMS) * len(SIZES) * options.repeats
+    print(f"{len(SYSTEMS)} systems x {len(SIZES)} sizes x {options.repeats} repeats x {len(MEASURES.split())} measures")
     print(
         f"kgtrec: {ours.seconds:.1f} s with {options.workers} workers on {os.cpu_count()} processors, "
         f"{ours.processor:.1f} s CPU, {ours.peak_mb:.0f} MB in the largest process"

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from processes import measured
+from sizes import parsed
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -25,7 +26,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.formats.trec.runs import RunWriter, read_run
 
-ENTITIES, SMALL, AT_A_TIME = 14_541, 2_300_000, 2_000
+ENTITIES, AT_A_TIME = 14_541, 2_000
 MEASURES = "macro.MRR AP@20 nDCG@20 macro.Hits@10"
 
 
@@ -66,7 +67,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000_000)
     parser.add_argument("--depth", type=int, default=1_000)
-    options = parser.parse_args()
+    parser.add_argument("--small", type=int, default=2_300_000, help="rows of the small run")
+    options = parsed(parser, rows=4_000, small=2_000, depth=100)
     # what a process has had in memory counts for those that it starts, so files are written by another one
     with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor(1, get_context("spawn")) as writer:
         folder = Path(place)
@@ -78,13 +80,14 @@ def main() -> None:
             print(f"{what:<34}{rows:>13,}{cost.seconds:>9.1f}{rate:>10.2f}{cost.peak_mb:>9.0f}", flush=True)
 
         (small, small_qrels), (large, large_qrels) = (
-            writer.submit(write_files, folder, rows, options.depth).result() for rows in (SMALL, options.rows)
+            writer.submit(write_files, folder, rows, options.depth).result() for rows in (options.small, options.rows)
         )
-        show("evaluate", SMALL, "evaluate", small_qrels, small, "-m", MEASURES)
+        show("evaluate", options.small, "evaluate", small_qrels, small, "-m", MEASURES)
         show("evaluate", options.rows, "evaluate", large_qrels, large, "-m", MEASURES)
         show("check", options.rows, "check", large_qrels, large)
         writer.submit(write_shuffled, small, folder / "mixed.run").result()
-        show("convert --sort, shuffled text", SMALL, "convert", folder / "mixed.run", folder / "a.parquet", "--sort")
+        mixed = folder / "mixed.run"
+        show("convert --sort, shuffled text", options.small, "convert", mixed, folder / "a.parquet", "--sort")
         show("convert --sort, Parquet", options.rows, "convert", large, folder / "b.parquet", "--sort")
 
 

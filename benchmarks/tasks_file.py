@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from one_verdict import PER_QUESTION, synthetic_pool
+from sizes import parsed
 
 from kgtrec.campaign.tasks import tasks_for
 from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
@@ -102,7 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, nargs="+", default=[200, 2000, 20_000])
     print("tasks\tMB\twrite s\topen s\tnext s\topen, all judged s")
-    for n_tasks in parser.parse_args().tasks:
+    for n_tasks in parsed(parser, tasks=[60]).tasks:
         campaign = campaign_of(n_tasks)
         took = []
         for _ in range(3):

@@ -28,6 +28,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sizes import data_folder, parsed
 from tiles_simulated import Rates, print_table, seconds_of_scheduling
 
 from kgtrec.collection.questions import build_questions
@@ -42,7 +43,6 @@ from kgtrec.ranking.tiles import Block, Candidates, Counted, Tiling, count_block
 from kgtrec.systems import read_system
 from kgtrec.workers.processes import local_workers
 
-DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 FILTERED = 30  # known answers of a question of the synthetic model, at random
 UNIT, COLLECTING, SCHEDULING = 0.02, 0.002, 0.002  # seconds a unit, where data or Dask are not there to measure them
 
@@ -59,9 +59,9 @@ def by_tiles(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
 
 def fb15k_237(rounds: int, depth: int) -> tuple[float, float]:
     """Shards and workers on a small model; seconds besides the tile that a unit takes, and its collecting."""
-    splits = [read_triples(DATA / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")]
+    splits = [read_triples(data_folder() / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")]
     collection = build_questions(*splits)
-    system = read_system(DATA / "systems" / "fb15k-237" / "rotate.npz")
+    system = read_system(data_folder() / "systems" / "fb15k-237" / "rotate.npz")
     costs: dict[int, list[float]] = {1: [], 2: [], 8: []}
     for _ in range(rounds):
         for n_shards, own in costs.items():
@@ -96,7 +96,7 @@ def fb15k_237(rounds: int, depth: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         write_plan(Path(folder, "plan"), grid_of(collection, system, depth=depth, block=256, n_shards=15))
         took = []
-        for unit in range(30):
+        for unit in range(min(30, len(read_plan(Path(folder, "plan"))))):
             start = time.perf_counter()
             do_unit(str(Path(folder, "plan")), unit)
             took.append(time.perf_counter() - start)
@@ -200,8 +200,8 @@ def main() -> None:
     parser.add_argument("--entities", type=int, default=2_500_604)
     parser.add_argument("--dimensions", type=int, default=200)
     parser.add_argument("--depth", type=int, default=100)
-    options = parser.parse_args()
-    unit, collecting = fb15k_237(options.rounds, options.depth) if DATA.is_dir() else (UNIT, COLLECTING)
+    options = parsed(parser, rounds=1, questions=8, entities=2_000, dimensions=4, depth=5)
+    unit, collecting = fb15k_237(options.rounds, options.depth) if data_folder().is_dir() else (UNIT, COLLECTING)
     product, rest = wikikg2(options.questions, options.entities, options.dimensions, options.depth)
     scheduling, about = SCHEDULING, "assumed"
     if importlib.util.find_spec("distributed") is not None:

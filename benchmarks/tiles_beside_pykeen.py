@@ -23,6 +23,7 @@ import torch
 from pykeen.models import DistMult
 from pykeen.triples import CoreTriplesFactory
 from rank_torch import MEASURES, Stopwatch, mapped, pykeen
+from sizes import parsed
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
@@ -76,7 +77,7 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=2_000_000)
     parser.add_argument("--triples", type=int, default=16)
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 4])
-    options = parser.parse_args()
+    options = parsed(parser, entities=500, dimensions=4, train=1_000, triples=4, batches=[2])
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
     train, test = made_up(options.train, options.entities, 0), made_up(options.triples, options.entities, 1)

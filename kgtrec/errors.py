@@ -29,8 +29,29 @@ _NEAR = 0.6  # of difflib's ratio, for names that may have been meant
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+# a quoted text of more than 200 characters, the first 100 apart; and what is too long even for a path
+_LONG_QUOTE = re.compile(r"""(?<!\w)(['"])((?:\\.|(?!\1)[^\\]){100})(?:\\.|(?!\1)[^\\]){100,}+\1(?!\w)""", re.DOTALL)
+_LONG_WORD = re.compile(r"(\S{100})\S{5000,}")
+
+
+def brief(message: str) -> str:
+    """A message in which nothing that it quotes is longer than about a line.
+
+    Examples
+    --------
+    >>> len(brief("x.tsv:1: expected 3 columns, found " + repr("a" * 10**6)))
+    141
+    """
+    if len(message) <= 200:
+        return message
+    return _LONG_WORD.sub(r"\1...", _LONG_QUOTE.sub(r"\1\2...\1", message))
+
+
 class KgtrecError(ValueError):
     """Anything that is wrong with what the caller gave: data, names or options."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(brief(each) if isinstance(each, str) else each for each in args))
 
 
 class FormatError(KgtrecError):
@@ -70,7 +91,7 @@ def warn(message: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kgtrec":
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, KgtrecWarning, stacklevel=level)
+    warnings.warn(brief(message), KgtrecWarning, stacklevel=level)
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.trec.text import shown
+from kgtrec.measures.names import over_answers, warn_of_bare
 
 _COUNT = re.compile("[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -69,6 +70,7 @@ def _parsed(text: str, path: str) -> ChanceTable:
             f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header) or 'none'}", path=path, line=first
         )
     rows: list[tuple[str, str, int, float, float]] = []
+    names: dict[str, None] = {}  # as they are written
     places: dict[tuple[str, str], int] = {}
     for number, row in lines:
         if not row:
@@ -77,7 +79,8 @@ def _parsed(text: str, path: str) -> ChanceTable:
             raise FormatError(
                 f"expected {', '.join(_COLUMNS)}, found {shown(','.join(row).encode())}", path=path, line=number
             )
-        measure, side, items, expectation, variance = row
+        names[row[0]] = None
+        measure, side, items, expectation, variance = over_answers(row[0]), *row[1:]
         if places.setdefault((measure, side), number) != number:
             raise FormatError(
                 f"expected one row of {measure}, {side}, found another (the first is line {places[measure, side]})",
@@ -87,6 +90,7 @@ def _parsed(text: str, path: str) -> ChanceTable:
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)
+    warn_of_bare(names, path)
     return ChanceTable.of(rows)
 
 

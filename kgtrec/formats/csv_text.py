@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 
 
 def csv_text(path: PathLike, what: str) -> str:
@@ -20,9 +20,9 @@ def csv_text(path: PathLike, what: str) -> str:
         With the line.
     """
     with reading(path) as stream:
-        data = stream.read()
+        data = text_of(stream, path)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode()
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         begin = data.rfind(b"\n", 0, error.start) + 1

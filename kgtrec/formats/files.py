@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import os
 import stat
 import sys
@@ -12,8 +13,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -21,6 +23,9 @@ from kgtrec.errors import FormatError, KgtrecError
 
 PathLike = str | os.PathLike[str]
 _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
+# times its size that a file may expand to, which is five times what the most regular triples reach; bytes that any may
+_MOST_EXPANDED, _LEAST_EXPANDED = 500, 1 << 26
+_AT_A_TIME = 1 << 20
 _TICK = 100_000_000  # nanoseconds; longer than the tick of any system's clock
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones cost only time
 
@@ -57,7 +62,7 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
     ------
     FormatError
         If the file is missing, is a folder, cannot be read, is compressed without the suffix, or its compressed data
-        are damaged or cut off.
+        are damaged or cut off, or expand to more than 500 times their size, and 64 MiB.
     """
     name = os.fspath(path)
     with ExitStack() as stack:
@@ -104,13 +109,51 @@ def _opened(path: PathLike) -> Iterator[BinaryIO]:
         yield _plain(path, sys.stdin.buffer)
     elif compression == ".gz":
         with gzip.open(path, "rb") as stream:
-            yield cast(BinaryIO, stream)
+            yield cast(BinaryIO, _Expanded(path, stream))
     elif compression == ".zst":
         with Path(path).open("rb") as raw, pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd") as plain:
-            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, plain), 1 << 20))
+            buffered = io.BufferedReader(cast(io.RawIOBase, plain), _AT_A_TIME)
+            yield cast(BinaryIO, _Expanded(path, buffered))
     else:
         with Path(path).open("rb") as stream:
             yield _plain(path, stream)
+
+
+class _Expanded:
+    """What a compressed file expands to, up to a limit that only a bomb reaches."""
+
+    def __init__(self, path: PathLike, stream: Any) -> None:
+        self._path, self._stream, self._position = path, stream, 0
+        found = Path(path).stat()
+        self._most = max(_LEAST_EXPANDED, _MOST_EXPANDED * found.st_size) if stat.S_ISREG(found.st_mode) else math.inf
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.readline, b"")
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        self._position = self._stream.seek(offset, whence)
+        return self._position
+
+    def readline(self, size: int = -1, /) -> bytes:
+        return self._counted(self._stream.readline(_LEAST_EXPANDED if size < 0 else size))
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size < 0:
+            return b"".join(iter(partial(self.read, _AT_A_TIME), b""))
+        return self._counted(self._stream.read(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._position += len(data)
+        if self._position > self._most:
+            raise FormatError(
+                f"expected data that expand to at most {_MOST_EXPANDED:,} times their compressed size, found more than "
+                f"{int(self._most) >> 20:,} MiB; decompress the file first if it is what it should be",
+                path=os.fspath(self._path),
+            )
+        return data
 
 
 def _plain(path: PathLike, stream: BinaryIO) -> BinaryIO:

@@ -15,6 +15,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.kernels.rows import Rows
 
+_LARGEST_CHUNK = 1 << 28  # bytes, which are read at once; h5py's own choice is below a megabyte
 _FILTERS = ("gzip", "lzf", "szip", None)  # what h5py brings along; others would be loaded from elsewhere
 
 
@@ -74,6 +75,12 @@ def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
         raise FormatError(f"expected numbers in {name}, found {place.dtype}", path=path)
     if place.compression not in _FILTERS:
         raise FormatError(f"expected {name} plain or compressed by gzip, found {place.compression}", path=path)
+    if place.chunks and (n_bytes := math.prod(place.chunks) * place.dtype.itemsize) > _LARGEST_CHUNK:
+        raise FormatError(
+            f"expected {name} in chunks of at most {_LARGEST_CHUNK >> 20} MiB, found chunks of {n_bytes >> 20:,} MiB, "
+            f"{' x '.join(f'{side:,}' for side in place.chunks)}; store it in smaller ones, such as with chunks=True",
+            path=path,
+        )
     return place
 
 

@@ -17,6 +17,7 @@ from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.score_tables import KEYS
 from kgtrec.formats.trec.text import shown
+from kgtrec.measures.names import warn_of_bare
 
 Unit = Literal["decimals", "percent"]
 UNITS: tuple[Unit, ...] = ("decimals", "percent")
@@ -50,6 +51,7 @@ class _Heading:
     """What the heading of a column of numbers says."""
 
     measure: str
+    bare: str  # the measure's name, if it was without micro or macro
     data_set: str = ""
     setting: str = ""
     side: str = ""
@@ -93,7 +95,7 @@ def read_published_table(
     Warns
     -----
     KgtrecWarning
-        Of columns that are left out.
+        Of columns that are left out, and of bare names.
 
     Examples
     --------
@@ -115,6 +117,7 @@ def read_published_table(
     columns = _Columns(place, header_line, header, data_sets)
     values: list[tuple[PublishedValue, bool]] = []  # and whether the cell says that it is percent
     flagged: set[str] = set()
+    bare: dict[str, None] = {}  # in the order of the file
     seen: dict[PublishedValue, str] = {}  # whose it is, and where it stands
     for line, row in rows:
         if not any(cell.strip() for cell in row):
@@ -130,6 +133,7 @@ def read_published_table(
             if found is None:
                 continue
             number, last, is_mean = found
+            bare[heading.bare] = None
             if heading.is_percent:
                 flagged.add(_kind(heading.measure))
             whose = columns.about(row, heading, line)
@@ -145,6 +149,7 @@ def read_published_table(
             values.append((replace(whose, text=cell.strip(), value=number, unit=last, is_mean=is_mean), is_percent))
     if not values:
         raise FormatError("expected rows with numbers, found none", path=place)
+    warn_of_bare(bare, place)
     called = Path(place).name if name is None else name
     return PublishedTable(tuple(_as_shares(values, flagged, unit)), called)
 
@@ -205,8 +210,9 @@ class _Columns:
         data_set = self.data_sets.get(_plain(" ".join(rest))) if rest else ""
         if data_set is None:
             return None
-        measure = f"{said['level'] or 'micro'}.{name}{int(found[1]) if name == 'Hits@' else ''}"
-        return _Heading(measure, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
+        name = f"{name}{int(found[1])}" if name == "Hits@" else name
+        level, bare = said["level"] or "micro", "" if said["level"] else name
+        return _Heading(f"{level}.{name}", bare, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
 
     def numbers(self, row: Sequence[str], line: int) -> Iterable[tuple[_Heading, str, str]]:
         """The cells of a row that hold numbers of known measures, each with its heading."""

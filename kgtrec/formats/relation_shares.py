@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import math
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:
@@ -29,7 +28,7 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
     """
     shares: dict[str, float] = {}
     with reading(path) as stream:
-        for number, data in enumerate(stream.read().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        for number, data in enumerate(text_of(stream, path).split(b"\n"), 1):
             try:
                 line = data.removesuffix(b"\r").decode()
             except UnicodeDecodeError:

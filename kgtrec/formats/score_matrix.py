@@ -22,7 +22,7 @@ from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 from kgtrec.formats.trec.topics import lists_ids, read_topics
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
@@ -271,9 +271,9 @@ def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
 def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
     """One label per line, or a column of several tab-separated ones, counted from 0."""
     with reading(path) as stream:
-        data = stream.read()
+        data = text_of(stream, path)
     try:
-        lines = data.decode("utf-8-sig").split("\n")
+        lines = data.decode().split("\n")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.leaderboards import is_leaderboard, read_rows
 from kgtrec.formats.trec.text import shown
+from kgtrec.measures.names import over_answers, warn_of_bare
 
 SYSTEM = "system"
 #: columns that distinguish several rows of one system, in upper or lower case; others are named by the caller
@@ -34,8 +36,9 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         UTF-8 text, cells separated by commas (or by tabs), with a header. *Wide*: a column ``System``, optional key
         columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, and optionally
         ``low``, ``high``, ``effective`` and ``drawn``, which are not read; all others are keys. An empty cell is an
-        undefined value. Or a *leaderboard* of TREC AutoJudge: rows ``run measure topic value``, separated by blanks,
-        of which those of the topic ``all`` count, or if there are none, every topic as a key ``question``.
+        undefined value. A bare name, such as ``MRR``, is a measure over answers. Or a *leaderboard* of TREC AutoJudge:
+        rows ``run measure topic value``, separated by blanks, of which those of the topic ``all`` count, or if there
+        are none, every topic as a key ``question``.
     keys : sequence of str
         Key columns of a wide table besides Depth, QuestionType, RelationType, side, relation, category, question, key.
     name : str, optional
@@ -46,6 +49,11 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     FormatError
         With the line, if the file is empty, is not UTF-8, has no column of systems or none of measures, a repeated
         column, a row of another length, a cell that is not a number, a system without name, or a repeated value.
+
+    Warns
+    -----
+    KgtrecWarning
+        Of bare names.
 
     Examples
     --------
@@ -60,7 +68,7 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     text = csv_text(path, "a table of scores")
     called = Path(place).name.split(".")[0] if name is None else name
     if is_leaderboard(_first_line(text)):
-        return read_rows(place, text, called)
+        return _named(read_rows(place, text, called), place)
     rows = _rows(place, text)
     header_line, header = next(rows, (0, []))
     if not header:
@@ -105,9 +113,23 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         raise FormatError("expected rows of systems' scores, found only a header", path=place, line=header_line)
     labelled = {header[column]: cells for column, cells in zip(columns.keys, key_cells, strict=True)}
     try:
-        return ScoreTable.of_rows(systems, measures, labelled, np.array(values), called)
+        table = ScoreTable.of_rows(systems, measures, labelled, np.array(values), called)
     except KgtrecError as error:
         raise FormatError(str(error), path=place) from None
+    return _named(table, place)
+
+
+def _named(table: ScoreTable, place: str) -> ScoreTable:
+    """The table with bare names of measures, such as MRR, as those of measures over answers."""
+    names: dict[str, str] = {}
+    for written in table.measures:
+        first = names.setdefault(over_answers(written), written)
+        if first != written:
+            raise FormatError(
+                f"expected each measure once, found both {first!r} and {written!r}, which is over answers", path=place
+            )
+    warn_of_bare(table.measures, place)
+    return replace(table, measures=tuple(names))
 
 
 def looks_like_table(path: PathLike) -> bool:

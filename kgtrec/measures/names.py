@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import MeasureError, nearest
+from kgtrec.errors import MeasureError, nearest, warn
 
 # importing a module of definitions registers them
 from kgtrec.measures import answers as _answers  # noqa: F401
@@ -252,31 +252,61 @@ def better_of(measure: str) -> str:
 
 
 def two_meanings(label: str) -> str | None:
-    """The message about a name that a measure over answers and one over questions share.
+    """The message about a bare name.
 
     Examples
     --------
-    >>> two_meanings("MRR")
-    'MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR, over questions'
-    >>> two_meanings("H@10")
-    'H@10: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10, over questions'
+    >>> two_meanings("Hits")
+    'Hits: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10, over questions'
     >>> two_meanings("micro.MRR")
     """
-    found = _FORM.fullmatch(label)
+    if (found := _meanings(label)) is None:
+        return None
+    micro, macro = (name + "@10" * name.endswith("Hits") for name in found)
+    return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
+
+
+def over_answers(label: str) -> str:
+    """A measure's name in a table of others, where a bare one is over answers, as link-prediction papers report it.
+
+    Examples
+    --------
+    >>> over_answers("MRR"), over_answers("H@10"), over_answers("macro.MRR"), over_answers("RR")
+    ('micro.MRR', 'micro.Hits@10', 'macro.MRR', 'RR')
+    """
+    meanings = _meanings(label)
+    return label if meanings is None else meanings[0]
+
+
+def warn_of_bare(names: Iterable[str], place: str) -> None:
+    """Warn once of the bare names among those of a table of others.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as noted:
+    ...     warn_of_bare(["MRR", "H@10", "AP"], "table.csv")
+    >>> print(noted[0].message)
+    table.csv: read MRR, H@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them
+    """
+    found = {name: over_answers(name) for name in names if two_meanings(name)}
+    if found:
+        read = f"{', '.join(found)} as {', '.join(found.values())}"
+        warn(f"{place}: read {read}, over answers, as link-prediction papers report them")
+
+
+def _meanings(label: str) -> tuple[str, str] | None:
+    """The measure over answers and the one over questions that share a name; None if it has one meaning."""
+    found = _FORM.fullmatch(label := label.strip())
     if found is None or lookup(found["name"]) is not None:
         return None
     folded = {record.name.casefold(): record for record in registered()}
     name = _SPOKEN.get(found["name"].casefold(), found["name"])
-    rooms = [folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro")]
-    if None in rooms:
+    micro, macro = (folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro"))
+    if micro is None or macro is None:
         return None
     after = label[len(found["name"]) :]
-    micro, macro = (
-        f"{record.name}{after}{'@10' if record.cutoff == 'required' and found['at'] is None else ''}"
-        for record in rooms
-        if record is not None
-    )
-    return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
+    return micro.name + after, macro.name + after
 
 
 def named_by_pykeen(label: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -26,7 +26,7 @@ from kgtrec.evaluation.belonging import Belonging, of_collection, tell_mixed_run
 from kgtrec.evaluation.given import each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
-from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, in_turns, sampled, stratum_of
+from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, sampled, stratum_of
 from kgtrec.kernels.sampling.random_order import mixed, places_by_key
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
 DEFAULT_STRATA = ((10, 1.0), (100, 0.1))
 DEFAULT_LEAST = 2  # per question and stratum; one alone gives no estimate of the variance
+_ROWS = 1 << 20  # contributions that are looked at together, to bound the memory
 _LAST_RANK = int(np.iinfo(np.int32).max)  # the largest rank in a pool; no run is longer
 
 
@@ -53,8 +54,8 @@ class Contributions:
     def __len__(self) -> int:
         return len(self.run)
 
-    def where(self, kept: NDArray[np.bool_]) -> Contributions:
-        """Some contributions, by a mask."""
+    def where(self, kept: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Contributions:
+        """Some contributions, by a mask or by their rows."""
         score = self.score[kept] if len(self.score) else self.score
         return Contributions(
             self.run[kept], self.question[kept], self.entity[kept], self.rank[kept], score, self.is_open[kept]
@@ -335,9 +336,13 @@ def pool_runs(
     )
     found, candidates = gathered.found, gathered.candidates
     if chosen.score is not None:
-        pairs = _scored_pairs(gathered, chosen.score, {"k": k, "p": p})
-        kept = _first_triples(gathered, pairs, seed, int(budget or 0), chosen.takes_turns or by_question)
-        found = found.where(is_among_sorted(candidates.keys(found), kept) & found.is_open)
+        score, takes_turns = chosen.score, chosen.takes_turns or by_question
+        kept = _first_triples(gathered, score, {"k": k, "p": p}, seed, int(budget or 0), takes_turns)
+        is_kept = np.zeros(len(found), np.bool_)
+        for row in range(0, len(found), _ROWS):
+            part = found.where(slice(row, row + _ROWS))
+            is_kept[row : row + _ROWS] = is_among_sorted(candidates.keys(part), kept) & part.is_open
+        found = found.where(is_kept)
     elif strategy == "stratified":
         found, probability = _sample(gathered, strata, least, seed)
         return gathered.pool(found, probability, tuple(last for last, _ in strata))
@@ -450,9 +455,11 @@ def gather(
         raise KgtrecError("expected at least one run, found none")
     tell_mixed_runs(known_listed)
     ordered = sorted(range(len(names)), key=lambda place: names[place].encode())
-    columns = [_joined([getattr(parts[place], name) for place in ordered]) for name in Contributions.__slots__[1:]]
     sizes = [len(parts[place]) for place in ordered]
-    found = Contributions(np.repeat(np.arange(len(names), dtype=np.int32), sizes), *columns)
+    by_column = {name: [getattr(parts[place], name) for place in ordered] for name in Contributions.__slots__[1:]}
+    parts.clear()  # each column is freed once it is joined
+    columns = {name: _joined(by_column.pop(name)) for name in list(by_column)}
+    found = Contributions(np.repeat(np.arange(len(names), dtype=np.int32), sizes), **columns)
     return Gathered(candidates, tuple(names[place] for place in ordered), found)
 
 
@@ -651,38 +658,49 @@ def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[
     return distinct(question.astype(np.int64)).astype(np.int32), known_answers
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Open (question, entity) pairs with their scores."""
+def _first_triples(
+    gathered: Gathered, rule: Rule, options: Mapping[str, float], seed: int, budget: int, takes_turns: bool
+) -> NDArray[np.int64]:
+    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or of each question in turn.
 
-    question: NDArray[np.int32]
-    entity: NDArray[np.int32]
-    score: NDArray[np.int64]
+    Some questions at a time are scored, and of their open pairs only those are kept that can be among the first: a
+    triple belongs to two questions, so that twice as many pairs as triples are enough.
+    """
+    candidates, n_entities = gathered.candidates, len(gathered.candidates.collection.entities)
+    turn = np.argsort(np.argsort(mixed(seed, candidates.question_hash), kind="stable")).astype(np.uint64)
+    none = np.empty(0, np.int64)
+    parts: list[tuple[NDArray[Any], ...]] = [(none.astype(np.uint64), none, none)]  # two keys of order, and the triple
+
+    def joined() -> tuple[NDArray[Any], ...]:
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        row = np.lexsort(columns[:2])[: 2 * budget]
+        return tuple(column[row] for column in columns)
+
+    for few in _some_questions(gathered.found.question):
+        found = gathered.found.where(few)
+        key = found.question.astype(np.int64) * n_entities + found.entity
+        every, first, pair = np.unique(key, return_index=True, return_inverse=True)
+        score = rule(Lists(found, pair.reshape(-1), found.question[first], options))
+        is_open = found.is_open[first]
+        question, entity = (part.astype(np.int32) for part in np.divmod(every[is_open], n_entities))
+        tie = mixed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
+        major, minor = -score[is_open], tie
+        if takes_turns:
+            row = np.lexsort((minor, major, question))
+            question, entity = question[row], entity[row]
+            major, minor = places_by_key(question, np.arange(len(question), dtype=np.uint64)), turn[question]
+        parts.append((minor, major, candidates.triples(question, entity).keys()))
+        if sum(len(part[0]) for part in parts) > 4 * budget:
+            parts = [joined()]
+    return first_distinct(joined()[2], budget)
 
 
-def _scored_pairs(gathered: Gathered, rule: Rule, options: Mapping[str, float]) -> _Pairs:
-    found = gathered.found
-    n_entities = len(gathered.candidates.collection.entities)
-    key = found.question.astype(np.int64) * n_entities + found.entity
-    every, first, pair = np.unique(key, return_index=True, return_inverse=True)
-    score = rule(Lists(found, pair.reshape(-1), found.question[first], options))
-    is_open = found.is_open[first]
-    question, entity = (part.astype(np.int32) for part in np.divmod(every[is_open], n_entities))
-    return _Pairs(question, entity, score[is_open])
-
-
-def _first_triples(gathered: Gathered, pairs: _Pairs, seed: int, budget: int, takes_turns: bool) -> NDArray[np.int64]:
-    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or of each question in turn."""
-    candidates = gathered.candidates
-    tie = mixed(seed, candidates.question_hash[pairs.question], candidates.entity_hash[pairs.entity])
-    if takes_turns:
-        order = np.lexsort((tie, -pairs.score, pairs.question))
-        question = pairs.question[order]
-        place = places_by_key(question, np.arange(len(question), dtype=np.uint64))
-        order = order[in_turns(question, place, mixed(seed, candidates.question_hash))]
-    else:
-        order = np.lexsort((tie, -pairs.score))
-    return first_distinct(candidates.triples(pairs.question[order], pairs.entity[order]).keys(), budget)
+def _some_questions(question: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
+    """The rows of all questions, those of some questions at a time."""
+    part = (np.cumsum(np.bincount(question)) // _ROWS).astype(np.int32)
+    part_of = part[question]
+    for place in np.unique(part):
+        yield np.flatnonzero(part_of == place)
 
 
 def _sample(

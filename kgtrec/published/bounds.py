@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,14 +15,14 @@ Bounds = tuple[float, float]
 
 
 def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
-    """The row without the numbers that are outside their measure's range, and a finding about each of those."""
+    """The row without the numbers that no range of their measure holds, and a finding about each that is outside."""
     ranges = {name: _range(row, name) for name in row.values}
     found = []
     for name, (low, high, reason) in ranges.items():
         severity, excuse = explained(_meet(row.ends(name, way), (low, high)) for way in WAYS)
         if severity is not None:
             found.append(row.finding(severity, name, _sentence(reason, excuse), DEFINITION, low, high))
-    outside = {finding.measure.partition(".")[2] for finding in found}
+    outside = {finding.measure.partition(".")[2] for finding in found if finding.severity == "impossible"}
     return replace(row, values={name: value for name, value in row.values.items() if name not in outside}), found
 
 
@@ -50,53 +49,67 @@ def _range(row: Row, name: str) -> tuple[float, float, str]:
 
 def falling_hits(row: Row) -> Iterator[PaperFinding]:
     """Findings about Hits that are lower than Hits at a smaller cutoff."""
-    for smaller, larger in pairwise(row.hits.values()):
-        severity, excuse = explained(row.ends(smaller, way)[0] <= row.ends(larger, way)[1] for way in WAYS)
+    names = list(row.hits.values())
+    for place, larger in enumerate(names[1:], start=1):
+        before = names[:place]
+        severity, excuse = explained(
+            max(row.ends(name, way)[0] for name in before) <= row.ends(larger, way)[1] for way in WAYS
+        )
         if severity is not None:
+            smaller = max(before, key=lambda name: row.ends(name, WAYS[0])[0])
             reason = f"every rank up to {smaller[5:]} is up to {larger[5:]}, and {smaller} = {row.values[smaller].text}"
             yield row.finding(severity, larger, _sentence(reason, excuse), DEFINITION, row.ends(smaller, WAYS[0])[0])
 
 
-def bounds_of(row: Row) -> tuple[list[MeanBounds], list[PaperFinding]]:
-    """Bounds of MRR and MR by the other numbers of the row, and findings about those that are outside."""
-    if not _shares(row, WAYS[-1]).is_possible:
-        return [], []
+def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds], list[PaperFinding]]:
+    """Bounds of MRR and MR by the other numbers of the row, and findings about those that are outside.
+
+    A number is held against more and more of the others; what is ``known`` of them, or found of fewer, is not repeated.
+    """
     bounds: list[MeanBounds] = []
     found: list[PaperFinding] = []
-    hits = ", ".join(f"{name} = {row.values[name].text}" for name in row.hits.values())
-    of_hits = f"with {hits}, the mean is between these bounds, where every rank is at its worst or at its best"
+    hits = list(row.hits.values())
+    of_hits = (
+        f"with {_printed(row, hits)}, the mean is between these bounds, where every rank is at its worst or at its best"
+    )
 
-    def hold(name: str, of: Callable[[Way], Bounds], given: str, what: str, source: str) -> None:
-        low, high = of(WAYS[0])
+    def hold(name: str, of: Callable[[Way], Bounds], others: Sequence[str], what: str, source: str) -> None:
+        tried: list[Bounds] = []
+
+        def is_possible(way: Way) -> bool:
+            tried.append(of(way))
+            return _meet(row.ends(name, way), tried[-1])
+
+        severity, excuse = explained(map(is_possible, WAYS))
+        value, (low, high) = row.values[name], tried[0]
         if not np.isnan(low):
-            value = row.values[name]
-            bounds.append(
-                MeanBounds(
-                    row.system, value.measure, value.text, low, high, given, row.size.data_set, row.setting or row.part
-                )
-            )
-        severity, excuse = explained(_meet(row.ends(name, way), of(way)) for way in WAYS)
-        if severity is not None:
+            given = " and ".join(dict.fromkeys(other.partition("@")[0] for other in others))
+            whose = (row.size.data_set, row.setting or row.part)
+            bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, given, *whose))
+        of_these = {row.values[each].measure for each in (name, *others)}
+        shown_already = {each.severity for each in (*known, *found) if each.measure in of_these}
+        if severity is not None and not shown_already & {"impossible", severity}:
+            low, high = next((ends for ends in tried if not np.isnan(ends[0])), tried[0])
             found.append(row.finding(severity, name, _sentence(what, excuse), source, low, high))
 
     if "MRR" in row.values and hits:
-        hold("MRR", lambda way: reciprocal_rank_bounds(_shares(row, way), step=way.step), "Hits", of_hits, DEFINITION)
+        hold("MRR", lambda way: reciprocal_rank_bounds(_shares(row, way), step=way.step), hits, of_hits, DEFINITION)
     if "MR" in row.values and hits:
-        hold("MR", lambda way: mean_rank_bounds(_shares(row, way), step=way.step), "Hits", of_hits, DEFINITION)
-    if {"MR", "MRR"} <= row.values.keys() and row.size.entities is not None and not found:
-        hold(
-            "MRR",
-            lambda way: _joint(row, way),
-            "Hits and MR" if hits else "MR",
-            f"no ranks have another mean of 1 / rank with MR = {row.values['MR'].text}" + (f", {hits}" if hits else ""),
-            _PROGRAM,
-        )
+        hold("MR", lambda way: mean_rank_bounds(_shares(row, way), step=way.step), hits, of_hits, DEFINITION)
+    if {"MR", "MRR"} <= row.values.keys() and row.size.entities is not None:
+        of_all = f"no ranks have another mean of 1 / rank with {_printed(row, ['MR', *hits])}"
+        hold("MRR", lambda way: _joint(row, way), [*hits, "MR"], of_all, _PROGRAM)
     return bounds, found
+
+
+def _printed(row: Row, names: Sequence[str]) -> str:
+    return ", ".join(f"{name} = {row.values[name].text}" for name in names)
 
 
 def _joint(row: Row, way: Way) -> Bounds:
     low, high = row.ends("MR", way)
-    return reciprocal_rank_bounds(_shares(row, way), step=way.step, mean_rank=(max(low, 1.0), high))
+    room = TOLERANCE * high
+    return reciprocal_rank_bounds(_shares(row, way), step=way.step, mean_rank=(max(low - room, 1.0), high + room))
 
 
 def _shares(row: Row, way: Way) -> SharesUpTo:
@@ -118,9 +131,9 @@ def explained(possible: Iterable[bool]) -> tuple[Severity | None, str]:
 
 
 def _meet(ends: Bounds, bounds: Bounds) -> bool:
-    """Whether a printed number can be within bounds; if there are none, nothing is said."""
+    """Whether a printed number can be within bounds; never within NaN, which no ranks have."""
     room = TOLERANCE * max([1.0, *(abs(end) for end in bounds if np.isfinite(end))])
-    return not (ends[1] < bounds[0] - room or ends[0] > bounds[1] + room)
+    return ends[1] >= bounds[0] - room and ends[0] <= bounds[1] + room
 
 
 def _sentence(reason: str, excuse: str) -> str:

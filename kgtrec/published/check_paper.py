@@ -155,7 +155,7 @@ def check_paper(
     for whole in rows:
         row, outside = within_range(whole)
         falling = list(falling_hits(row))
-        own_bounds, impossible = bounds_of(row)
+        own_bounds, impossible = bounds_of(row, [*outside, *falling])
         found += [*outside, *falling, *impossible, *against_chance(row), *unfitting_indices(row), *of_no_count(row)]
         bounds += own_bounds
         kept.append(row)

@@ -14,12 +14,13 @@ from typing import Any
 
 from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
-from kgtrec.errors import FormatError, nearest
+from kgtrec.errors import FormatError, MeasureError, nearest
 from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_in_parts
 from kgtrec.formats.triples import find_splits
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
+from kgtrec.measures.names import parse_measures
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 from kgtrec.study.config import (
@@ -225,6 +226,7 @@ class _Reader:
         found = self.found
         if "title" not in found:
             raise self._wrong('expected a title, found none; add title = "..."')
+        self._check_measures()
         measures, correlation = self._section("measures"), self._section("correlation")
         data, systems = self._data(), self._systems()
         labels = self._label_sets()
@@ -321,6 +323,21 @@ class _Reader:
                 raise self._wrong(
                     f"expected a label set among {', '.join(names)}, found {name!r}{nearest(name, names)}", section, key
                 )
+
+    def _check_measures(self) -> None:
+        homes = {
+            "measures": ("names", "main"),
+            "stability": ("measures",),
+            "power": ("measures",),
+            "ties": ("measures",),
+        }
+        for section, keys in homes.items():
+            for key in keys:
+                try:
+                    for name in self._section(section).get(key, ()):
+                        parse_measures(name)
+                except MeasureError as error:
+                    raise self._wrong(str(error), section, key) from None
 
     # data and systems
 

@@ -38,7 +38,7 @@ def systems_of(config: StudyConfig) -> tuple[System, ...]:
 
 
 def spelled(measures: Iterable[str]) -> list[str]:
-    """Measures in kgtrec's spelling, each once, as in correlations: MRR and recip_rank are RR."""
+    """Measures in kgtrec's spelling, each once, as in correlations: recip_rank is RR."""
     from kgtrec.measures.names import parse_measures
     from kgtrec.meta.known_measures import known_measure
 

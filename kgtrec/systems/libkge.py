@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import reading
+from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
 from kgtrec.systems import formulas
 from kgtrec.systems.adapter import Adapter, Given
@@ -227,7 +228,7 @@ def _through_package(
 def _read_trace(path: Path, given: Given) -> TripleRanks:
     source = path / _TRACE if path.is_dir() else path
     with reading(source) as stream:
-        lines = pa.array(stream.read().split(b"\n"), pa.binary())
+        lines = pa.array(text_of(stream, source).split(b"\n"), pa.binary())
     try:
         lines = pc.cast(lines, pa.string())
     except pa.ArrowInvalid:

@@ -12,6 +12,7 @@ from kgtrec.formats.files import reading
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples.ids import read_numbered_labels
 
+_HEAD = 1 << 16  # bytes of a first line
 _NUMBERED = re.compile(rb"[0-9]+\t[^\t\r\n]+")
 
 
@@ -32,7 +33,7 @@ def labels_in(path: Path) -> Vocabulary:
     ['ann', 'bob']
     """
     with reading(path) as stream:
-        first = stream.readline().rstrip(b"\r\n")
+        first = stream.readline(_HEAD).rstrip(b"\r\n")
     return read_numbered_labels(path) if _NUMBERED.fullmatch(first) else read_label_lines(path)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.chance_table import ChanceTable
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.evaluation.chance import chance_table
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table, shipped_chance_tables, write_chance_table
 from kgtrec.formats.triples import find_splits, read_triples
@@ -63,6 +63,14 @@ def test_broken_tables_are_refused_with_their_line(tmp_path: Path, text: str, me
     (tmp_path / "c.csv").write_text(text)
     with pytest.raises(FormatError, match=message.replace(".", r"\.")):
         read_chance_table(tmp_path / "c.csv")
+
+
+def test_a_bare_name_in_a_table_of_others_is_over_answers(tmp_path: Path):
+    """So that kgtrec adjust finds it as micro.MRR."""
+    path = tmp_path / "chance.csv"
+    path.write_text("measure,side,items,expectation,variance\nMRR,both,10,0.1,0.01\nMRR,tail,10,0.2,0.01\n")
+    with pytest.warns(KgtrecWarning, match=r"read MRR as micro\.MRR, over answers"):
+        assert read_chance_table(path).level("micro.MRR", "tail") == (0.2, 0.01)
 
 
 def test_an_unknown_data_set_has_its_neighbours():

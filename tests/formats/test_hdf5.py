@@ -11,6 +11,7 @@ import pytest
 
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.collections import write_collection
+from kgtrec.formats.hdf5 import hdf5_matrix
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
@@ -115,3 +116,12 @@ def test_another_file_ends_in_one_line(h5py, tmp_path: Path, how: str, message: 
     with pytest.raises(FormatError, match=re.escape(message)) as told:
         read_score_matrix(tmp_path / "s.h5", world(np.random.default_rng(4)))
     assert "\n" not in str(told.value)
+
+
+def test_a_chunk_that_fills_the_memory_is_refused(h5py, tmp_path: Path):
+    """One row of it would need all of its 1.5 GiB, which take 1.6 MB in the file, or nothing yet."""
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        file.create_dataset("scores", (20_000, 20_000), "f4", chunks=(20_000, 20_000), compression="gzip")
+    told = r"s\.h5: expected scores in chunks of at most 256 MiB, found chunks of 1,525 MiB, 20,000 x 20,000; store it"
+    with pytest.raises(FormatError, match=told):
+        hdf5_matrix(tmp_path / "s.h5", "scores")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import time
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -18,20 +20,28 @@ from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, KgtrecWarning, warn
 from kgtrec.formats import parquet
 from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.campaign.label_studio import read_users
 from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.tasks import read_tasks_jsonl
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.collections import is_collection, read_collection, write_collection
-from kgtrec.formats.json_text import json_value
+from kgtrec.formats.json_text import json_value, read_json
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
+from kgtrec.formats.published_tables import read_published_table
+from kgtrec.formats.relation_shares import read_relation_shares
+from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.formats.sniff import sniff
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import read_run
+from kgtrec.formats.trec.topics import read_entity_labels, read_topics
+from kgtrec.formats.triples import read_triples
 from kgtrec.study.folder import MANIFEST, read_study
 from kgtrec.study.steps import STEP, Steps
+from kgtrec.systems.registry import read_system
 
 # .npy
 
@@ -434,3 +444,82 @@ def test_an_edited_table_of_relations(collection: Path, old: str, new: str, mess
     with pytest.raises(FormatError) as told:
         read_collection(collection)
     assert message in str(told.value)
+
+
+# bombs
+
+
+def expanding(path: Path, pieces: Iterable[bytes]) -> Path:
+    """A compressed file, by its suffix."""
+    kinds = {".gz": lambda: gzip.GzipFile(path, "wb", 9), ".zst": lambda: pa.CompressedOutputStream(str(path), "zstd")}
+    with kinds.get(path.suffix, lambda: path.open("wb"))() as stream:
+        for piece in pieces:
+            stream.write(piece)
+    return path
+
+
+LINE_READERS = [
+    ("x.tsv", read_triples),
+    ("x.run", read_run),
+    ("x.qrels", read_qrels),
+    ("topics.tsv", read_topics),
+    ("entities.txt", read_entity_labels),
+    ("labels.txt", read_label_lines),
+    ("x.csv", read_score_table),
+    ("published.csv", read_published_table),
+    ("chance.csv", read_chance_table),
+    ("shares.tsv", read_relation_shares),
+    ("tasks.jsonl", read_tasks_jsonl),
+    ("users.tsv", read_users),
+    ("lists.jsonl", lambda path: read_system(path, kind="jsonl")),
+    ("ranking.txt", lambda path: read_system(path, kind="anyburl")),
+]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@pytest.mark.parametrize(("name", "read"), LINE_READERS, ids=[name for name, _ in LINE_READERS])
+def test_a_line_that_no_file_has_is_refused_with_its_number(tmp_path: Path, name: str, read, suffix: str):
+    """In little memory, and quoted by its beginning: 40 MiB of one letter on the second line."""
+    path = tmp_path / f"{name}{suffix}"
+    expanding(path, [b"\xef\xbb\xbf\n", *[b"a" * (1 << 20)] * 40])
+    tracemalloc.start()
+    with pytest.raises(FormatError) as told:
+        read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert str(told.value).startswith(f"{path}:2: expected lines of at most 16 MiB, found a longer one: 'aaa")
+    assert len(str(told.value)) < len(str(path)) + 200
+    assert peak < 100 << 20
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize("read", [read_run, read_triples, lambda path: read_json(path)])
+def test_a_file_that_expands_without_end_is_refused(tmp_path: Path, read, suffix: str):
+    """Each of 90 lines of a megabyte is allowed, and so is JSON on one line; what they compress to is a bomb's."""
+    lines = (b"q1 Q0 %d%s 1 1 t\n" % (row, b"a" * (1 << 20)) for row in range(90))
+    path = expanding(tmp_path / f"x.run{suffix}", lines)
+    with pytest.raises(FormatError, match=r"expand to at most 500 times their compressed size, found more than 64 MiB"):
+        read(path)
+
+
+def test_the_most_regular_triples_are_far_from_the_limit(tmp_path: Path):
+    """One relation, one tail, and numbered heads under long names: no real data compress better."""
+    line = b"<http://dbpedia.org/resource/Person_%d>\t<http://dbpedia.org/ontology/birthPlace>\t<http://dbpedia.org/Paris>\n"
+    text = b"".join(line % number for number in range(50_000))
+    path = expanding(tmp_path / "x.tsv.zst", [text])
+    assert 50 < len(text) / path.stat().st_size < 500 / 4
+    assert len(read_triples(path)) == 50_000
+
+
+def test_messages_quote_at_most_about_a_line():
+    """Whatever is quoted; a path is never shortened, nor what kgtrec itself says."""
+    path = "/" + "folder/" * 500 + "x.tsv"
+    said = "expected one of " + ", ".join(f"name{number}" for number in range(100))
+    for label in ("a" * 10**6, "it's " * 10**5, 'it\'s "x" ' * 10**5, "\\" * 10**6):
+        error = FormatError(f"{said}, found {label!r} and 'b'; see kgtrec questions --ids", path=path, line=3)
+        assert str(error).startswith(f"{path}:3: {said}, found {repr(label)[:100]}")
+        assert str(error).endswith(" and 'b'; see kgtrec questions --ids")
+        assert len(str(error)) < len(path) + len(said) + 300
+        with pytest.warns(KgtrecWarning) as told:
+            warn(f"{said}, found {label}")
+        assert len(str(told[0].message)) < len(said) + 6_000 or " " in label

@@ -107,6 +107,19 @@ def test_empty_cells_and_dashes_are_no_numbers(tmp_path):
     assert [each.measure for each in found.values] == ["micro.MR"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["model,FB15k-237 MRR,WN18RR MRR,macro.MRR,H@10\na,.3,.4,.2,.5\n", "model,measure,value\na,MRR,.3\na,Hits@10,.5\n"],
+)
+def test_one_warning_says_that_bare_names_are_over_answers(tmp_path, text):
+    """As in tables of scores; macro.MRR has said what it is."""
+    with pytest.warns(KgtrecWarning) as told:
+        read(tmp_path, text)
+    assert [str(each.message).partition(": ")[2] for each in told] == [
+        "read MRR, Hits@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them"
+    ]
+
+
 def test_each_kind_of_share_has_one_unit(tmp_path):
     """Hits@k are percentages here, so 0.4 is too; MRR is not."""
     found = read(tmp_path, "model,MRR,H@1,H@10\na,.3,22.1,45\nb,.01,0.4,2\n")

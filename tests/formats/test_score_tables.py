@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
 from kgtrec.report.show import shown
 from tests.examples import examples
@@ -29,6 +29,33 @@ def test_a_wide_table_has_a_measure_in_each_column(tmp_path: Path):
     np.testing.assert_array_equal(table.values[:, :, 0], [[0.5, 0.001], [np.nan, -2]])
     assert not table.keys
     assert table.key_rows == ((),)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "System,MRR,H@10,RR,macro.MRR\na,1,2,3,4\n",
+        "system,measure,value\na,MRR,1\na,H@10,2\na,RR,3\na,macro.MRR,4\n",
+        "a MRR all 1\na H@10 all 2\na RR all 3\na macro.MRR all 4\n",
+    ],
+)
+def test_a_bare_name_is_a_measure_over_answers(tmp_path: Path, data: str):
+    """As papers report it, in each form of table; one warning says so. RR and macro.MRR are what they are."""
+    path = written(tmp_path, data)
+    with pytest.warns(KgtrecWarning) as told:
+        table = read_score_table(path)
+    assert table.measures == ("micro.MRR", "micro.Hits@10", "RR", "macro.MRR")
+    assert table.values[0, :, 0].tolist() == [1, 2, 3, 4]
+    assert [str(each.message) for each in told] == [
+        f"{path}: read MRR, H@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them"
+    ]
+
+
+def test_a_bare_name_beside_its_full_one_is_refused(tmp_path: Path):
+    """There is no telling which of the two is meant."""
+    path = written(tmp_path, "System,micro.MRR,MRR\na,1,2\n")
+    with pytest.raises(FormatError, match=r"found both 'micro\.MRR' and 'MRR', which is over answers"):
+        read_score_table(path)
 
 
 def test_known_key_columns_need_not_be_named(tmp_path: Path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from kgtrec.data.published import PublishedTable, PublishedValue
 from kgtrec.data.table import Table
@@ -94,6 +96,58 @@ def test_a_number_outside_its_bounds_is_found(ranks, beyond):
             own.append(PublishedValue("a", "micro.MRR", f"{outside:.4f}", round(outside, 4), 1e-4, 2))
             found = check_paper(PublishedTable(tuple(own)), "a", entities=104, triples=20)
             assert told(found, "impossible") == [("a", "micro.MRR")]
+
+
+def least_miss(values: list[PublishedValue], entities: int) -> float:
+    """By how much ranks must miss the numbers, cut digits and half ranks allowed, by a linear program of its own."""
+    rank = np.arange(2, 2 * entities + 1) / 2
+    of = {"MR": rank / entities, "MRR": 1 / rank} | {f"Hits@{k}": (rank <= k).astype(float) for k in CUTOFFS}
+    rows, ends = [], []
+    for value in values:
+        name = value.measure.removeprefix("micro.")
+        scale = entities if name == "MR" else 1
+        low, high = value.cut
+        rows += [np.r_[of[name], -1], np.r_[-of[name], -1]]
+        ends += [high / scale, -low / scale]
+    every = np.r_[np.ones(len(rank)), 0][None]
+    found = linprog(np.r_[np.zeros(len(rank)), 1], np.array(rows), ends, every, [1.0])
+    assert found.status == 0
+    return float(found.fun)
+
+
+@given(
+    ranks=st.lists(st.integers(1, 60), min_size=4, max_size=4),
+    decimals=st.integers(1, 3),
+    shifts=st.lists(st.sampled_from((0, 0, 1, -1, 2, -2, 9, -9)), min_size=6, max_size=6),
+)
+def test_numbers_are_impossible_together_exactly_where_no_ranks_give_them(ranks, decimals, shifts):
+    """Whatever else is doubtful in the row: all its numbers are asked for at once."""
+    values = []
+    for value, shift in zip(numbers_of(np.array(ranks, float), decimals, cut=True, percent=False), shifts, strict=True):
+        least, most = (1, 60) if value.measure == "micro.MR" else (0, 1)
+        shifted = min(max(value.value + shift * value.unit, least), most)
+        values.append(replace(value, value=shifted, text=f"{shifted:g}"))
+    found = check_paper(PublishedTable(tuple(values)), "a", entities=60, triples=2)
+    miss = least_miss(values, 60)
+    if miss > 1e-4:
+        assert told(found, "impossible")
+    if miss < 1e-9:
+        assert told(found, "impossible") == []
+
+
+def test_a_row_that_is_doubtful_by_its_hits_can_be_impossible_by_its_mean_rank_too(tmp_path):
+    """No ranks have .458 with MR 17.8 and these Hits, cut or tied: the program asks although Hits alone leave a way."""
+    table = "model,MRR,MR,H@1,H@3,H@10\nx,.458,17.8,.413,.505,.634\n"
+    found = checked(tmp_path, table, "mine", entities=129, triples=309)
+    assert told(found, "impossible") == [("x", "micro.MRR")]
+    assert found.findings[0].source == "linear program over all ranks"
+    assert [finding.severity for finding in found.findings] == ["impossible", "doubtful"]
+
+
+def test_hits_are_held_against_those_of_every_smaller_cutoff(tmp_path):
+    """.8 can be anything from .75 to .9, so that it fits both neighbours, which do not fit each other."""
+    found = checked(tmp_path, "model,H@1,H@3,H@10\nx,.88,.8,.84\n")
+    assert told(found, "impossible") == [("x", "micro.Hits@10")]
 
 
 def test_each_number_of_the_impossible_example_is_found_with_its_reason():

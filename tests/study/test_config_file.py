@@ -159,6 +159,16 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
         ),
         (
             "size = 0.5",
+            'size = 0.5\n[measures]\nnames = ["RR", "MRR"]',
+            "s.toml:14: MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR",
+        ),
+        (
+            "size = 0.5",
+            'size = 0.5\n[ties]\nmeasures = ["AP@20", "nDGC@20"]',
+            "s.toml:14: unknown measure 'nDGC@20'; did you mean",
+        ),
+        (
+            "size = 0.5",
             "size = 0.5\n[stability]\nrepeats = true",
             "expected repeats to be a whole number from 1 to 1,000,000",
         ),

@@ -41,7 +41,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 from kgtrec.formats.trec.topics import read_topics
 
 RUN = "kgc-sparsity"
@@ -220,7 +220,7 @@ def _table(
 
 def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Iterable[tuple[int, str]]:
     with reading(path / name) as stream:
-        data = stream.read().removeprefix(b"\xef\xbb\xbf")
+        data = text_of(stream, path / name)
     if not data:
         raise FormatError("expected lines, found an empty file", path=path / name)
     lines = data.split(b"\n")

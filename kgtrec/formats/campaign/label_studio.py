@@ -26,7 +26,7 @@ from kgtrec.data.tasks import Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, one_of
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.outputs import write_text, writing_folder
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 
 BY = "label-studio"  # the writer of the folder
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
@@ -162,7 +162,7 @@ def read_users(path: PathLike) -> dict[str, str]:
     {'ann@example.org': 'ann', '4': 'bob'}
     """
     with reading(path) as stream:
-        data = stream.read().removeprefix(b"\xef\xbb\xbf")
+        data = text_of(stream, path)
     users: dict[str, str] = {}
     lines: dict[str, int] = {}
     header = "\t".join(USER_COLUMNS)

@@ -22,7 +22,7 @@ from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
 from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.output.outputs import FILE, OccupiedError, require_file, updating, writing
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 
 Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
 
@@ -36,7 +36,7 @@ _WIDTHS = {"verdict": 10, "question": 60, "source": 40, "note": 40, "search": 30
 _WIDTH, _WIDTH_OF_SHOWN = 18, 30
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 REQUIRED = ("task", "head", "relation", "tail", "verdict")
-_UTF8_MARK, _UTF16_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = "in a spreadsheet, save as CSV UTF-8"
 
 # A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
@@ -423,8 +423,8 @@ def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "
 
 def _read_jsonl(path: PathLike, back: _Back) -> None:
     with reading(path) as stream:
-        data = stream.read()
-    for line, text in enumerate(data.removeprefix(_UTF8_MARK).split(b"\n"), 1):
+        data = text_of(stream, path)
+    for line, text in enumerate(data.split(b"\n"), 1):
         if not text.strip():
             continue
         record = _object(back.path, line, text)
@@ -547,11 +547,9 @@ def _excerpt(cells: list[str]) -> str:
 def _text(path: PathLike) -> str:
     """The text of a file that a spreadsheet saved: UTF-8 with or without byte-order mark, or UTF-16 with one."""
     with reading(path) as stream:
-        data = stream.read()
+        data = text_of(stream, path)
     try:
-        if data.startswith(_UTF16_MARKS):
-            return data.decode("utf-16")
-        return data.decode("utf-8-sig")
+        return data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1

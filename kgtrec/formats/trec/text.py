@@ -8,6 +8,7 @@ and then parsed in the same way. So both give the same columns, and standard inp
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
@@ -18,6 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, Protocol
 
 import numpy as np
@@ -29,12 +31,13 @@ from kgtrec.data.arrays import Growing
 from kgtrec.data.arrow import unified, values_of
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
+from kgtrec.formats.files import reading
 
 BLOCK_SIZE = 1 << 22  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
 _BLOCKS_AHEAD = 4
 _BYTES_AT_A_TIME = 1 << 16  # looked at together, so that what is computed of them stays in the cache
 _MARGIN = 1.02  # of the number of rows that is foreseen by the first block
-_LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 24  # bytes; a ranking of half a million entities as JSON, or as AnyBURL writes it
 _BOM = b"\xef\xbb\xbf"
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 _SHOWN = 100  # characters of an offending line
@@ -265,7 +268,7 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
     Raises
     ------
     FormatError
-        If a line is longer than any TREC file's.
+        If a line is longer than that of any real file.
     """
     for block in blocks_of_lines(stream, path, size):
         yield block if block.endswith(b"\n") else block + b"\n"
@@ -276,21 +279,53 @@ def blocks_of_lines(
 ) -> Iterator[bytes]:
     """The same with the last line as it is; a byte-order mark is looked for where the stream ``is_start`` of a file."""
     rest = stream.read(len(_BOM)) if is_start else b""
-    rest = b"" if rest == _BOM else rest
+    before = len(rest) if rest == _BOM else 0  # bytes of the file before the rest
+    rest = rest[before:]
     while data := stream.read(size):
         cut = data.rfind(b"\n") + 1
         if cut:
+            before += len(rest) + cut
             yield b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
         else:
             rest += data
         if len(rest) > _LONGEST_LINE:
-            raise FormatError(f"expected lines of text, found one longer than {_LONGEST_LINE >> 20} MiB", path=path)
+            raise FormatError(
+                f"expected lines of at most {_LONGEST_LINE >> 20} MiB, found a longer one: {shown(rest[: 2 * _SHOWN])}",
+                path=path,
+                line=_line_after(path, before) if is_start else None,
+            )
     if cut := rest.rfind(b"\n") + 1:  # a file shorter than a byte-order mark
         yield rest[:cut]
         rest = rest[cut:]
     if rest:
         yield rest
+
+
+def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a text file, without byte-order mark.
+
+    Raises
+    ------
+    FormatError
+        As :func:`whole_lines`.
+    """
+    sink = io.BytesIO()
+    for block in blocks_of_lines(stream, path):
+        sink.write(block)
+    return sink.getvalue()
+
+
+def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:
+    """The number of the line that begins after some bytes; None where they cannot be read again."""
+    if not Path(path).is_file():
+        return None
+    line = 1
+    with reading(path) as stream:
+        while data := stream.read(min(n_bytes, BLOCK_SIZE)):
+            line += data.count(b"\n")
+            n_bytes -= len(data)
+    return line
 
 
 def _parse_block(data: bytes, *, layout: Layout, fast: bool) -> _Parsed:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import shown, text_of
 
 WHITESPACE = "whitespace"
-_BOM = b"\xef\xbb\xbf"
 _TO_TAB = bytes.maketrans(b" \v\f", b"\t\t\t")
 _BLANK = b" \v\f\r"
 
@@ -35,7 +34,7 @@ class Lines:
     def read(cls, path: PathLike) -> Lines:
         """The whole file, decompressed, without a byte-order mark."""
         with reading(path) as stream:
-            return cls(str(path), stream.read().removeprefix(_BOM))
+            return cls(str(path), text_of(stream, path))
 
     @cached_property
     def numbered(self) -> list[tuple[int, bytes]]:

@@ -104,27 +104,6 @@ def _ranked(
     return of[kept], row[kept], rank[kept].astype(np.int32)
 
 
-def in_turns(question: NDArray[Any], place: NDArray[Any], turn: Keys) -> Rows:
-    """The order of rows in which the questions take turns: all first rows, then all second ones, and so on.
-
-    Parameters
-    ----------
-    question : (n,) int array
-    place : (n,) int array
-        Position of the row within its question.
-    turn : (n_questions,) uint64 array
-        Order of the questions, the lowest first.
-
-    Examples
-    --------
-    >>> in_turns(np.array([0, 0, 1]), np.array([1, 2, 1]), np.array([7, 3], np.uint64)).tolist()
-    [2, 0, 1]
-    """
-    order = np.empty(len(turn), np.intp)
-    order[np.argsort(turn, kind="stable")] = np.arange(len(turn))
-    return np.argsort(place.astype(np.int64) * len(turn) + order[question], kind="stable")
-
-
 def first_distinct(codes: NDArray[Any], n: int) -> NDArray[np.intp]:
     """(min(n, distinct),) the first ``n`` distinct values, ascending.
 

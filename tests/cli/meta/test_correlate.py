@@ -76,6 +76,17 @@ def test_names_stand_for_paths_and_measures_are_chosen(folder: Path, capsys: pyt
     assert r"micro.MR & 0.6667 \\" in printed(capsys, *args, "--format", "latex")
 
 
+def test_a_published_table_may_say_mrr_but_an_option_may_not(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Of a table of others it is over answers, with a warning; who asks for it is asked which one."""
+    Path("bare.csv").write_text("System,MRR\na,0.3\nb,0.2\nc,0.1\n")
+    Path("full.csv").write_text("System,micro.MRR,macro.MRR\na,0.3,0.1\nb,0.2,0.2\nc,0.1,0.3\n")
+    main(["meta", "correlate", "bare.csv", "full.csv", "--coefficient", "tau"])
+    captured = capsys.readouterr()
+    assert "micro.MRR  1.0000" in captured.out
+    assert captured.err.count("read MRR as micro.MRR, over answers") == 1
+    assert "error: MRR: expected micro.MRR, over answers" in refused(capsys, "bare.csv", "full.csv", "-m", "MRR")
+
+
 def test_the_form_follows_the_suffix(folder: Path, capsys: pytest.CaptureFixture[str]):
     """And the file holds what the terminal would show."""
     printed(capsys, "O.csv", "S.csv", "--out", "found.json")
