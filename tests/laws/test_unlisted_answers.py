@@ -147,7 +147,10 @@ def test_cut_runs_give_the_same_number_or_an_error(world, ties, depth):
 def test_every_verb_has_the_same_number(world, unlisted_answers: UnlistedAnswers):
     """evaluate, item scores, the comparison of two systems, of policies for ties, and of label sets; and power."""
     whole, qrels, scores = world
-    systems = [ranked(whole, each, 9, name=name).answer_ranks for name, each in (("a", scores), ("b", 1.5 - scores[::-1].clip(-3)))]
+    systems = [
+        ranked(whole, each, 9, name=name).answer_ranks
+        for name, each in (("a", scores), ("b", 1.5 - scores[::-1].clip(-3)))
+    ]
     measures = ["micro.MRR", "macro.MRR", "AP@20"]
     options = {"collection": whole, "unlisted_answers": unlisted_answers}
     expected = quietly(lambda: evaluate(qrels, systems, measures, **options)).values[:, :, 0]
