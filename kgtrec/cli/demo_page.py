@@ -10,16 +10,14 @@ from pathlib import Path
 
 from kgtrec.cli.demo_campaign import POOL_DEPTH, POOLED, start_campaign
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import write_world
-from kgtrec.openworld.family_tree import family_tree, hide_facts
+from kgtrec.cli.demo_world import make_world, write_world
 
-_PEOPLE, _HIDDEN, _DENSITY, _DEPTH, _SEED = 200, 0.3, 0.25, 100, 0  # those of the demo
+_DEPTH, _SEED = 100, 0  # those of the demo
 
 
 def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
     """Make the demo's campaign in a new folder, with people of every role and nothing judged; less deep on request."""
-    tree = family_tree(_PEOPLE, _SEED)
-    world = hide_facts(tree.facts, hidden=_HIDDEN, density=_DENSITY, seed=_SEED)
+    tree, world = make_world(seed=_SEED)
     target = folder.absolute()
     with (
         tempfile.TemporaryDirectory() as work,

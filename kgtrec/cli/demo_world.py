@@ -9,9 +9,11 @@ import numpy as np
 
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.triples import write_triples
-from kgtrec.openworld.family_tree import FamilyTree, HiddenFacts
+from kgtrec.openworld.family_tree import FamilyTree, HiddenFacts, family_tree, hide_facts
 
-SEEDS = 30  # labelled facts whose questions are pooled
+PEOPLE, HIDDEN, DENSITY = 200, 0.6, 0.1  # chosen with seeds below 41; benchmarks/demo_seeds.py tries others
+FAVOURED = "inverse"  # the system that the sparse labels come from
+SEEDS = 40  # labelled facts whose questions are pooled
 REGISTER = "register.example"  # where the annotators look things up; no such host can exist
 # relation -> type of its head, and the question
 _KINSHIP = {
@@ -53,6 +55,14 @@ docs/campaigns.md tells what each file holds, and the labels that came out of it
     kgtrec campaign agreement annotation
     kgtrec campaign qrels annotation --out my-qrels
 """
+
+
+def make_world(
+    people: int = PEOPLE, hidden: float = HIDDEN, density: float = DENSITY, seed: int = 0
+) -> tuple[FamilyTree, HiddenFacts]:
+    """Make a family tree, and sparse labels that favour one system."""
+    tree = family_tree(people, seed)
+    return tree, hide_facts(tree.facts, hidden=hidden, density=density, labels_from=FAVOURED, seed=seed)
 
 
 def write_world(folder: Path, tree: FamilyTree, world: HiddenFacts, seed: int) -> None:
