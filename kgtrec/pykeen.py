@@ -140,7 +140,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         self,
         measures: str | Sequence[str] | None = None,
         *,
-        ties: str = "realistic",
+        ties: str | None = None,
         filtered: bool = True,
         **options: Any,
     ) -> None:

@@ -26,6 +26,7 @@ from kgtrec.evaluation.evaluate import evaluate, tell_lacking
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.integer_keys import is_among
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.statistics.correlation import kendall_tau_b, tau_ap
@@ -537,14 +538,18 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
         if not np.isnan(values[0]).any():
             return values
     values = np.full((len(kept), len(labels)), np.nan)
+    # answers that even all judgements lack are filtered out; those that a group of runs loses are missing labels
+    system = next(without_unlisted_answers([system], qrels, None, measures=parsed))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* lacks .* questions of the qrels", KgtrecWarning)  # reported before
-        values[0] = evaluate(qrels, system, labels).values[0, :, 0]
+        for reported_before in (".* lacks .* questions of the qrels", "the qrels lack "):
+            warnings.filterwarnings("ignore", reported_before, KgtrecWarning)
+        values[0] = evaluate(qrels, system, labels, unlisted_answers="candidates").values[0, :, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # reported for all judgements
         for row in range(1, len(kept)):
             if kept[row].any():
-                values[row] = evaluate(_restricted(qrels, kept[row]), system, labels).values[0, :, 0]
+                restricted = _restricted(qrels, kept[row])
+                values[row] = evaluate(restricted, system, labels, unlisted_answers="candidates").values[0, :, 0]
     return values
 
 

@@ -22,10 +22,11 @@ from kgtrec.cli.options import (
     sides_option,
     ties_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.questions import SIDES
-from kgtrec.data.scores import BREAKDOWNS, Scores
+from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.report.progress import progress_bar
 
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.evaluation.evaluate import Missing
-
-_TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may depend on the tie rule
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 
 def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -57,6 +57,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @ties_option
 @seed_option("Random seed, for example of --ties nondeterministic.")
 @missing_option
+@unlisted_option
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @mixed_option
 @trust_ids_option
@@ -94,6 +95,7 @@ def command(
     out: str | None,
     ties: str | None,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
     sides: tuple[str, ...],
     mixed: bool,
     float32: bool,
@@ -141,6 +143,7 @@ def command(
                 collection=collection,
                 ties=ties,
                 missing=missing,
+                unlisted_answers=unlisted_answers,
                 sides=sides or SIDES,
                 float32=float32,
                 seed=seed,
@@ -149,14 +152,8 @@ def command(
                 drawn=drawn,
                 mixed=mixed,
             )
-    if not measures and not per:
-        _report_ties(scores, ties)
-    tied = [
-        system
-        for system, ranks, share in zip(scores.systems, holds_ranks, scores.tied, strict=True)
-        if share >= _TIES_WORTH_TELLING and (ties or ("realistic" if ranks else "trec")) == "realistic"
-    ]
-    report_half_places(scores.measures if tied else (), "--ties expected gives the mean")
+    if ties == "realistic" and any(scores.tied):
+        report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
     show(scores, form, out)
@@ -179,15 +176,6 @@ def _weights(
         warnings.simplefilter("ignore", KgtrecWarning)  # shown when the systems are weighted
         Weighting(shares, judgements.qrels if isinstance(judgements, Collection) else judgements, whole)
     return shares
-
-
-def _report_ties(scores: Scores, ties: str | None) -> None:
-    for system, share in zip(scores.systems, scores.tied, strict=True):
-        if share >= _TIES_WORTH_TELLING:
-            say(
-                f"note: {share:.1%} of the relevant entities of {system} tie with another candidate"
-                + ("" if ties else "; kgtrec ties shows the effect on the scores")
-            )
 
 
 def report_half_places(measures: Sequence[str], way_out: str) -> None:

@@ -83,6 +83,13 @@ def read_judgements(path: str) -> Qrels | Collection:
     return replace(found, collection="") if isinstance(found, Qrels) and trusts_ids() else found
 
 
+def is_collection(path: str) -> bool:
+    """Whether a path leads to a collection's folder."""
+    from kgtrec.formats.output.folders import MANIFEST, TOPICS
+
+    return all((Path(path) / name).is_file() for name in (MANIFEST, TOPICS))
+
+
 def read_folder(folder: str) -> Collection:
     """The collection in a folder."""
     from kgtrec.formats.collections import read_collection

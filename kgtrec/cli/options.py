@@ -161,7 +161,7 @@ ties_option = click.option(
     "--ties",
     type=click.Choice(TIE_POLICIES),
     help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) for "
-    "runs, realistic for answer ranks.",
+    "runs; for answer ranks realistic for measures over answers, expected for those over questions.",
 )
 
 missing_option = click.option(
@@ -170,6 +170,15 @@ missing_option = click.option(
     default="zero",
     show_default=True,
     help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+)
+
+unlisted_option = click.option(
+    "--unlisted-answers",
+    type=click.Choice(("filtered", "candidates")),
+    default="filtered",
+    show_default=True,
+    help="Answers of the collection that the qrels lack: filter them out as known true answers, or keep them as "
+    "candidates, as trec_eval does. Runs need --collection for it.",
 )
 
 mixed_option = click.option(

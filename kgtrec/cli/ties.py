@@ -8,20 +8,23 @@ import click
 import numpy as np
 
 from kgtrec.cli.evaluate import report_half_places
-from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     choices_option,
+    collection_option,
     measure_option,
     missing_option,
     mixed_option,
     seed_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 TABLES = ("scores", "groups")
 _WORTH_TELLING = 0.00005  # what four decimals show
@@ -39,6 +42,8 @@ _WORTH_TELLING = 0.00005  # what four decimals show
 )
 @seed_option("Random seed of the nondeterministic order.")
 @missing_option
+@unlisted_option
+@collection_option("whose answers runs list, if QRELS is a file that lacks some.")
 @mixed_option
 @trust_ids_option
 @output_options(TABLES)
@@ -49,6 +54,8 @@ def command(
     policies: tuple[str, ...],
     seed: int,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
+    folder: str | None,
     mixed: bool,
     form: str | None,
     part: str | None,
@@ -84,7 +91,9 @@ def command(
         asked,
         policies=policies or None,
         seed=seed,
+        collection=read_folder(folder) if folder else None,
         missing=missing,
+        unlisted_answers=unlisted_answers,
         mixed=mixed,
     )
     if {"realistic", "expected"} <= set(compared.policies):

@@ -38,6 +38,8 @@ class AnswerRanks:
     # (n,) the entity is below the end of a cut list: `above` counts what is listed, `tied` all else; None: none is
     cut: NDArray[np.bool_] | None = None
     source: str = ""  # the file that the table was read from, for messages; "" where it was made
+    # (n,) answers that are filtered triples for the qrels at hand: in no list, and counted for no row; None: none is
+    filtered: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(

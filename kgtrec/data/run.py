@@ -83,7 +83,10 @@ class Run:
         """The first ``depth`` rows of each question."""
         starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
         number = np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)]))
-        kept = number < depth
+        return self.rows(number < depth)
+
+    def rows(self, kept: NDArray[np.bool_]) -> Run:
+        """Some of the rows, (n,)."""
         return replace(self, question=self.question[kept], entity=self.entity[kept], score=self.score[kept])
 
     def of_questions(self, questions: Vocabulary) -> Run:

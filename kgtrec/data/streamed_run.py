@@ -36,7 +36,7 @@ class StreamedRun:
         return replace(self, name=name)
 
     def each(self, change: Callable[[Run], Run]) -> StreamedRun:
-        """With a change of every part that keeps its rows and vocabularies."""
+        """With a change of every part that adds no rows and keeps its vocabularies."""
         return replace(self, read=lambda: map(change, self.read()))
 
     def of_questions(self, questions: Vocabulary) -> StreamedRun:

@@ -22,11 +22,12 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, one_of, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
-from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
+from kgtrec.evaluation.matching import BELOW, MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, digits_of, parse_measures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,7 @@ def evaluate(
     collection: Collection | None = None,
     ties: str | None = None,
     missing: Missing = "zero",
+    unlisted_answers: UnlistedAnswers = "filtered",
     sides: Sequence[str] = SIDES,
     float32: bool = False,
     weights: str | Mapping[str, float] | None = None,
@@ -79,12 +81,17 @@ def evaluate(
     per : {"question", "answer", "side", "relation", "category"}, optional
         One value for each of these instead of one total. The last three need a collection.
     collection : Collection, optional
-        For sides, relations and categories of the questions, if ``qrels`` is not a collection.
+        For sides, relations and categories of the questions, and for the answers that runs list and ``qrels`` lack,
+        if ``qrels`` is not a collection.
     ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
-        How equal scores are ordered. Default: by label as trec_eval does for runs, realistic for answer ranks.
-        "expected" is the exact mean over all orders, "nondeterministic" one random order of ``seed``.
+        How equal scores are ordered. "expected" is the exact mean over all orders, "nondeterministic" one random order
+        of ``seed``. Default: by label, as trec_eval does, for runs; for answer ranks "expected" for the measures over
+        questions that have such a mean, and "realistic" for all others.
     missing : {"zero", "skip"}
         Questions of the qrels that a run lacks count as empty lists (as ``trec_eval -c``) or are left out.
+    unlisted_answers : {"filtered", "candidates"}
+        What becomes of the answers of the collection that the qrels lack: they are filtered out as known true answers,
+        or stay candidates, as for trec_eval. Answer ranks carry the answers; a run needs its collection.
     sides : sequence of {"head", "tail"}
         Which questions count; for systems that answer one side only. One side needs a collection.
     float32 : bool
@@ -141,7 +148,9 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
-    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed, sides)
+    judgements, collection, found, parsed = prepared(
+        qrels, systems, measures, collection, missing, mixed, unlisted_answers, sides
+    )
     breakdown = breakdown_of(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)
@@ -154,6 +163,7 @@ def evaluate(
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
     set_against: list[AgainstChance] = []
+    moved = _MovedByTies(parsed)
     over_questions = any(measure.items == "questions" for measure in parsed)
 
     def seen_systems() -> Iterator[tuple[MatchedSystem, ...]]:
@@ -165,6 +175,8 @@ def evaluate(
                 set_against.append(found_by_chance)
             if over_questions:
                 tell_lacking_of(seen, judgements, missing, collection)
+            if ties is None and per is None and seen.tied:
+                moved.add(seen, judgements, items_of)
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))
 
@@ -174,7 +186,51 @@ def evaluate(
     scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
     for _, line in no_better_than_chance(set_against):
         warn(line)
+    moved.tell()
     return scores
+
+
+class _MovedByTies:
+    """The totals whose printed digits depend on the order of tied candidates."""
+
+    def __init__(self, measures: Sequence[ParsedMeasure | ProvidedMeasure]) -> None:
+        self._measures = [measure for measure in measures if isinstance(measure, ParsedMeasure)]
+        self._totals = 0
+        self._moved: list[tuple[str, str, str]] = []  # of each that moves: its name, and its values in both orders
+        self._realistic: dict[str, None] = {}  # the measures of those that have no exact mean over the orders
+
+    def add(
+        self, seen: MatchedSystem, qrels: Qrels, items_of: Callable[[ParsedMeasure, MatchedSystem], ItemValues]
+    ) -> None:
+        """Compare the values of one system in the worst and in the best order of its ties."""
+        ends = [seen.in_order(ties, qrels) for ties in ("pessimistic", "optimistic")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
+            for measure in self._measures:
+                if measure.items == "answers" and seen.answers is None:
+                    continue  # refused for a run
+                digits = digits_of(measure.label)
+                values = [summarise(measure, items_of(measure, end), 1, seen.name)[0] for end in ends]
+                worst, best = (f"{value:.{digits}f}" for value in values)
+                self._totals += 1
+                if worst != best:
+                    self._moved.append((f"{measure.label} of {seen.name}", worst, best))
+                    if seen.ties is None and measure.items == "questions" and measure.record.expected is None:
+                        self._realistic[measure.label] = None
+
+    def tell(self) -> None:
+        """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
+        if self._moved:
+            name, worst, best = self._moved[0]
+            warn(
+                f"{len(self._moved):,} of {self._totals:,} totals depend on the order of ties: {name} is {worst} in "
+                f"the worst order and {best} in the best; kgtrec ties shows all"
+            )
+        if self._realistic:
+            warn(
+                f"{', '.join(self._realistic)}: no exact mean over the orders of ties is known; tied answers have the "
+                "middle places (--ties realistic)"
+            )
 
 
 def prepared(
@@ -184,6 +240,7 @@ def prepared(
     collection: Collection | None,
     missing: Missing,
     mixed: bool,
+    unlisted_answers: UnlistedAnswers = "filtered",
     sides: Sequence[str] = SIDES,
 ) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
     """The common inputs of every verb that scores systems, from the arguments of :func:`evaluate`.
@@ -194,7 +251,8 @@ def prepared(
     collection : Collection or None
         For topics.
     systems : iterator of Run and AnswerRanks
-        One by one, checked to belong together; see :func:`kgtrec.evaluation.belonging.different_systems`.
+        One by one, checked to belong together, see :func:`kgtrec.evaluation.belonging.different_systems`; by default
+        without the answers that the qrels lack.
     measures : list of measures
         The given ones, or :func:`default_measures`.
 
@@ -219,7 +277,7 @@ def prepared(
         judgements = _of_sides(judgements, topics, sides)
         found = (each if isinstance(each, AnswerRanks) else each.of_questions(judgements.questions) for each in found)
     checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
-    return judgements, topics, checked, parsed
+    return judgements, topics, without_unlisted_answers(checked, judgements, topics, unlisted_answers, parsed), parsed
 
 
 def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[ParsedMeasure | ProvidedMeasure]]:
@@ -469,10 +527,10 @@ def _items_of_answers(measure: ParsedMeasure, seen: MatchedSystem, breakdown: Br
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
     ranks = answers.best, answers.worst
-    value = measure.expected(*ranks) if seen.ties == "expected" else measure(answers.rank)
+    value = measure.expected(*ranks) if leaves_order_open(seen.ties, measure) else measure(answers.rank)
     n = len(value)
     group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
-    open_ranks = ranks if seen.ties == "expected" and measure.record.aggregate == "median" else None
+    open_ranks = ranks if leaves_order_open(seen.ties, measure) and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
 
@@ -492,7 +550,7 @@ def _items_of_questions(
             raise MeasureError(
                 f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
             )
-        value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
+        value = measure.expected(seen.tied_ranking) if leaves_order_open(seen.ties, measure) else measure(seen.ranking)
     # added up in byte order of the ids, as in trec_eval: then the last bit does not depend on the line order of a file
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     if missing == "skip":

@@ -16,6 +16,7 @@ from kgtrec.evaluation.evaluate import Missing, breakdown_of, measured_items, pr
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
+from kgtrec.evaluation.unlisted import UnlistedAnswers
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
@@ -88,6 +89,7 @@ def item_scores(
     collection: Collection | None = None,
     ties: str | None = None,
     missing: Missing = "zero",
+    unlisted_answers: UnlistedAnswers = "filtered",
     weights: str | Mapping[str, float] | None = None,
     seed: int = 0,
     mixed: bool = False,
@@ -96,7 +98,7 @@ def item_scores(
 
     Parameters
     ----------
-    qrels, systems, measures, collection, ties, missing, weights, seed, mixed
+    qrels, systems, measures, collection, ties, missing, unlisted_answers, weights, seed, mixed
         As for :func:`kgtrec.evaluate`.
 
     Returns
@@ -129,7 +131,9 @@ def item_scores(
     >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
-    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed)
+    judgements, collection, found, parsed = prepared(
+        qrels, systems, measures, collection, missing, mixed, unlisted_answers
+    )
     breakdown = breakdown_of(None, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)

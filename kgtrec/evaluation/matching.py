@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,6 +27,7 @@ from kgtrec.kernels.ranking.positions import (
     rank_among,
 )
 from kgtrec.kernels.sampling.random_order import mixed, places_among_unknown, places_by_key
+from kgtrec.measures.names import ParsedMeasure
 
 Below = Literal["best", "worst"]
 BELOW: tuple[Below, ...] = ("best", "worst")
@@ -61,9 +62,9 @@ class MatchedSystem:
     """One system with one set of qrels and one rule for ties."""
 
     name: str
-    ties: str
-    ranking: JudgedRanking  # for "expected" that of the realistic rule, for what does not depend on the order
-    tied_ranking: TiedRanking | None  # for "expected" the input of measures instead; None for all other rules
+    ties: str | None  # the rule; None: of answer ranks the default, "expected" or "realistic" depending on the measure
+    ranking: JudgedRanking  # if the order of ties may be left open, that of the realistic rule
+    tied_ranking: TiedRanking | None  # the input of measures that leave it open; None for rules that never do
     answers: RankedAnswers | None  # None for a run, which is cut and has no exact ranks
     group_size: NDArray[np.int64]  # (r,) for each relevant, retrieved entity: how many candidates tie, including itself
     run: AnyRun | None  # input of ir-measures' own providers; None for answer ranks
@@ -72,10 +73,41 @@ class MatchedSystem:
     # with `below`: answers of different grades may stand in orders that neither end of a measure of grades has
     grades_open: bool = False
 
+    def in_order(self, ties: Ties, qrels: Qrels) -> MatchedSystem:
+        """The same with the relevant candidates first ("optimistic") or last ("pessimistic") among those they tie with.
+
+        Rows below the ends of cut lists tie with all that the lists lack.
+        """
+        places = self.places
+        judged, answers = places.judged, self.answers
+        position = places_in_tied_groups(
+            qrels.question[judged],
+            places.first,
+            places.size,
+            qrels.grade[judged],
+            qrels.entities.byte_order[qrels.entity[judged]],
+            ties,
+        )
+        if answers is not None:
+            end = answers.best if ties == "optimistic" else answers.worst
+            answers = replace(answers, rank=end.astype(np.float64))
+        ranking = _ranking(qrels, self.ranking.num_retrieved, judged, position)
+        return replace(self, ties=ties, ranking=ranking, tied_ranking=None, answers=answers)
+
     @property
     def tied(self) -> float:
         """Share of the relevant, retrieved entities that are tied with another candidate."""
         return float(np.mean(self.group_size > 1)) if len(self.group_size) else 0.0
+
+
+def leaves_order_open(ties: str | None, measure: ParsedMeasure) -> bool:
+    """Whether a measure's values are the means over all orders of tied candidates; ``ties`` is of a MatchedSystem.
+
+    By default those over questions of answer ranks are, if the mean is exact: half positions belong to no order.
+    """
+    if ties is None:
+        return measure.items == "questions" and measure.record.expected is not None
+    return ties == "expected"
 
 
 def match(
@@ -93,8 +125,9 @@ def match(
     qrels : Qrels
     ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
         ``trec`` (a run's default) breaks ties by label, as in trec_eval; answer ranks, which do not have the labels of
-        all tied candidates, default to ``realistic`` and accept all others. ``expected`` leaves the order of tied
-        candidates open, and ``nondeterministic`` draws one at random.
+        all tied candidates, accept all others. ``expected`` leaves the order of tied candidates open, and
+        ``nondeterministic`` draws one at random. By default the order is left open for answer ranks by the measures
+        over questions that have an exact mean over all orders; all others use ``realistic``.
     seed : int
         Of the random order, which depends only on it and on the labels of the judged pairs.
     below : {"best", "worst"}, optional
@@ -108,12 +141,11 @@ def match(
     KgtrecError
         If the rule for ties is unknown, or not possible for this kind of system.
     """
-    if ties is None:
-        ties = "realistic" if isinstance(system, AnswerRanks) else "trec"
-    one_of("a tie rule of", ties, TIE_POLICIES)
+    if ties is not None:
+        one_of("a tie rule of", ties, TIE_POLICIES)
     seed = whole_number("seed", seed, least=None)
     if not isinstance(system, AnswerRanks):
-        return _judge_run(system, qrels, ties, seed)
+        return _judge_run(system, qrels, ties or "trec", seed)
     if ties == "trec":
         raise KgtrecError(
             "an answer-rank table has no tie rule 'trec': it does not have the labels of all tied candidates; "
@@ -122,7 +154,7 @@ def match(
     return _judge_ranks(system, qrels, ties, int(seed), below)
 
 
-def _by_counts(ties: str) -> Ties:
+def _by_counts(ties: str | None) -> Ties:
     """The rule for counts; if the order is left open, the one whose ranks are the mean ranks."""
     return next((rule for rule in TIES if rule == ties), "realistic")
 
@@ -214,7 +246,7 @@ def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) 
     return mixed(seed, question[system.question[rows]], entity[system.entity[rows]])
 
 
-def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int, below: Below | None) -> MatchedSystem:
+def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, below: Below | None) -> MatchedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
     row, judged = _JudgedPairs(question, ranks.entities, qrels).found(ranks.question, ranks.entity)
     _require_relevant(ranks, qrels, judged)
@@ -242,7 +274,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int, below: 
         )
     ranking = _ranking(qrels, num_retrieved, judged, position)
     tied_ranking = None
-    if ties == "expected":
+    if ties in (None, "expected"):
         tied_ranking = _tied_ranking(qrels, num_retrieved, judged, counts.listed_above + 1, counts.listed_tied + 1)
 
     above, tied = counts.above, counts.tied
@@ -294,9 +326,10 @@ def ranked_again(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The counts of ranking the scores again with these rows as the answers, instead of the earlier ones.
 
-    An earlier answer that is not one now becomes a candidate like any other, which counts wherever it scores higher;
-    an earlier candidate that is an answer now is no longer counted. The table has the scores of both, so that the
-    result is exact. Entities known from a filtered split were never counted.
+    An earlier answer that is not one now becomes a candidate like any other, which counts wherever it scores higher,
+    unless it is filtered (:attr:`AnswerRanks.filtered`); an earlier candidate that is an answer now is no longer
+    counted. The table has the scores of both, so that the result is exact. Entities known from a filtered split were
+    never counted.
 
     Parameters
     ----------
@@ -314,16 +347,23 @@ def ranked_again(
     CollectionError
         If an earlier answer below the end of its cut list may stand above, or tie with, an entity of a longer list.
     """
-    _require_places(ranks, ranks.answer & ~is_answer)
+    gone, new = _no_longer_answers(ranks, is_answer), _were_candidates(ranks) & is_answer
+    _require_places(ranks, gone)
     question, n = ranks.question, len(ranks.questions)
     above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
-    for changed, sign in ((ranks.answer & ~is_answer, 1), (_were_candidates(ranks) & is_answer, -1)):
+    for changed, sign in ((gone, 1), (new, -1)):
         if changed.any():
             higher, equal = _higher_and_equal(ranks, changed)
             above += sign * higher
             tied += sign * equal
             n_other += sign * (np.bincount(question[changed], minlength=n)[question] - changed)
     return above, tied, n_other
+
+
+def _no_longer_answers(ranks: AnswerRanks, is_answer: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n,) earlier answers that are candidates now."""
+    gone: NDArray[np.bool_] = ranks.answer & ~is_answer
+    return gone if ranks.filtered is None else gone & ~ranks.filtered
 
 
 def _require_places(ranks: AnswerRanks, gone: NDArray[np.bool_]) -> None:
@@ -379,7 +419,7 @@ def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_], grade: NDArray[np.
     """The same, and the counts in the list with answers, which includes filtered entities that are answers now."""
     above, tied, n_other = ranked_again(ranks, is_answer)
     question, place, cut = ranks.question, _place(ranks), ranks.cut
-    is_other = ~is_answer & (ranks.answer | _were_candidates(ranks))
+    is_other = _no_longer_answers(ranks, is_answer) | (_were_candidates(ranks) & ~is_answer)
     length = n_other + is_other + np.bincount(question[is_answer], minlength=len(ranks.questions))[question]
     if cut is not None and below is not None:
         is_first = cut & (is_answer == (below == "best"))

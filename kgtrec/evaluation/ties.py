@@ -22,6 +22,7 @@ from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import Missing, evaluate, systems_and_measures
 from kgtrec.evaluation.given import System, qrels_of
 from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.lazy import named
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
@@ -102,14 +103,16 @@ def compare_ties(
     *,
     policies: Sequence[str] | None = None,
     seed: int = 0,
+    collection: Collection | None = None,
     missing: Missing = "zero",
+    unlisted_answers: UnlistedAnswers = "filtered",
     mixed: bool = False,
 ) -> TieComparison:
     """Every measure under every policy for ties, and how often answers tie.
 
     Parameters
     ----------
-    qrels, systems, measures, missing, mixed
+    qrels, systems, measures, collection, missing, unlisted_answers, mixed
         As in :func:`kgtrec.evaluate`.
     policies : sequence of str, optional
         In addition to "optimistic" and "pessimistic", which are always included. Default: all possible ones;
@@ -147,10 +150,20 @@ def compare_ties(
     for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=mixed):
         names.append(system.name)
         kinds.add(not isinstance(system, AnswerRanks))
-        values.append(_values(qrels, system, parsed, asked, seed, missing))
+        values.append(
+            _values(
+                qrels,
+                system,
+                parsed,
+                asked,
+                {"seed": seed, "collection": collection, "missing": missing, "unlisted_answers": unlisted_answers},
+            )
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was evaluated
-            sizes.append(match(system, judgements).group_size)
+            whole = given if isinstance(given, Collection) else collection
+            seen = next(without_unlisted_answers([system], judgements, whole, unlisted_answers, parsed))
+            sizes.append(match(seen, judgements).group_size)
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
     return TieComparison(
         tuple(names),
@@ -173,8 +186,7 @@ def _values(
     system: System,
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
     policies: Sequence[str],
-    seed: int,
-    missing: Missing,
+    options: Mapping[str, Any],
 ) -> NDArray[np.float64]:
     """(measures, policies) values of one system."""
     values = np.full((len(measures), len(policies)), np.nan)
@@ -185,9 +197,7 @@ def _values(
             continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", KgtrecWarning)
-            scores = evaluate(
-                qrels, system, [measures[place] for place in possible], ties=policy, seed=seed, missing=missing
-            )
+            scores = evaluate(qrels, system, [measures[place] for place in possible], ties=policy, **options)
         values[possible, column] = scores.values[0, :, 0]
         for warning in caught:
             if str(warning.message) not in told:  # each policy gives the same warnings

@@ -234,6 +234,23 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     return foreign
 
 
+def digits_of(measure: str) -> int:
+    """The number of decimals of a measure: 2 for ranks, sums and z values; 4 for others, and for unknown measures."""
+    try:
+        record = parse_measure(measure).record
+    except MeasureError:
+        return 4
+    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+
+
+def better_of(measure: str) -> str:
+    """Which values of a measure are better; "higher" if the name is unknown."""
+    try:
+        return parse_measure(measure).record.better
+    except MeasureError:
+        return "higher"
+
+
 def two_meanings(label: str) -> str | None:
     """The message about a name that a measure over answers and one over questions share.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,7 @@ from kgtrec.evaluation.evaluate import Missing
 from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.paired_outcomes import outcomes
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
@@ -346,6 +347,7 @@ def compare(
     resamples: int = 1000,
     ties: str | None = None,
     missing: Missing = "zero",
+    unlisted_answers: UnlistedAnswers = "filtered",
     weights: str | Mapping[str, float] | None = None,
     seed: int = 0,
     mixed: bool = False,
@@ -359,7 +361,7 @@ def compare(
         The judgements, and with a collection the topics of the questions, as for :func:`kgtrec.evaluate`.
     first, second
         Systems, as for :func:`kgtrec.evaluate`.
-    measures, ties, missing, weights, mixed
+    measures, ties, missing, unlisted_answers, weights, mixed
         As :func:`kgtrec.evaluate` takes them.
     collection : Collection, optional
         For sides, relations and categories of the questions, if ``qrels`` is not a collection.
@@ -422,7 +424,16 @@ def compare(
     second = system_of(second, None if is_named(second) else "second")
     both = first, second
     scores = item_scores(
-        given, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed, mixed=mixed
+        given,
+        both,
+        measures,
+        collection=topics,
+        ties=ties,
+        missing=missing,
+        unlisted_answers=unlisted_answers,
+        weights=weights,
+        seed=seed,
+        mixed=mixed,
     )
     by = (
         parse_measure(by).label
@@ -438,7 +449,12 @@ def compare(
     ends = _intervals(every, how)
     wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
-    places = _places(both, judgements, chosen, ties, seed) if len(chosen) else []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # reported when the systems were scored
+        places = []
+        if len(chosen):
+            seen = without_unlisted_answers(both, judgements, topics, unlisted_answers)
+            places = _places(seen, judgements, chosen, ties, seed)
     return Comparison(
         first.name,
         second.name,
@@ -612,7 +628,7 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
 
 
 def _places(
-    both: tuple[System, ...], qrels: Qrels, chosen: list[_Chosen], ties: str | None, seed: int
+    both: Iterable[System], qrels: Qrels, chosen: list[_Chosen], ties: str | None, seed: int
 ) -> list[dict[tuple[int, int], float]]:
     """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
     questions = np.array([one.question for one in chosen], np.int32)
@@ -630,9 +646,7 @@ def _places(
 
 def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: str | None, seed: int) -> Floats:
     """(n,) micro ranks of some of the relevant rows of the qrels."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was scored
-        answers = match(system, qrels, ties, seed).answers
+    answers = match(system, qrels, ties, seed).answers
     if answers is None:
         return np.full(len(row), np.nan)
     ranks: Floats = answers.rank[np.cumsum(qrels.grade >= 1)[row] - 1]
@@ -641,9 +655,7 @@ def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: st
 
 def _of_run(run: AnyRun, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
     """(n,) positions of some judged pairs in the lists of a run; NaN below the cut."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # as above
-        places = match(run, qrels).places
+    places = match(run, qrels).places
     position = np.full(len(qrels), np.nan)
     position[places.judged] = places.position
     found: Floats = position[row]

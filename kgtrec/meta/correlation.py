@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
@@ -564,6 +565,8 @@ class _Pair:
             )
         if isinstance(systems, Iterator):  # two label sets score the same ones
             systems = list(systems)
+        if systems is not None:  # what the answers of both are
+            scoring = {"collection": next((own for own, _ in sides if isinstance(own, Collection)), None)} | scoring
         for labelled, default in sides:
             table, own_items = _as_table(labelled, default, systems, measures, scoring)
             if names is not None:

@@ -19,6 +19,8 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, one_of, warn
 from kgtrec.evaluation.evaluate import Missing, default_measures, evaluate
 from kgtrec.evaluation.given import System, each_system
+from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
+from kgtrec.measures.names import parse_measures
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 
@@ -159,6 +161,8 @@ def label_scores(
     relations: str | Mapping[str, float] | None = None,
     ties: str | None = None,
     missing: Missing = "zero",
+    unlisted_answers: UnlistedAnswers = "filtered",
+    reduced_from: Qrels | None = None,
     seed: int = 0,
     mixed: bool = False,
 ) -> ScoreTable:
@@ -168,7 +172,7 @@ def label_scores(
     ----------
     labels : mapping from names to Qrels or Collection
         Such as the qrels of every pool depth, the shallowest first.
-    systems, measures, ties, missing, seed, mixed
+    systems, measures, ties, missing, unlisted_answers, seed, mixed
         As :func:`kgtrec.evaluate` takes them. Answer ranks need a row for all that is judged (kgtrec rank --judged).
     collection : Collection, optional
         For sides, relations and categories, if the labels are not collections.
@@ -177,6 +181,10 @@ def label_scores(
     relations : str or mapping from relation to share, optional
         Fix the distribution of relations: to that of the answers of the label set of this name, or to the given
         shares. A relation without answers in a label set drops out, and the others share its part.
+
+    reduced_from : Qrels, optional
+        The judgements that the label sets are parts of, as qrels by pool depth are of the deepest. An answer among them
+        that a label set lacks is a missing label, and stays a candidate whatever ``unlisted_answers`` is.
 
     Returns
     -------
@@ -203,10 +211,19 @@ def label_scores(
     if isinstance(relations, str):
         one_of("the relations of one of the label sets", relations, labels)
         shares = relation_shares(labels[relations], collection)
-    tables = [
-        _scored(name, judged, found, measures, columns, collection, shares, ties, missing, seed, mixed)
-        for name, judged in labels.items()
-    ]
+    if reduced_from is not None:
+        asked = parse_measures(measures)
+        found = list(without_unlisted_answers(found, reduced_from, collection, unlisted_answers, asked))
+        unlisted_answers = "candidates"
+    options: dict[str, Any] = {
+        "ties": ties,
+        "missing": missing,
+        "unlisted_answers": unlisted_answers,
+        "weights": shares,
+        "seed": seed,
+        "mixed": mixed,
+    }
+    tables = [_scored(name, judged, found, measures, columns, collection, options) for name, judged in labels.items()]
     first = tables[0]
     keys = {LABELS: tuple(table.name for table in tables for _ in table.key_rows)}
     keys |= {column: tuple(label for table in tables for label in table.keys[column]) for column in columns}
@@ -250,28 +267,13 @@ def _scored(
     measures: Any,
     columns: Sequence[str],
     collection: Collection | None,
-    shares: Mapping[str, float] | None,
-    ties: str | None,
-    missing: Missing,
-    seed: int,
-    mixed: bool,
+    options: Mapping[str, Any],
 ) -> ScoreTable:
     whole = judged if isinstance(judged, Collection) else collection
 
     def table(qrels: Qrels | Collection, per: str | None, side: bool = False) -> ScoreTable:
         own = [_on_side(system, qrels, judged) for system in systems] if side else systems
-        scores = evaluate(
-            qrels,
-            own,
-            measures,
-            per=per,
-            collection=whole,
-            ties=ties,
-            missing=missing,
-            weights=shares,
-            seed=seed,
-            mixed=mixed,
-        )
+        scores = evaluate(qrels, own, measures, per=per, collection=whole, **options)
         return ScoreTable.of_scores(scores, name)
 
     if len(columns) < 2:

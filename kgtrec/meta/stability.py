@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +17,22 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import Missing, default_measures, tell_lacking_of
 from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
-from kgtrec.evaluation.matching import MatchedSystem, match
+from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.evaluation.unlisted import (
+    UnlistedAnswers,
+    candidates_of,
+    filtered_if_unlisted,
+    require_deep,
+    without_unlisted_answers,
+)
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
 from kgtrec.kernels.sampling.random_order import mixed
@@ -50,13 +58,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MicroReading = Literal["kept", "recount"]
-MacroReading = Literal["unjudged", "removed"]
-#: treatment of a discarded answer in the ranks of the others, and in the lists; the first is the default
-MICRO_READINGS: tuple[MicroReading, ...] = get_args(MicroReading)
-MACRO_READINGS: tuple[MacroReading, ...] = get_args(MacroReading)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Stability(Framed, PlottedResult):
     """Scores of several systems on random subsamples, and the correlation of each ranking with that on the full set.
@@ -72,8 +73,7 @@ class Stability(Framed, PlottedResult):
     scores: NDArray[np.float64]  # (measures, sizes, repeats, systems)
     correlation: NDArray[np.float64]  # (measures, sizes, repeats) of each subsample's scores with the full ones
     coefficient: str  # which correlation
-    micro: str  # of MICRO_READINGS
-    macro: str  # of MACRO_READINGS
+    unlisted_answers: str  # what becomes of discarded answers: "filtered" or "candidates"
     seed: int
     confidence: float = 0.95  # of the intervals: the share of the repeats in them
 
@@ -156,8 +156,8 @@ class Stability(Framed, PlottedResult):
         """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
         caption = (
             f"mean {self.coefficient} to all {self.n_triples:,} test triples; {len(self.systems)} systems; "
-            f"{self.correlation.shape[2]:,} repeats of each size; micro: {self.micro}; macro: {self.macro}; "
-            f"seed {self.seed}"
+            f"{self.correlation.shape[2]:,} repeats of each size; discarded answers: "
+            f"{self.unlisted_answers}; seed {self.seed}"
         )
         size = Column("share", form="share", digits=1), Column("triples")
         means = *size, Column("mean", across="measure")
@@ -223,11 +223,10 @@ def stability(
     sizes: Sequence[int | float] = SIZES,
     repeats: int = 50,
     seed: int = 0,
-    micro: MicroReading = "kept",
-    macro: MacroReading = "unjudged",
     coefficient: str = "tau",
     ties: str | None = None,
     missing: Missing = "zero",
+    unlisted_answers: UnlistedAnswers = "filtered",
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Progress | None = None,
@@ -248,9 +247,9 @@ def stability(
         As for :func:`kgtrec.evaluate`, at least two.
     measures : str, measure, or several of them, optional
         All except those of ir-measures' own providers. Means over answers and over questions take almost no time,
-        medians, sums, measures adjusted for chance and those that ``micro="recount"`` or ``missing="skip"`` changes
-        take some milliseconds per system and subsample; ``micro.AGMRI`` and the like, whose chance level is not a mean,
-        take seconds.
+        medians, sums, measures adjusted for chance, those of ``missing="skip"``, and those over answers if discarded
+        answers are candidates, take some milliseconds per system and subsample; ``micro.AGMRI`` and the like, whose
+        chance level is not a mean, take seconds.
     collection : Collection, optional
         For the triples, if ``qrels`` is not a collection.
     sizes : sequence of int or float
@@ -259,16 +258,10 @@ def stability(
         Subsamples of each size.
     seed : int
         A subsample depends only on the seed, its size, its number and the labels of the triples.
-    micro : {"kept", "recount"}
-        Each answer keeps the filtered rank that it has in the full set; or the discarded ones are candidates again,
-        and those that score higher push it down. Ranks that were not filtered by test triples are the same in both
-        cases.
-    macro : {"unjudged", "removed"}
-        Discarded answers become unjudged but stay in the list; or are removed from it.
     coefficient : {"tau", "tau_ap", "spearman", "rbo"}
         Kendall's tau-b, tau_AP with the full set as reference, Spearman's rho, rank-biased overlap.
-    ties, missing, mixed
-        As for :func:`kgtrec.evaluate`.
+    ties, missing, unlisted_answers, mixed
+        As for :func:`kgtrec.evaluate`, of each subsample: its qrels lack the answers that it discards.
     workers : int, optional
         Processes to share the work, started if it takes more than some seconds. Any number gives the same bytes.
         Default: 1, this one. With more, a program must guard its entry point with ``if __name__ == "__main__"``, as for
@@ -299,7 +292,7 @@ def stability(
     References
     ----------
     Zhou et al. (2022), Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval Perspective,
-    SIGIR, section 5.3, whose readings the defaults are.
+    SIGIR, section 5.3, whose ranks over answers are filtered while the lists keep discarded answers as candidates.
 
     Examples
     --------
@@ -319,7 +312,7 @@ def stability(
     if isinstance(given, Collection):
         collection, given = given, given.qrels
     qrels, collection = given, _known(collection)
-    _require(micro=micro, macro=macro, missing=missing)
+    one_of("missing to be one of", missing, get_args(Missing))
     repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
     number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
@@ -329,7 +322,8 @@ def stability(
     )
     whole = collection if qrels is collection.qrels else None
     qrels = of_collection(qrels, collection)
-    found = list(different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed))
+    checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed)
+    found = list(without_unlisted_answers(checked, qrels, collection, unlisted_answers, parsed))
     if len(found) < 2:
         raise KgtrecError("expected at least two systems to rank, found one")
     test_set = _test_set(qrels, collection)
@@ -340,18 +334,14 @@ def stability(
 
     def listed(system: System) -> _System:
         seen = match(system, qrels, ties, seed)
+        if not isinstance(system, AnswerRanks) and unlisted_answers == "filtered":
+            _require_deep_lists(system, seen, qrels, collection, parsed)
         if over_questions:
             tell_lacking_of(seen, qrels, missing, collection)
-        return _listed(seen, system, qrels, test_set)
+        return _listed(seen, system, qrels, collection, test_set, unlisted_answers)
 
     work = _Work(
-        test_set,
-        [listed(system) for system in found],
-        [measure.label for measure in parsed],
-        micro,
-        macro,
-        missing,
-        int(seed),
+        test_set, [listed(system) for system in found], [measure.label for measure in parsed], missing, int(seed)
     )
     _require_computable(parsed, work, qrels)
     work.prepare()
@@ -383,8 +373,7 @@ def stability(
         scores,
         correlation,
         coefficient,
-        micro,
-        macro,
+        unlisted_answers,
         int(seed),
         confidence,
     )
@@ -441,12 +430,6 @@ def _known(collection: Collection | None) -> Collection:
     if collection is None:
         raise KgtrecError("subsamples are of test triples, and qrels alone do not have them: give a collection")
     return collection
-
-
-def _require(*, micro: str, macro: str, missing: str) -> None:
-    choices = {"micro": MICRO_READINGS, "macro": MACRO_READINGS, "missing": get_args(Missing)}
-    for name, value in (("micro", micro), ("macro", macro), ("missing", missing)):
-        one_of(f"{name} to be one of", value, choices[name])
 
 
 def _parsed(measures: Any) -> list[ParsedMeasure]:
@@ -510,18 +493,26 @@ class _System:
     listed: ListedRows
     ranks: MicroRanks | None  # of the answers, in the order of the test set; None for a run
     rule: Ties | None  # of the ranks; None: candidates have one order
-    open_ties: bool  # the order of ties is left open
-    filtered: bool  # discarded answers are not among the candidates, and may become candidates
+    ties: str | None  # as of MatchedSystem: which measures leave the order of ties open
+    recounts: bool  # discarded answers, which the ranks do not count, may become candidates
 
     @property
     def micro_ranks(self) -> MicroRanks:
         return cast("MicroRanks", self.ranks)  # measures that need them are refused for runs
 
 
-def _listed(seen: MatchedSystem, system: System, qrels: Qrels, test_set: _TestSet) -> _System:
+def _listed(
+    seen: MatchedSystem,
+    system: System,
+    qrels: Qrels,
+    collection: Collection,
+    test_set: _TestSet,
+    unlisted_answers: UnlistedAnswers,
+) -> _System:
     rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
-    if seen.ties == "expected":
+    if seen.tied_ranking is not None:
         rule = "realistic"  # whose ranks are the mean ranks
+    removable = filtered_if_unlisted(system, qrels, collection, unlisted_answers)
     places = seen.places
     listed = ListedRows(
         test_set.rows,
@@ -532,14 +523,27 @@ def _listed(seen: MatchedSystem, system: System, qrels: Qrels, test_set: _TestSe
         qrels.entities.byte_order[qrels.entity[places.judged]],
         seen.ranking.num_retrieved[test_set.question_code],
         rule,
+        removable=removable[places.judged],
     )
     ranks = None
     if seen.answers is not None:
         answers, place = seen.answers, test_set.row[qrels.grade >= 1]
         of_all = MicroRanks(answers.rank, answers.candidates, answers.best, answers.worst)
         ranks = of_all.take(np.argsort(place))
-    filtered = isinstance(system, AnswerRanks) and "test" in system.filtered_by
-    return _System(seen.name, listed, ranks, rule, seen.ties == "expected", filtered)
+    is_filtered = isinstance(system, AnswerRanks) and "test" in system.filtered_by
+    recounts = is_filtered and not removable[qrels.grade >= 1].all()
+    return _System(seen.name, listed, ranks, rule, seen.ties, recounts)
+
+
+def _require_deep_lists(
+    run: AnyRun, seen: MatchedSystem, qrels: Qrels, collection: Collection, measures: Sequence[ParsedMeasure]
+) -> None:
+    """Refuse a run whose cut lists may be too short for a measure when a subsample discards answers that they list."""
+    length, relevant = seen.ranking.num_retrieved, seen.ranking.num_relevant()
+    listed = seen.ranking.per_question(seen.ranking.question[seen.ranking.grade >= 1])
+    most = np.minimum(listed, relevant - 1)  # that can be discarded while the question has an answer left
+    whole = length >= candidates_of(run, collection)[collection.topics_of(qrels.questions)]
+    require_deep(run.name, qrels.questions, length - most, (most > 0) & ~whole, measures)
 
 
 def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Qrels) -> None:
@@ -565,8 +569,6 @@ class _Work:
     test_set: _TestSet
     systems: list[_System]
     labels: list[str]  # of the measures; their records have functions, which cannot be sent to processes
-    micro: MicroReading
-    macro: MacroReading
     missing: Missing
     seed: int
     questions: _QuestionMeans | None = None  # from which means over questions are computed
@@ -627,7 +629,8 @@ class _Work:
         """
         record = measure.record
         is_mean = record.form == "plain" and record.aggregate in LINKS and record.weighting is None
-        own = self.micro == "kept" if items == "answers" else self.missing == "zero"
+        recounts = any(system.recounts for system in self.systems)
+        own = not recounts if items == "answers" else self.missing == "zero"
         return is_mean and own and measure.items == items
 
     def _answer_means(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
@@ -653,13 +656,13 @@ class _Lists:
 
     listed: ListedRows
     systems: list[int]
-    open_ties: bool
+    ties: str | None  # as of MatchedSystem
 
-    def values(self, measures: Sequence[ParsedMeasure], sample: Sample, macro: MacroReading) -> Floats:
+    def values(self, measures: Sequence[ParsedMeasure], sample: Sample) -> Floats:
         """(measures, systems, questions) linked values of the questions that remain in a sample."""
         copies = sample.copies(len(self.systems))
-        ranking: Any = self.listed.tied_ranking(copies, macro) if self.open_ties else self.listed.ranking(copies, macro)
-        values = [measure.expected(ranking) if self.open_ties else measure(ranking) for measure in measures]
+        ranking = _Rankings(self.listed, copies, self.ties)
+        values = [ranking.values(measure) for measure in measures]
         links = [LINKS[measure.record.aggregate] for measure in measures]
         linked = np.stack([link.to(value) for link, value in zip(links, values, strict=True)])
         return linked.reshape(len(measures), len(self.systems), len(sample.questions))
@@ -674,7 +677,6 @@ class _QuestionMeans:
     rows: JudgedRows  # of the other questions
     answers: NDArray[np.intp]  # (a,) which of all answers belong to them
     lists: list[_Lists]  # of those questions
-    macro: MacroReading
 
     def __call__(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
         """(repeats, measures, systems) the means of the subsamples that keep the ``answers``, (repeats, r)."""
@@ -688,7 +690,7 @@ class _QuestionMeans:
             sample = sample_of(self.rows, chosen)
             count[repeat] += len(sample.questions)
             for part in self.lists:
-                totals[repeat][:, part.systems] += part.values(measures, sample, self.macro).sum(axis=2)
+                totals[repeat][:, part.systems] += part.values(measures, sample).sum(axis=2)
         return _brought_back(measures, totals / count[:, None, None])
 
 
@@ -700,26 +702,47 @@ def _question_means(work: _Work, measures: Sequence[ParsedMeasure]) -> _Question
     cases = sample_of(part.rows, chosen)
     table = np.empty((patterns.n_cases, len(measures), len(work.systems)))
     for own in _stacked(work.systems, part, 1):
-        table[:, :, own.systems] = own.values(measures, cases, work.macro).transpose(2, 0, 1)
+        table[:, :, own.systems] = own.values(measures, cases).transpose(2, 0, 1)
     others, answers = patterns.others()
     together = max(1, _ROWS_AT_A_TIME // max(1, len(others.row)))
     lists = list(_stacked(work.systems, others, together))
-    return _QuestionMeans(patterns, table.reshape(len(table), columns), others.rows, answers, lists, work.macro)
+    return _QuestionMeans(patterns, table.reshape(len(table), columns), others.rows, answers, lists)
 
 
 def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[_Lists]:
     """The lists of some questions, for at most so many systems together."""
-    kinds: dict[tuple[bool, Ties | None], list[int]] = {}
+    kinds: dict[str | None, list[int]] = {}
     for number, system in enumerate(systems):
-        kinds.setdefault((system.open_ties, system.listed.ties), []).append(number)
-    for (open_ties, _), alike in kinds.items():
+        kinds.setdefault(system.ties, []).append(number)
+    for ties, alike in kinds.items():
         for first in range(0, len(alike), together):
             own = alike[first : first + together]
-            yield _Lists(ListedRows.stacked([systems[number].listed.part(part) for number in own]), own, open_ties)
+            yield _Lists(ListedRows.stacked([systems[number].listed.part(part) for number in own]), own, ties)
 
 
 def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks) -> Floats:
-    return measure.expected(ranks.best, ranks.worst) if system.open_ties else measure(ranks.rank)
+    is_open = leaves_order_open(system.ties, measure)
+    return measure.expected(ranks.best, ranks.worst) if is_open else measure(ranks.rank)
+
+
+class _Rankings:
+    """Lists with only the rows of a sample judged, in the form that each measure takes."""
+
+    def __init__(self, listed: ListedRows, sample: Sample, ties: str | None) -> None:
+        self._listed, self._sample, self._ties = listed, sample, ties
+        self._made: dict[bool, Any] = {}
+
+    def __getitem__(self, measure: ParsedMeasure) -> Any:
+        is_open = leaves_order_open(self._ties, measure)
+        if is_open not in self._made:
+            make = self._listed.tied_ranking if is_open else self._listed.ranking
+            self._made[is_open] = make(self._sample)
+        return self._made[is_open]
+
+    def values(self, measure: ParsedMeasure) -> Floats:
+        """(questions,) the measure's values."""
+        ranking = self[measure]
+        return measure.expected(ranking) if leaves_order_open(self._ties, measure) else measure(ranking)
 
 
 class _Subsample:
@@ -729,7 +752,7 @@ class _Subsample:
         self._work, self._system, self._sample = work, system, sample
         self._mask = mask
         self._ranks: MicroRanks | None = None
-        self._ranking: Any = None
+        self._rankings = _Rankings(system.listed, sample, system.ties)
 
     def score(self, measure: ParsedMeasure) -> float:
         items = self._answers(measure) if measure.items == "answers" else self._questions(measure)
@@ -742,24 +765,20 @@ class _Subsample:
         ranks = self._ranks
         value = _values(measure, self._system, ranks)
         question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
-        is_open = self._system.open_ties and measure.record.aggregate == "median"
+        is_open = leaves_order_open(self._system.ties, measure) and measure.record.aggregate == "median"
         open_ranks = (ranks.best, ranks.worst) if is_open else None
         return ItemValues(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
 
     def _kept_ranks(self) -> MicroRanks:
         system = self._system
         kept = system.micro_ranks.take(self._mask)
-        if self._work.micro == "kept" or not system.filtered:
+        if not system.recounts:
             return kept
         return kept.among(*system.listed.come_back(self._sample), system.rule)
 
     def _questions(self, measure: ParsedMeasure) -> ItemValues:
-        system, sample, macro = self._system, self._sample, self._work.macro
-        if self._ranking is None:
-            listed = system.listed
-            self._ranking = listed.tied_ranking(sample, macro) if system.open_ties else listed.ranking(sample, macro)
-        ranking = self._ranking
-        value = measure.expected(ranking) if system.open_ties else measure(ranking)
+        system, sample = self._system, self._sample
+        ranking, value = self._rankings[measure], self._rankings.values(measure)
         question, retrieved, relevant = sample.questions.astype(np.int32), ranking.num_retrieved, sample.num_relevant
         if self._work.missing == "skip":
             there = retrieved > 0

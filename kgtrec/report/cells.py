@@ -14,8 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.table import Column, Table
-from kgtrec.errors import MeasureError
-from kgtrec.measures.names import parse_measure
+from kgtrec.measures.names import better_of, digits_of
 
 _Number = TypeVar("_Number", int, float)
 UNDEFINED = "-"
@@ -196,23 +195,6 @@ def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", MINUS)
-
-
-def digits_of(measure: str) -> int:
-    """The number of decimals of a measure: 2 for ranks, sums and z values; 4 for others, and for unknown measures."""
-    try:
-        record = parse_measure(measure).record
-    except MeasureError:
-        return 4
-    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
-
-
-def better_of(measure: str) -> str:
-    """Which values of a measure are better; "higher" if the name is unknown."""
-    try:
-        return parse_measure(measure).record.better
-    except MeasureError:
-        return "higher"
 
 
 def p_text(p: float, least: float = 1e-4) -> str:

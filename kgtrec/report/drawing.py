@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
-from kgtrec.report.cells import digits_of, label_text, number_text
+from kgtrec.measures.names import digits_of
+from kgtrec.report.cells import label_text, number_text
 from kgtrec.report.figures import Panel, gist, grouped, panels
 from kgtrec.report.gists import order_changes
 from kgtrec.report.svg import tidied

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError, one_of
+from kgtrec.measures.names import better_of
 from kgtrec.report import gists
-from kgtrec.report.cells import better_of
 from kgtrec.report.gists import Rows
 
 #: how coefficients and tests are called in figures and reports

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kgtrec.report.cells import better_of, count_text, digits_of, number_text, p_text
+from kgtrec.measures.names import better_of, digits_of
+from kgtrec.report.cells import count_text, number_text, p_text
 
 Rows = Mapping[str, list[Any]]  # column -> values
 _TOLD = 8  # most series that are described; the others are only counted

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.table import Provenance
+from kgtrec.evaluation.unlisted import UnlistedAnswers
 from kgtrec.lazy import named
 from kgtrec.meta.coefficients import COEFFICIENTS
 
@@ -124,6 +125,7 @@ class StudyConfig:
     measures: tuple[str, ...] = ()  # empty: the default ones
     main: tuple[str, ...] = ()  # measures of figures with few measures; empty: the first over answers and questions
     ties: str | None = None
+    unlisted_answers: UnlistedAnswers = "filtered"
     resamples: int = 1000
     pairs: tuple[tuple[str, str], ...] = ()  # label sets to correlate
     fixed_relations: bool = True

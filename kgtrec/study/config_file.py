@@ -15,13 +15,13 @@ from typing import Any
 from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
+from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_in_parts
 from kgtrec.formats.triples import find_splits
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
-from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.study.config import (
     LABEL_KINDS,
     POOLED_KINDS,
@@ -142,6 +142,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "names": _TEXTS,
         "main": _TEXTS,
         "ties": _one_of(TIE_POLICIES),
+        "unlisted_answers": _one_of(UNLISTED_ANSWERS),
         "confidence": _SHARE,
         "resamples": _RESAMPLES,
     },
@@ -157,8 +158,6 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "labels": _LABELS,
         "measures": _TEXTS,
         "repeats": _COUNT,
-        "micro": _one_of(MICRO_READINGS),
-        "macro": _one_of(MACRO_READINGS),
         "coefficient": _one_of(COEFFICIENTS),
         "sizes": (
             "a list of numbers of triples, or of shares of them",
@@ -250,6 +249,7 @@ class _Reader:
             tuple(measures.get("names", ())),
             tuple(measures.get("main", ())),
             measures.get("ties"),
+            measures.get("unlisted_answers", "filtered"),
             measures.get("resamples", 1000),
             tuple((one, other) for one, other in pairs),
             correlation.get("fixed_relations", True),

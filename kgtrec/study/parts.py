@@ -34,26 +34,41 @@ class Parts:
     def items(self, labels: LabelSet, depth: int | None = None) -> dict[str, ItemScores]:
         """The score of each system on each item."""
         from kgtrec.evaluation.item_scores import item_scores
+        from kgtrec.evaluation.unlisted import without_unlisted_answers
+        from kgtrec.measures.names import parse_measures
 
         key = labels.name, depth
         if key not in self._items:
             if len(self._items) > 2:  # they need much memory for a large collection
                 self._items.clear()
-            self._items[key] = item_scores(
-                self._labels.qrels(*key),
-                self._ranks[labels.collection],
-                list(self._bench.measures),
-                collection=self._collections[labels.collection],
-                ties=self._bench.config.ties,
-                seed=self._bench.config.seed,
-                mixed=self._bench.config.systems.mixed,
-            )
+            systems, options = self._ranks[labels.collection], self._options(labels)
+            if depth is not None:  # what a depth takes away is a missing label
+                whole, measures = self._labels.qrels(labels.name), parse_measures(self._bench.measures)
+                systems = list(
+                    without_unlisted_answers(
+                        systems, whole, options["collection"], options["unlisted_answers"], measures
+                    )
+                )
+                options["unlisted_answers"] = "candidates"
+            self._items[key] = item_scores(self._labels.qrels(*key), systems, list(self._bench.measures), **options)
         return self._items[key]
+
+    def _options(self, labels: LabelSet) -> dict[str, Any]:
+        """How systems are scored under a label set."""
+        config = self._bench.config
+        return {
+            "collection": self._collections[labels.collection],
+            "ties": config.ties,
+            "unlisted_answers": config.unlisted_answers,
+            "seed": config.seed,
+            "mixed": config.systems.mixed,
+        }
 
     def _scoring(self) -> dict[str, Any]:
         return {
             "measures": list(self._bench.measures),
             "ties": self._bench.config.ties,
+            "unlisted_answers": self._bench.config.unlisted_answers,
             "seed": self._bench.config.seed,
         } | self._mixture()
 
@@ -72,10 +87,7 @@ class Parts:
             {labels.name: self._labels.qrels(labels.name)},
             self._ranks[labels.collection],
             list(measures),
-            collection=self._collections[labels.collection],
-            ties=self._bench.config.ties,
-            seed=self._bench.config.seed,
-            mixed=self._bench.config.systems.mixed,
+            **self._options(labels),
             **options,
         )
         return replace(table.at(labels=labels.name), name=labels.name)
@@ -92,10 +104,7 @@ class Parts:
                 self._labels.qrels(labels.name),
                 self._ranks[labels.collection],
                 list(self._bench.measures),
-                collection=self._collections[labels.collection],
-                ties=self._bench.config.ties,
-                seed=self._bench.config.seed,
-                mixed=self._bench.config.systems.mixed,
+                **self._options(labels),
                 confidence=confidence,
             )
             write_step_table(folder, "scores", scores.to_table())
@@ -126,13 +135,7 @@ class Parts:
                 self.items(labels)
                 if measures == list(self._bench.measures)
                 else item_scores(
-                    self._labels.qrels(labels.name),
-                    self._ranks[labels.collection],
-                    measures,
-                    collection=self._collections[labels.collection],
-                    ties=self._bench.config.ties,
-                    seed=self._bench.config.seed,
-                    mixed=self._bench.config.systems.mixed,
+                    self._labels.qrels(labels.name), self._ranks[labels.collection], measures, **self._options(labels)
                 )
             )
             total = len(items) * len(options["tests"])
@@ -235,24 +238,18 @@ class Parts:
                 self._ranks[labels.collection],
                 measures,
                 policies=policies,
-                seed=self._bench.config.seed,
-                mixed=self._bench.config.systems.mixed,
+                **{name: value for name, value in self._options(labels).items() if name != "ties"},
             )
             write_step_table(folder, "ties", found.to_table())
 
-        options = {"measures": measures, "policies": policies, "seed": self._bench.config.seed} | self._mixture()
-        self._tables_step("ties", [labels], make, options, ["ties"])
+        self._tables_step(
+            "ties", [labels], make, self._scoring() | {"measures": measures, "policies": policies}, ["ties"]
+        )
 
     def stability(self, labels: LabelSet) -> None:
         """Correlate the orders of systems on subsamples with that on the whole test set."""
         options = self._bench.options(
-            "stability",
-            "sizes",
-            "repeats",
-            "micro",
-            "macro",
-            repeats=50,
-            coefficient=self._bench.config.options.coefficient,
+            "stability", "sizes", "repeats", repeats=50, coefficient=self._bench.config.options.coefficient
         )
         measures = self._bench.measures_of("stability", self._bench.measures)
 
@@ -267,10 +264,7 @@ class Parts:
                     self._labels.qrels(labels.name),
                     self._ranks[labels.collection],
                     measures,
-                    collection=self._collections[labels.collection],
-                    ties=self._bench.config.ties,
-                    seed=self._bench.config.seed,
-                    mixed=self._bench.config.systems.mixed,
+                    **self._options(labels),
                     progress=advance,
                     **self._bench.sharing,
                     **options,

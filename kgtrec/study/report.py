@@ -14,9 +14,10 @@ from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError
+from kgtrec.measures.names import better_of, digits_of
 from kgtrec.meta.power import SPEAKING
 from kgtrec.report import figures
-from kgtrec.report.cells import better_of, count_text, digits_of, number_text, numbered
+from kgtrec.report.cells import count_text, number_text, numbered
 from kgtrec.study.config import Study
 from kgtrec.study.score_table import score_table
 

@@ -161,6 +161,7 @@ def _about(bench: Bench) -> dict[str, Any]:
         "seed": str(config.seed),
         "measures": " ".join(bench.measures),
         "ties": config.ties or "usual",
+        "unlisted answers": config.unlisted_answers,
         "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals",
     }
     for part, options in config.parts.items():

@@ -12,8 +12,8 @@ from kgtrec.data.scores import Scores
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.statistics.compact_letters import compact_letters
-from kgtrec.measures.names import parse_measure
-from kgtrec.report.cells import digits_of, letters_of
+from kgtrec.measures.names import digits_of, parse_measure
+from kgtrec.report.cells import letters_of
 
 
 def score_table(

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS, UnlistedAnswers
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
 from kgtrec.ranking.rank import Ranked, rank_scores
@@ -28,7 +30,7 @@ TIES = ("realistic", "optimistic", "pessimistic", "expected")  # trec is for run
 
 
 @st.composite
-def ranked_and_judged(draw: st.DrawFn) -> tuple[Ranked, Qrels]:
+def ranked_and_judged(draw: st.DrawFn) -> tuple[Ranked, Collection, Qrels]:
     """Scores with many ties, ranked for qrels with grades from -2 (pooled, not sampled) to 2, some pairs known."""
     n_questions, n_entities = draw(st.integers(1, 4)), draw(st.integers(2, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -40,23 +42,30 @@ def ranked_and_judged(draw: st.DrawFn) -> tuple[Ranked, Qrels]:
     scores = rng.choice(np.array([-np.inf, -1, 0.0, 2.5]), (n_questions, n_entities))
     qrels = collection_of(n_questions, n_entities, grades or answers, known).qrels
     collection = collection_of(n_questions, n_entities, answers, known)
-    return rank_scores(
-        collection, scores, questions=collection, entities=collection, depth=n_entities, judged=qrels
-    ), qrels
+    ranked = rank_scores(collection, scores, questions=collection, entities=collection, depth=n_entities, judged=qrels)
+    return ranked, collection, qrels
 
 
 @pytest.mark.parametrize("measure", OF_BOTH)
 @settings(max_examples=examples(25))
-@given(drawn=ranked_and_judged(), ties=st.sampled_from(TIES))
-def test_run_and_ranks_of_the_same_scores_have_the_same_value(measure: Measure, drawn: tuple[Ranked, Qrels], ties: str):
+@given(drawn=ranked_and_judged(), ties=st.sampled_from(TIES), unlisted_answers=st.sampled_from(UNLISTED_ANSWERS))
+def test_run_and_ranks_of_the_same_scores_have_the_same_value(
+    measure: Measure, drawn: tuple[Ranked, Collection, Qrels], ties: str, unlisted_answers: UnlistedAnswers
+):
     """Of every measure over questions, per question; negative grades, ties, and answers that came and went."""
     if ties == "expected" and measure.expected is None:
         ties = "realistic"
-    ranked, qrels = drawn
+    ranked, collection, qrels = drawn
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # of undefined values
         found = evaluate(
-            qrels, {"ranks": ranked.answer_ranks, "run": ranked.run}, spelled(measure), per="question", ties=ties
+            qrels,
+            {"ranks": ranked.answer_ranks, "run": ranked.run},
+            spelled(measure),
+            per="question",
+            collection=collection,
+            ties=ties,
+            unlisted_answers=unlisted_answers,
         )
     np.testing.assert_array_equal(found.values[0], found.values[1])
 

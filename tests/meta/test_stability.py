@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -21,11 +20,11 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.kernels.sampling.subsamples import MacroReading
+from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS
 from kgtrec.measures.registry import registered
-from kgtrec.meta.stability import MACRO_READINGS, SIZES, stability, subsample
+from kgtrec.meta.stability import SIZES, stability, subsample
 from kgtrec.ranking.rank import rank_scores
 from tests.examples import examples
 from tests.worlds import World
@@ -159,64 +158,63 @@ def with_few_answers(*numbers: int) -> Iterator[int]:
             yield few
 
 
-def assert_like_evaluate(worlds, measures, systems_of, ties=None, sizes=(0.3, 0.8, 1.0), **options):
-    """Every subsample's scores are those of evaluate with the subsample as qrels and ``systems_of(discarded)``."""
+def assert_like_evaluate(worlds, measures, systems_of, ties=None, sizes=(0.3, 0.8, 1.0), unlisted_answers="filtered"):
+    """Every subsample's scores are those of evaluate with the subsample as qrels, of these systems under the same
+    reading and of ``systems_of(discarded)``, which were ranked knowing what was discarded."""
     whole = qrels_of(worlds[0])
     collection = worlds[0].collection
     named = [system.renamed(f"s{place}") for place, system in enumerate(systems_of(set()))]
     repeats = 2
+    options = {"collection": collection, "ties": ties, "seed": 4, "unlisted_answers": unlisted_answers}
     found, looked_up_less = (
-        quietly(
-            lambda: stability(
-                whole,
-                named,
-                measures,
-                collection=collection,
-                sizes=sizes,
-                repeats=repeats,
-                seed=4,
-                ties=ties,
-                **options,
-            )
-        )
+        quietly(lambda: stability(whole, named, measures, sizes=sizes, repeats=repeats, **options))
         for _ in with_few_answers(7, 1)
     )
     np.testing.assert_allclose(looked_up_less.scores, found.scores, rtol=1e-12, atol=1e-14)
     for number, triples in enumerate(found.triples.tolist()):
         for repeat in range(repeats):
             part = subsample(whole, triples, collection=collection, seed=4, repeat=repeat)
-            systems = systems_of(discarded_by(whole, part))
-            for place, system in enumerate(systems):
-                expected = quietly(
-                    lambda part=part, system=system: evaluate(
-                        part, system, measures, collection=collection, ties=ties, seed=4
+            again = systems_of(discarded_by(whole, part))
+            for place, systems in enumerate(zip(named, again, strict=True)):
+                for system in systems:
+                    expected = quietly(lambda part=part, system=system: evaluate(part, system, measures, **options))
+                    np.testing.assert_allclose(
+                        found.scores[:, number, repeat, place],
+                        expected.values[0, :, 0],
+                        rtol=1e-9,
+                        atol=1e-12,
+                        err_msg=str(list(zip(measures, expected.values[0, :, 0], strict=True))),
                     )
-                )
-                np.testing.assert_allclose(
-                    found.scores[:, number, repeat, place],
-                    expected.values[0, :, 0],
-                    rtol=1e-9,
-                    atol=1e-12,
-                    err_msg=str(list(zip(measures, expected.values[0, :, 0], strict=True))),
-                )
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(12))
 @given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
-def test_the_default_readings_are_a_subset_of_the_qrels(worlds, ties):
-    """Micro ranks stay filtered by all answers, macro lists keep the discarded ones: every kind of measure."""
-    assert_like_evaluate(worlds, (*MACRO, *BINARY), lambda _: [world.answer_ranks() for world in worlds], ties=ties)
+def test_discarded_answers_are_filtered_by_default(worlds, ties):
+    """Lists close over them, and no rank counts them, as if they had been known when the scores were ranked."""
     assert_like_evaluate(
         worlds,
-        MICRO,
+        (*MICRO, *MACRO, *BINARY),
         lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
         ties=ties,
     )
 
 
+@settings(max_examples=examples(12))
+@given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
+def test_discarded_answers_may_stay_candidates(worlds, ties):
+    """They stand in the lists, and ranks count them, as if nobody had known them when the scores were ranked."""
+    assert_like_evaluate(
+        worlds,
+        (*MICRO, *MACRO, *BINARY),
+        lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
+        ties=ties,
+        unlisted_answers="candidates",
+    )
+
+
 @settings(max_examples=examples(8))
-@given(named_worlds())
-def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds):
+@given(named_worlds(), st.sampled_from(UNLISTED_ANSWERS))
+def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds, unlisted_answers):
     """Of fewer it is another draw there, since it depends on what is judged; here one order serves all subsamples."""
     assert_like_evaluate(
         worlds,
@@ -224,121 +222,90 @@ def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds):
         lambda _: [world.answer_ranks() for world in worlds],
         ties="nondeterministic",
         sizes=(1.0,),
+        unlisted_answers=unlisted_answers,
     )
 
 
-@settings(max_examples=examples(8))
-@given(named_worlds(graded=True), st.sampled_from([None, "optimistic", "pessimistic"]))
-def test_graded_and_wrong_judgements_follow_their_questions(worlds, ties):
-    """Grades above 1 are drawn like others; what was judged wrong stays where its question has an answer left."""
+@settings(max_examples=examples(16))
+@given(
+    named_worlds(graded=True),
+    st.sampled_from([None, "optimistic", "pessimistic", "realistic"]),
+    st.sampled_from(UNLISTED_ANSWERS),
+)
+def test_graded_and_wrong_judgements_follow_their_questions(worlds, ties, unlisted_answers):
+    """Grades above 1 are drawn like others; what was judged wrong stays where its question has an answer left.
+    Positives that are no answers of the collection are candidates when they are discarded, under either reading."""
     if not any(grade >= 1 for grade in worlds[0].grades.values()):
         return
-    assert_like_evaluate(
-        worlds,
-        MACRO,
-        lambda discarded: [(world.complete if discarded else world).answer_ranks() for world in worlds],
-        ties=ties,
-    )
-    assert_like_evaluate(
-        worlds,
-        MICRO,
-        lambda discarded: [
-            (world.complete.without(discarded, stay=False) if discarded else world).answer_ranks() for world in worlds
-        ],
-        ties=ties,
-    )
-    assert_like_evaluate(
-        worlds,
-        MICRO,
-        lambda discarded: [
-            (world.complete.without(discarded, stay=True) if discarded else world).answer_ranks() for world in worlds
-        ],
-        ties=ties,
-        micro="recount",
-    )
-
-
-@settings(max_examples=examples(8))
-@given(named_worlds())
-def test_expected_ties_hold_on_subsamples(worlds):
-    """The exact mean over all orders, where a measure has one."""
-    micro = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.MedianRank")
-    macro = ("macro.MR", "macro.MRR", "AP@2", "nDCG@3")
-    assert_like_evaluate(worlds, macro, lambda _: [world.answer_ranks() for world in worlds], ties="expected")
-    assert_like_evaluate(
-        worlds,
-        micro,
-        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
-        ties="expected",
-    )
-    assert_like_evaluate(
-        worlds,
-        (*micro, *macro),
-        lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
-        ties="expected",
-        micro="recount",
-    )
-
-
-@settings(max_examples=examples(12))
-@given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
-def test_recounted_ranks_are_those_of_a_world_with_fewer_answers(worlds, ties):
-    """Discarded answers are candidates like any other; the lists of macro measures are the same as before."""
     assert_like_evaluate(
         worlds,
         (*MICRO, *MACRO),
-        lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
+        lambda _: [world.answer_ranks() for world in worlds],
         ties=ties,
-        micro="recount",
-    )
-
-
-@settings(max_examples=examples(12))
-@given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic", "expected"]))
-def test_removed_answers_are_those_of_a_world_without_them(worlds, ties):
-    """Lists close over the discarded answers; the ranks of micro measures, which had none of them, stay."""
-    measures = MACRO if ties != "expected" else ("macro.MR", "macro.MRR", "AP@2", "nDCG@3", "P@2")
-    assert_like_evaluate(
-        worlds,
-        (*measures, "micro.MRR", "micro.AMRI"),
-        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
-        ties=ties,
-        macro="removed",
+        unlisted_answers=unlisted_answers,
     )
 
 
 @settings(max_examples=examples(8))
-@given(named_worlds())
-def test_raw_ranks_are_the_same_under_both_readings(worlds):
+@given(named_worlds(), st.sampled_from(UNLISTED_ANSWERS))
+def test_expected_ties_hold_on_subsamples(worlds, unlisted_answers):
+    """The exact mean over all orders, where a measure has one."""
+    measures = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.MedianRank", "macro.MR", "macro.MRR", "AP@2", "nDCG@3")
+    stay = unlisted_answers == "candidates"
+    assert_like_evaluate(
+        worlds,
+        measures,
+        lambda discarded: [world.without(discarded, stay=stay).answer_ranks() for world in worlds],
+        ties="expected",
+        unlisted_answers=unlisted_answers,
+    )
+
+
+@settings(max_examples=examples(8))
+@given(named_worlds(), st.sampled_from(UNLISTED_ANSWERS))
+def test_raw_ranks_are_the_same_under_both_readings(worlds, unlisted_answers):
     """Where test triples were not filtered, discarded answers were candidates all along."""
-    for micro in ("kept", "recount"):
-        assert_like_evaluate(
-            worlds,
-            ("micro.MR", "micro.MRR", "AP"),
-            lambda _: [world.answer_ranks(("train", "valid")) for world in worlds],
-            micro=micro,
-        )
+    assert_like_evaluate(
+        worlds,
+        ("micro.MR", "micro.MRR", "AP"),
+        lambda _: [world.answer_ranks(("train", "valid")) for world in worlds],
+        unlisted_answers=unlisted_answers,
+    )
 
 
-def run_of(world: Named, discarded: set[tuple[int, int]] = frozenset(), cut: int = 4) -> Run:  # type: ignore[assignment]
+def run_of(world: Named, cut: int) -> Run:
     run = world.run()
     starts = np.searchsorted(run.question, run.question)
-    kept = np.arange(len(run)) - starts < cut
-    kept &= [(int(q), int(e)) not in discarded for q, e in zip(run.question, run.entity, strict=True)]
-    return Run.of("w", run.question[kept], run.entity[kept], run.score[kept], run.questions, run.entities)
+    return run.rows(np.arange(len(run)) - starts < cut)
 
 
 @settings(max_examples=examples(5))
-@given(named_worlds(graded=True), st.sampled_from([None, "realistic", "pessimistic"]))
-def test_cut_runs_follow_too(worlds, ties):
-    """Under trec_eval's order of ties and others, kept in the list or removed from it."""
+@given(
+    named_worlds(graded=True), st.sampled_from([None, "realistic", "pessimistic"]), st.sampled_from(UNLISTED_ANSWERS)
+)
+def test_runs_follow_too(worlds, ties, unlisted_answers):
+    """Under trec_eval's order of ties and others: whole lists, and cut ones where discarded answers stay in them."""
     if not any(grade >= 1 for grade in worlds[0].grades.values()):
         return
-    measures = [name for name in MACRO if name != "macro.MR"]
-    assert_like_evaluate(worlds, measures, lambda _: [run_of(world) for world in worlds], ties=ties)
+    cut = 4 if unlisted_answers == "candidates" else 99
     assert_like_evaluate(
-        worlds, measures, lambda discarded: [run_of(world, discarded) for world in worlds], ties=ties, macro="removed"
+        worlds,
+        [name for name in MACRO if name != "macro.MR"],
+        lambda _: [run_of(world, cut) for world in worlds],
+        ties=ties,
+        unlisted_answers=unlisted_answers,
     )
+
+
+def test_cut_runs_are_refused_where_a_discarded_answer_may_shorten_them():
+    """A list of four of seven has a third place without one of its two answers, but no fourth."""
+    collection = build_questions(Triples.of([]), Triples.of([]), Triples.of([("a", "r", x) for x in "bcdefg"]))
+    rows = {"tail0": {label: float(-place) for place, label in enumerate("bcxa")}}
+    rows |= {f"head{number}": {"a": 1.0} for number in range(6)}
+    runs = {"one": rows, "two": rows}
+    with pytest.raises(CollectionError, match=r"nDCG@4 looks at the first 4 places, but 1 lists, such as that of tail"):
+        quietly(lambda: stability(collection, runs, "nDCG@4", sizes=[0.5], repeats=1))
+    assert quietly(lambda: stability(collection, runs, "nDCG@2", sizes=[0.5], repeats=1)).scores.shape == (1, 1, 1, 2)
 
 
 def study_set(n_systems: int = 5, n_triples: int = 60, seed: int = 3) -> tuple[Collection, list[AnswerRanks]]:
@@ -436,16 +403,17 @@ def shuffled(collection: Collection, systems: list[AnswerRanks]) -> tuple[Collec
     return collection, again, tables
 
 
-@pytest.mark.parametrize("macro", ["unjudged", "removed"])
+@pytest.mark.parametrize("unlisted_answers", UNLISTED_ANSWERS)
 @pytest.mark.parametrize("ties", [None, "pessimistic", "expected"])
-def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, macro):
+def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, unlisted_answers):
     """None, some or all of them; systems scored together or one by one."""
     measures = ("macro.MR", "macro.MRR", "AP@5", "nDCG@20", "P@5")
     found = []
     for few, together in ((0, 1), (0, 1 << 17), (2, 1), (2, 1 << 17), (7, 1 << 17)):
         monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_FEW_ANSWERS", few)
         monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_ROWS_AT_A_TIME", together)
-        found.append(stability(*STUDY, measures, sizes=[0.1, 0.9], repeats=3, ties=ties, macro=macro).scores)
+        options = {"ties": ties, "unlisted_answers": unlisted_answers}
+        found.append(stability(*STUDY, measures, sizes=[0.1, 0.9], repeats=3, **options).scores)
     assert all(np.array_equal(found[place], found[place + 1]) for place in (0, 2))
     for other in found:
         np.testing.assert_allclose(other, found[0], rtol=1e-13)
@@ -464,7 +432,7 @@ def test_systems_of_several_kinds_are_scored_beside_each_other():
     scores = np.random.default_rng(0).random((len(collection.questions), 30))
     runs = [
         rank_scores(
-            collection, scores.round(places), questions=collection, entities=collection, depth=9, name=f"run{places}"
+            collection, scores.round(places), questions=collection, entities=collection, depth=30, name=f"run{places}"
         ).run
         for places in (1, 2)
     ]
@@ -598,8 +566,7 @@ def test_the_default_sizes_are_those_of_the_paper():
         ({"repeats": 0}, "expected repeats to be a whole number from 1 on, found 0"),
         ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"workers": 0}, "expected workers to be a whole number from 1 on, found 0"),
-        ({"micro": "keep"}, "expected micro to be one of kept, recount, found 'keep'; did you mean kept?"),
-        ({"macro": "remove"}, "expected macro to be one of unjudged, removed, found 'remove'; did you mean removed?"),
+        ({"unlisted_answers": "filter"}, "expected unlisted_answers to be one of filtered, candidates, found 'filter'"),
         ({"coefficient": "taub"}, "expected coefficients among tau, tau_ap, spearman, rbo, found 'taub'"),
     ],
 )
@@ -621,7 +588,7 @@ def test_what_cannot_be_had_is_refused_before_the_work():
             np.random.default_rng(i).random((len(collection.questions), 30)),
             questions=collection,
             entities=collection,
-            depth=9,
+            depth=30,
             name=f"{i}",
         ).run
         for i in range(2)
@@ -630,11 +597,6 @@ def test_what_cannot_be_had_is_refused_before_the_work():
         stability(collection, runs, "micro.MRR")
     with pytest.raises(MeasureError, match="ERR@5 is computed by another library"):
         stability(collection, systems, "ERR@5")
-
-
-def test_readings_of_lists_are_those_of_the_kernel():
-    """Which knows no words of others, and so has them itself."""
-    assert get_args(MacroReading) == MACRO_READINGS
 
 
 def test_workers_end_with_the_process_that_shares_out_the_work():

@@ -18,6 +18,7 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
@@ -25,6 +26,7 @@ from kgtrec.formats.parquet import holds_ranks
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 
 TABLES = ("measures", "side", "category", "relation", "questions")
@@ -47,6 +49,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @seed_option("Random seed of the samples.")
 @ties_option
 @missing_option
+@unlisted_option
 @mixed_option
 @trust_ids_option
 @output_options(TABLES)
@@ -65,6 +68,7 @@ def command(
     seed: int,
     ties: str | None,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
     mixed: bool,
     form: str | None,
     part: str | None,
@@ -104,6 +108,7 @@ def command(
         resamples=resamples,
         ties=ties,
         missing=missing,
+        unlisted_answers=unlisted_answers,
         seed=seed,
         mixed=mixed,
         relations=relations,

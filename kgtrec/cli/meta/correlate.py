@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import files_of, is_collection, read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     choices_option,
+    collection_option,
     direction_options,
     directions,
     measure_option,
@@ -22,6 +23,7 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.workers import executor_of, workers_options
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.evaluation.evaluate import Missing
     from kgtrec.evaluation.item_scores import ItemScores
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 
 @click.command(name="correlate")
@@ -92,6 +95,8 @@ if TYPE_CHECKING:
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
 @ties_option
 @missing_option
+@unlisted_option
+@collection_option("whose answers runs list, if qrels lack some. Default: FIRST or SECOND, if it is one.")
 @mixed_option
 @trust_ids_option
 @seed_option()
@@ -116,6 +121,8 @@ def command(
     unpaired: bool,
     ties: str | None,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
+    folder: str | None,
     mixed: bool,
     seed: int,
     workers: int | None,
@@ -148,10 +155,19 @@ def command(
         raise KgtrecError(f"expected no systems together with tables of scores, found {systems[0]}")
     own = files_of(systems)
     sources = [own, files_of(second_systems) if second_systems else own]
-    found = [
-        _labelled(path, source, keys, asked, ties, missing, seed, mixed)
-        for path, source in zip(labels, sources, strict=False)
-    ]
+    if folder and not systems:
+        raise KgtrecError("expected qrels and --systems together with --collection, found no systems")
+    if not folder and systems and not second_systems:
+        folder = next((path for path in labels if is_collection(path)), None)
+    scoring: dict[str, Any] = {
+        "collection": read_folder(folder) if folder else None,
+        "ties": ties,
+        "missing": missing,
+        "unlisted_answers": unlisted_answers,
+        "seed": seed,
+        "mixed": mixed,
+    }
+    found = [_labelled(path, source, keys, asked, scoring) for path, source in zip(labels, sources, strict=False)]
     called = [*names, *labels[len(names) :]]
     if against is not None:
         found, called = _against(found, against, called)
@@ -189,11 +205,10 @@ def _resampling(found: Sequence[Any], confidence: float | None) -> AbstractConte
 
 def _holds_systems(path: str) -> bool:
     """Whether a file is a run or answer ranks, or a folder has such files."""
-    from kgtrec.formats.output.folders import MANIFEST
     from kgtrec.formats.sniff import sniff
 
     if Path(path).is_dir():
-        return not (Path(path) / MANIFEST).is_file() and any(
+        return not is_collection(path) and any(
             file.name.endswith(".ranks.parquet") or ".run" in file.name for file in Path(path).iterdir()
         )
     return not _is_table(path) and suffixes(path)[0] != ".csv" and sniff(path) in ("run", "answer ranks")
@@ -232,14 +247,7 @@ def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *,
 
 
 def _labelled(
-    path: str,
-    systems: tuple[str, ...],
-    keys: Sequence[str],
-    measures: list[str] | None,
-    ties: str | None,
-    missing: Missing,
-    seed: int,
-    mixed: bool,
+    path: str, systems: tuple[str, ...], keys: Sequence[str], measures: list[str] | None, scoring: Mapping[str, Any]
 ) -> ScoreTable | Mapping[str, ItemScores]:
     """A table of scores, or the scores of the systems on each item under qrels."""
     if _is_table(path) or (not systems and suffixes(path)[0] == ".csv"):
@@ -258,9 +266,7 @@ def _labelled(
     judgements: Qrels | Collection = read_judgements(path)
     asked = measures or default_measures(ranks=all(holds_ranks))
     with naming(Path(path)):
-        return item_scores(
-            judgements, read_systems(systems, holds_ranks), asked, ties=ties, missing=missing, seed=seed, mixed=mixed
-        )
+        return item_scores(judgements, read_systems(systems, holds_ranks), asked, **scoring)
 
 
 def _against(found: list[Any], against: str, called: list[str]) -> tuple[list[Any], list[str]]:

@@ -18,6 +18,7 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.workers import executor_of, workers_options
@@ -27,6 +28,7 @@ from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
     from kgtrec.meta.power import Resample
 
 TABLES = ("measures", "pairs")
@@ -60,6 +62,7 @@ TABLES = ("measures", "pairs")
 @workers_options
 @ties_option
 @missing_option
+@unlisted_option
 @mixed_option
 @trust_ids_option
 @collection_option("that tells relations, if QRELS is a file and a measure weighs them.")
@@ -77,6 +80,7 @@ def command(
     scheduler: str | None,
     ties: str | None,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
     mixed: bool,
     folder: str | None,
     form: str | None,
@@ -112,6 +116,7 @@ def command(
         collection=read_folder(folder) if folder else None,
         ties=ties,
         missing=missing,
+        unlisted_answers=unlisted_answers,
         seed=seed,
         mixed=mixed,
     )

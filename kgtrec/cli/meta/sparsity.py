@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,7 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
@@ -28,8 +29,11 @@ from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
 
 if TYPE_CHECKING:
+    from kgtrec.data.collection import Collection
+    from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
@@ -68,6 +72,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 @direction_options
 @ties_option
 @missing_option
+@unlisted_option
 @mixed_option
 @trust_ids_option
 @seed_option()
@@ -86,6 +91,7 @@ def command(
     lower: tuple[str, ...],
     ties: str | None,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
     mixed: bool,
     seed: int,
     form: str | None,
@@ -113,7 +119,8 @@ def command(
     if systems:
         if by is not None:
             raise KgtrecError("expected a table of scores together with --by, found qrels and systems")
-        tables = _scored(labels, systems, asked, per, relations, folder, ties, missing, seed, mixed)
+        options = {"ties": ties, "missing": missing, "unlisted_answers": unlisted_answers, "seed": seed, "mixed": mixed}
+        tables = _scored(labels, systems, asked, per, relations, folder, options)
         by = "labels"
     else:
         for option, value in (("--per", per), ("--relations", relations), ("--collection", folder), ("--ties", ties)):
@@ -148,10 +155,7 @@ def _scored(
     per: Sequence[str],
     relations: str | None,
     folder: str | None,
-    ties: str | None,
-    missing: Missing,
-    seed: int,
-    mixed: bool,
+    options: dict[str, Any],
 ) -> ScoreTable:
     from kgtrec.formats.relation_shares import read_relation_shares
     from kgtrec.meta.sparsity import label_scores
@@ -174,11 +178,19 @@ def _scored(
         collection=read_folder(folder) if folder else None,
         per=per,
         relations=shares,
-        ties=ties,
-        missing=missing,
-        seed=seed,
-        mixed=mixed,
+        reduced_from=_deepest(files, judged),
+        **options,
     )
+
+
+def _deepest(files: Sequence[str], judged: Mapping[str, Qrels | Collection]) -> Qrels | None:
+    """The qrels of the greatest depth, if all are those of one pool by depth."""
+    from kgtrec.evaluation.given import judgements_of
+
+    depths = [int(match[1]) for file in files if (match := _BY_DEPTH.fullmatch(Path(file).name))]
+    if len(depths) < len(files) or len({Path(file).absolute().parent for file in files}) > 1:
+        return None
+    return judgements_of(list(judged.values())[depths.index(max(depths))])
 
 
 def _by_depth(path: str) -> list[str]:

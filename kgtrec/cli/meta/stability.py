@@ -18,16 +18,16 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
+    unlisted_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
-from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.meta.stability import MacroReading, MicroReading
+    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 TABLES = ("summary", "repeats", "scores")
 
@@ -61,20 +61,6 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @click.option("--repeats", type=samples(1), default=50, show_default=True, help="Subsamples of each size.")
 @seed_option("Random seed of the subsamples.")
 @click.option(
-    "--micro",
-    type=click.Choice(MICRO_READINGS),
-    default=MICRO_READINGS[0],
-    show_default=True,
-    help="Each answer keeps its filtered rank, or discarded answers are candidates again and count.",
-)
-@click.option(
-    "--macro",
-    type=click.Choice(MACRO_READINGS),
-    default=MACRO_READINGS[0],
-    show_default=True,
-    help="Discarded answers stay in the lists as unjudged, or leave them.",
-)
-@click.option(
     "--coefficient",
     type=click.Choice(COEFFICIENTS),
     default="tau",
@@ -83,6 +69,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 )
 @ties_option
 @missing_option
+@unlisted_option
 @mixed_option
 @trust_ids_option
 @click.option(
@@ -98,11 +85,10 @@ def command(
     sizes: list[int | float] | None,
     repeats: int,
     seed: int,
-    micro: MicroReading,
-    macro: MacroReading,
     coefficient: str,
     ties: str | None,
     missing: Missing,
+    unlisted_answers: UnlistedAnswers,
     mixed: bool,
     confidence: float,
     workers: int | None,
@@ -116,12 +102,12 @@ def command(
 
     Random subsamples of many sizes, each drawn many times: how the systems are ranked on each, against how all test
     triples rank them. SYSTEMS are answer ranks or runs, or folders of them; QRELS is a collection, or a file with
-    --collection. docs/stability.md tells what the readings --micro and --macro are, and what the curves do not say.
+    --collection. docs/stability.md explains what becomes of the discarded answers, and what the curves do not say.
 
     \b
     kgtrec meta stability C ranks/*.ranks.parquet
     kgtrec meta stability C ranks -m "micro.MRR macro.MRR AP@20" --workers 2 --out stability.csv
-    kgtrec meta stability C ranks --sizes "1% 10% 50%" --repeats 200 --macro removed
+    kgtrec meta stability C ranks --sizes "1% 10% 50%" --repeats 200 --unlisted-answers candidates
     kgtrec meta stability C ranks --table scores --out scores.csv
     """
     from kgtrec.meta.stability import SIZES, stability
@@ -139,11 +125,10 @@ def command(
             sizes=sizes,
             repeats=repeats,
             seed=seed,
-            micro=micro,
-            macro=macro,
             coefficient=coefficient,
             ties=ties,
             missing=missing,
+            unlisted_answers=unlisted_answers,
             workers=workers,
             executor=executor_of(scheduler),
             progress=advance,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from kgtrec.kernels.sampling.random_order import mixed
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MacroReading = Literal["unjudged", "removed"]
 
 
 def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask:
@@ -261,6 +259,8 @@ class ListedRows:
         Length of each list.
     ties : {"realistic", "optimistic", "pessimistic"}, optional
         The rule that ``position`` follows; None: candidates have one order that does not depend on judgements.
+    removable : (m,) bool array
+        Whether the row is removed from the list if it is relevant and a subsample discards it; else it stays, unjudged.
     is_sorted : bool
         Whether the rows are in the order of another object of this class.
     """
@@ -276,6 +276,7 @@ class ListedRows:
         num_retrieved: Counts,
         ties: Ties | None,
         *,
+        removable: Mask,
         is_sorted: bool = False,
     ) -> None:
         if ties is None:
@@ -295,13 +296,15 @@ class ListedRows:
         self._label_order = label_order[order]
         self._question, self._grade = rows.question[self.row], grade[order]
         self._relevant = self._grade >= 1
+        self._removable = self._relevant & removable[order]
         new = np.ones((3, len(row)), np.bool_)
         new[0, 1:] = self._question[1:] != self._question[:-1]
         new[1, 1:] = new[0, 1:] | (self._first[1:] != self._first[:-1])
         new[2, 1:] = new[1, 1:] | (self._relevant[1:] != self._relevant[:-1])
         self._of_question, self._group, self._kind = map(_parts, new)
         several = self._kind.end - self._kind.first > 1
-        self._fixed = ties is None or not np.any(several & self._relevant)
+        is_shared = ties is not None and bool(np.any(several & self._relevant))
+        self._fixed = not is_shared and not self._removable.any()
         # relevant and other rows of one group are mixed
         self._interleaved = not np.array_equal(new[1], new[2])
 
@@ -319,6 +322,7 @@ class ListedRows:
             self._label_order[listed],
             self._num_retrieved[part.questions],
             self._ties,
+            removable=self._removable[listed],
             is_sorted=True,
         )
 
@@ -338,34 +342,22 @@ class ListedRows:
             np.concatenate([own._label_order for own in lists]),
             np.concatenate([own._num_retrieved for own in lists]),
             lists[0]._ties,
+            removable=np.concatenate([own._removable for own in lists]),
             is_sorted=True,
         )
 
-    @property
-    def ties(self) -> Ties | None:
-        """The rule that positions follow; None: candidates have one order."""
-        return self._ties
-
-    def ranking(self, sample: Sample, macro: MacroReading) -> JudgedRanking:
-        """The system's list when only the rows of the sample are judged.
-
-        Parameters
-        ----------
-        sample : Sample
-        macro : {"unjudged", "removed"}
-            Whether the discarded relevant entities stay in the list or are removed.
-        """
+    def ranking(self, sample: Sample) -> JudgedRanking:
+        """The system's list when only the rows of the sample are judged."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
-        stays = self._fixed and macro == "unjudged"
-        position = (self._position if stays else self._places(kept, macro))[listed]
+        position = (self._position if self._fixed else self._places(kept))[listed]
         question, grade = sample.number[self._question[listed]], self._grade[listed]
         if self._interleaved:
             order = np.lexsort((-grade, position, question))
             question, grade, position = question[order], grade[order], position[order]
         return JudgedRanking(
             len(sample.questions),
-            self._lengths(kept, macro)[sample.questions],
+            self._lengths(kept)[sample.questions],
             question,
             position,
             grade,
@@ -373,14 +365,14 @@ class ListedRows:
             sample.judged_grade,
         )
 
-    def tied_ranking(self, sample: Sample, macro: MacroReading) -> TiedRanking:
+    def tied_ranking(self, sample: Sample) -> TiedRanking:
         """The same while the order of ties is left open."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
-        first, size = self._groups(kept, macro)
+        first, size = self._groups(kept)
         return TiedRanking(
             len(sample.questions),
-            self._lengths(kept, macro)[sample.questions],
+            self._lengths(kept)[sample.questions],
             sample.number[self._question[listed]],
             first[listed],
             size[listed],
@@ -389,25 +381,21 @@ class ListedRows:
             sample.judged_grade,
         )
 
-    def _lengths(self, kept: Mask, macro: MacroReading) -> Counts:
-        if macro == "unjudged":
-            return self._num_retrieved
-        discarded = self._question[self._relevant & ~kept]
+    def _lengths(self, kept: Mask) -> Counts:
+        discarded = self._question[self._removable & ~kept]
         return self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
 
-    def _groups(self, kept: Mask, macro: MacroReading) -> tuple[Counts, Counts]:
+    def _groups(self, kept: Mask) -> tuple[Counts, Counts]:
         """(m,) each: first place and size of the group of every row, kept or not."""
-        if macro == "unjudged":
-            return self._first, self._size
-        discarded = self._relevant & ~kept
+        discarded = self._removable & ~kept
         return (
             self._first - (self._group.before(discarded) - self._of_question.before(discarded)),
             self._size - self._group.inside(discarded),
         )
 
-    def _places(self, kept: Mask, macro: MacroReading) -> Floats:
+    def _places(self, kept: Mask) -> Floats:
         """(m,) the position of every kept row; arbitrary for the others."""
-        first, size = self._groups(kept, macro)
+        first, size = self._groups(kept)
         if self._ties is None:
             return first.astype(np.float64)
         index = _running(kept)[:-1] - self._kind.before(kept)
@@ -417,7 +405,7 @@ class ListedRows:
         return places
 
     def come_back(self, sample: Sample) -> tuple[Counts, Counts, Counts]:
-        """Discarded relevant rows that each kept one competes with when they are candidates again.
+        """Discarded relevant rows that are not removed, and so compete with each kept one as candidates.
 
         Returns
         -------
@@ -426,7 +414,7 @@ class ListedRows:
             of the qrels.
         """
         kept = sample.kept[self.row]
-        discarded = self._relevant & ~kept
+        discarded = self._relevant & ~self._removable & ~kept
         asked = self._by_row[(kept & self._relevant)[self._by_row]]
         above = self._group.before(discarded) - self._of_question.before(discarded)
         counts = above, self._group.inside(discarded), self._of_question.inside(discarded)

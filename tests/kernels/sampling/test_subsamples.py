@@ -44,41 +44,44 @@ def test_means_are_those_of_the_kept_rows(n_samples, n, seed):
     assert np.array_equal(subsample_means(kept[-1:], value)[0], means[-1])
 
 
-def listed(macro_ties="realistic") -> tuple[JudgedRows, ListedRows]:
+def listed(*, removes: bool = False) -> tuple[JudgedRows, ListedRows]:
     """One question, a list of six: a at 1, b and c tied with an unjudged candidate at 2 to 4, w (judged wrong) at 6."""
     rows = JudgedRows(np.zeros(4, np.int32), np.array([1, 1, 1, 0], np.int32), 1)
     first, size = np.array([1, 2, 2, 6]), np.array([1, 3, 3, 1])
     position = np.array([1.0, 2.5, 3.5, 6.0])  # b has the higher label
     label_order = np.array([0, 2, 1, 3], np.int32)
-    return rows, ListedRows(rows, np.arange(4), first, size, position, label_order, np.array([6]), macro_ties)
+    removable = np.full(4, removes)
+    return rows, ListedRows(
+        rows, np.arange(4), first, size, position, label_order, np.array([6]), "realistic", removable=removable
+    )
 
 
-def places(kept: list[bool], macro: str) -> list[float]:
-    rows, system = listed()
+def places(kept: list[bool], *, removes: bool) -> list[float]:
+    rows, system = listed(removes=removes)
     sample = sample_of(rows, np.array([*kept, True]))
-    ranking = system.ranking(sample, macro)
+    ranking = system.ranking(sample)
     return [*ranking.position.tolist(), float(ranking.num_retrieved[0])]
 
 
 @pytest.mark.parametrize(
-    ("kept", "macro", "expected"),
+    ("kept", "removes", "expected"),
     [
-        ([True, True, True], "unjudged", [1, 2.5, 3.5, 6, 6]),
-        ([False, True, True], "unjudged", [2.5, 3.5, 6, 6]),
-        ([True, False, True], "unjudged", [1, 3, 6, 6]),  # alone of its kind among three that tie: their middle
-        ([True, False, True], "removed", [1, 2.5, 5, 5]),
-        ([False, False, True], "removed", [1.5, 4, 4]),
-        ([False, True, True], "removed", [1.5, 2.5, 5, 5]),
+        ([True, True, True], False, [1, 2.5, 3.5, 6, 6]),
+        ([False, True, True], False, [2.5, 3.5, 6, 6]),
+        ([True, False, True], False, [1, 3, 6, 6]),  # alone of its kind among three that tie: their middle
+        ([True, False, True], True, [1, 2.5, 5, 5]),
+        ([False, False, True], True, [1.5, 4, 4]),
+        ([False, True, True], True, [1.5, 2.5, 5, 5]),
     ],
 )
-def test_places_by_hand(kept, macro, expected):
+def test_places_by_hand(kept, removes, expected):
     """Discarded answers stay as candidates, or the list closes over them; the last number is its length."""
-    assert places(kept, macro) == expected
+    assert places(kept, removes=removes) == expected
 
 
 @settings(max_examples=examples(30))
-@given(st.integers(0, 10_000), st.sampled_from(["unjudged", "removed"]))
-def test_parts_and_stacks_of_lists_stand_as_the_whole_does(seed, macro):
+@given(st.integers(0, 10_000), st.sampled_from([0, 0.5, 1]))
+def test_parts_and_stacks_of_lists_stand_as_the_whole_does(seed, share):
     """Questions taken out, named twice and stacked with another system's: the same places."""
     rng = np.random.default_rng(seed)
     question = np.sort(np.append(np.arange(4), rng.integers(0, 4, 12))).astype(np.int32)
@@ -89,18 +92,20 @@ def test_parts_and_stacks_of_lists_stand_as_the_whole_does(seed, macro):
         first = rng.integers(1, 4, 11) * 20
         size, labels = np.full(11, 20), rng.permutation(11).astype(np.int32)
         place = places_in_tied_groups(question[row], first, size, rows.grade[row], labels, "realistic")
-        systems.append(ListedRows(rows, row, first, size, place, labels, np.full(4, 90), "realistic"))
+        lengths = np.full(4, 90)
+        removable = rng.random(11) < share
+        systems.append(ListedRows(rows, row, first, size, place, labels, lengths, "realistic", removable=removable))
     asked = np.array([2, 0, 2])
     part = rows.part(asked)
     chosen = np.where(rows.grade >= 1, rng.random(16) < 0.7, False)
     chosen[np.flatnonzero(rows.grade >= 1)[:1]] = True
     of_part = sample_of(part.rows, chosen[part.row])
-    stacked = ListedRows.stacked([system.part(part) for system in systems]).ranking(of_part.copies(2), macro)
+    stacked = ListedRows.stacked([system.part(part) for system in systems]).ranking(of_part.copies(2))
     sample = sample_of(rows, chosen)
     left = [int(q) for q in asked if q in sample.questions]
     assert (stacked.n_questions, len(of_part.questions)) == (2 * len(left), len(left))
     for copy, system in enumerate(systems):
-        whole = system.ranking(sample, macro)
+        whole = system.ranking(sample)
         for place, q in enumerate(left):
             number = copy * len(left) + place
             ours, theirs = stacked.question == number, whole.question == sample.number[q]

@@ -1,0 +1,235 @@
+"""Answers of the collection that the qrels lack: known true answers, which are filtered out unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.pair_set import PairSet
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.triples import SPLITS
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, one_of, warn
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+
+UnlistedAnswers = Literal["filtered", "candidates"]
+#: what becomes of the answers of the collection that the qrels lack; the first is the default
+UNLISTED_ANSWERS: tuple[UnlistedAnswers, ...] = get_args(UnlistedAnswers)
+_WAYS_OUT = {
+    "filtered": "--unlisted-answers candidates, in Python unlisted_answers='candidates', keeps them as candidates",
+    "candidates": "--unlisted-answers filtered, in Python unlisted_answers='filtered', filters them out",
+}
+
+
+def without_unlisted_answers(
+    systems: Iterable[AnyRun | AnswerRanks],
+    qrels: Qrels,
+    collection: Collection | None,
+    unlisted_answers: UnlistedAnswers = "filtered",
+    measures: Sequence[ParsedMeasure | ProvidedMeasure] = (),
+) -> Iterator[AnyRun | AnswerRanks]:
+    """The systems one by one, without the answers of the collection that the qrels lack.
+
+    These are filtered triples then: they are in no list, and no other answer's rank counts them, as if the scores had
+    been ranked for a collection in which they are known. Answer ranks carry the answers; a run needs its collection.
+    Systems that were not filtered by test triples keep them, since such lists hold all other answers too.
+
+    Parameters
+    ----------
+    systems : iterable of Run, StreamedRun and AnswerRanks
+        Checked to belong to the collection.
+    qrels : Qrels
+    collection : Collection, optional
+    unlisted_answers : {"filtered", "candidates"}
+        ``"candidates"``: they stay, as for trec_eval, apart from those that train or valid triples make known too.
+    measures : sequence of measures
+        How far down they look decides whether a cut run can be filtered.
+
+    Raises
+    ------
+    CollectionError
+        If a list of a run is cut, and without these answers shorter than what a measure looks at.
+
+    Warns
+    -----
+    KgtrecWarning
+        Once: how many answers the qrels lack, and which reading was used.
+    """
+    one_of("unlisted_answers to be one of", unlisted_answers, UNLISTED_ANSWERS)
+    judged, told = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities), set[str]()
+    for system in systems:
+        answers, reading, number = _answers(system, collection), _reading_of(system, unlisted_answers), 0
+        if answers is None:
+            if system.collection and "unknown" not in told:
+                told.add("unknown")
+                warn(
+                    "no collection is given (--collection; in Python collection=): answers of it that the qrels lack, "
+                    "if any, stay candidates in runs, as for trec_eval"
+                )
+        else:
+            unlisted = (qrels.questions.encode(answers.questions.labels) >= 0)[answers.question] & ~answers.among(
+                judged
+            )
+            number = int(unlisted.sum())
+        if answers is not None and number:
+            gone = answers.rows(unlisted & _is_filtered(answers, system, collection, reading))
+            system = _without(system, gone, collection, measures)
+            if reading not in told:
+                told.add(reading)
+                warn(_message(number, reading, unlisted_answers, system.name))
+        yield system
+
+
+def filtered_if_unlisted(
+    system: AnyRun | AnswerRanks, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
+) -> NDArray[np.bool_]:
+    """Which judgements :func:`without_unlisted_answers` would filter out of a system if the qrels lacked them, (n,)."""
+    answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
+    if answers is None:
+        return np.zeros(len(qrels), np.bool_)
+    judged = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities)
+    return judged.among(answers) & _is_filtered(judged, system, collection, reading)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Pairs of question and entity, and their labels."""
+
+    question: NDArray[np.int32]  # (n,) row in questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    questions: Vocabulary
+    entities: Vocabulary
+
+    def rows(self, chosen: NDArray[np.bool_]) -> _Pairs:
+        return replace(self, question=self.question[chosen], entity=self.entity[chosen])
+
+    def among(self, others: _Pairs) -> NDArray[np.bool_]:
+        """Which of the pairs are among the others, (n,)."""
+        question = others.questions.encode(self.questions.labels)[self.question]
+        entity = others.entities.encode(self.entities.labels)[self.entity]
+        found: NDArray[np.bool_] = (question >= 0) & (entity >= 0)
+        pairs = PairSet(others.question, others.entity, len(others.entities))
+        found[found] = pairs.holds(question[found], entity[found])
+        return found
+
+
+def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pairs | None:
+    """The answers of the collection that are not filtered yet; None: they are unknown."""
+    if isinstance(system, AnswerRanks):
+        own = system.answer if system.filtered is None else system.answer & ~system.filtered
+        return _Pairs(system.question, system.entity, system.questions, system.entities).rows(own)
+    if collection is None:
+        return None
+    qrels = collection.qrels
+    return _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities).rows(qrels.grade >= 1)
+
+
+def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
+    """What the splits make known that a system was filtered by: all of them, if it does not say."""
+    splits = SPLITS if system.filtered_by is None else system.filtered_by
+    known, questions = collection.known, collection.questions
+    own = np.isin(known.split, [SPLITS.index(split) for split in splits])
+    return _Pairs(known.question, known.entity, questions.ids, questions.entities).rows(own)
+
+
+def _reading_of(system: AnyRun | AnswerRanks, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
+    """What becomes of the answers: they stay where the system was not filtered by test triples, as all others do."""
+    is_filtered = system.filtered_by is None or "test" in system.filtered_by
+    return unlisted_answers if is_filtered else "candidates"
+
+
+def _is_filtered(
+    answers: _Pairs, system: AnyRun | AnswerRanks, collection: Collection | None, reading: UnlistedAnswers
+) -> NDArray[np.bool_]:
+    """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
+    if reading == "filtered":
+        return np.ones(len(answers.question), np.bool_)
+    if collection is None:
+        return np.zeros(len(answers.question), np.bool_)
+    return answers.among(_known(system, collection))
+
+
+def _message(number: int, reading: str, asked: str, name: str) -> str:
+    found = f"the qrels lack {number:,} answers that the collection has for their questions"
+    if reading == "filtered":
+        return f"{found}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
+    if reading == asked:
+        return f"{found}; they stay candidates, as for trec_eval ({_WAYS_OUT[asked]})"
+    return f"{found}; they stay candidates of {name}, which is not filtered by test triples"
+
+
+def _without(
+    system: AnyRun | AnswerRanks,
+    gone: _Pairs,
+    collection: Collection | None,
+    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+) -> AnyRun | AnswerRanks:
+    """The system without some answers."""
+    if isinstance(system, AnswerRanks):
+        filtered = _Pairs(system.question, system.entity, system.questions, system.entities).among(gone)
+        return replace(system, filtered=filtered if system.filtered is None else filtered | system.filtered)
+    if len(gone.question) == 0 or collection is None:
+        return system
+
+    def stays(part: Run) -> NDArray[np.bool_]:
+        return ~_Pairs(part.question, part.entity, part.questions, part.entities).among(gone)
+
+    length, left = np.zeros((2, len(system.questions)), np.int64)
+    for part in system.parts():
+        length += np.bincount(part.question, minlength=len(length))
+        left += np.bincount(part.question[stays(part)], minlength=len(length))
+    whole = length >= candidates_of(system, collection)[collection.questions.ids.encode(system.questions.labels)]
+    require_deep(system.name, system.questions, left, (left < length) & ~whole, measures)
+    return system.each(lambda part: part.rows(stays(part)))
+
+
+def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
+    """(questions of the collection,) how many candidates the whole list of a run has."""
+    known = np.bincount(_known(run, collection).question, minlength=len(collection.questions))
+    return len(collection.entities) - known
+
+
+def require_deep(
+    name: str,
+    questions: Vocabulary,
+    left: NDArray[np.int64],
+    is_short: NDArray[np.bool_],
+    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+) -> None:
+    """Refuse a run of which a list that is cut and loses answers is shorter than what a measure looks at.
+
+    Parameters
+    ----------
+    name : str
+        Of the run.
+    questions : Vocabulary
+        Of its lists.
+    left : (questions,) int array
+        Places that each list has without the answers.
+    is_short : (questions,) bool array
+        Which lists are cut and lose an answer.
+    measures : sequence of measures
+
+    Raises
+    ------
+    CollectionError
+    """
+    for measure in measures:
+        cutoff = measure.parameters.get("cutoff") if isinstance(measure, ParsedMeasure) else None
+        short = np.flatnonzero(is_short if cutoff is None else is_short & (left < cutoff))
+        if len(short):
+            looks = "whole lists" if cutoff is None else f"the first {cutoff:,} places"
+            raise CollectionError(
+                f"{name}: {measure.label} looks at {looks}, but {len(short):,} lists, such as that of "
+                f"{questions[int(short[0])]}, are cut, and have {left[short].min():,} places or more without the "
+                "answers that the qrels lack, which are filtered out as known true answers; evaluate its answer ranks, "
+                f"a longer run, or a measure with a smaller cutoff ({_WAYS_OUT['filtered']})"
+            )
