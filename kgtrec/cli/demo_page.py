@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kgtrec.cli.demo_campaign import POOL_DEPTH, POOLED, start_campaign
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import make_world, write_world
+from kgtrec.cli.demo_world import PEOPLE, make_world, write_world
 
-_DEPTH, _SEED = 100, 0  # those of the demo
+_SEED = 0  # that of the demo
 
 
 def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
@@ -25,12 +25,12 @@ def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):
-        write_world(Path("kg"), tree, world, _SEED)
+        write_world(Path("kg"), tree, world)
         script = Script()
         script.run("questions", "kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "--out", "sparse")
         for name in POOLED:
             script.run(
-                "baseline", name, "sparse", "--out", "sparse-ranks", "--depth", str(_DEPTH), "--run-format", "run"
+                "baseline", name, "sparse", "--out", "sparse-ranks", "--depth", str(PEOPLE), "--run-format", "run"
             )
         start_campaign(script, _SEED, depth)
         shutil.copytree("annotation", target)

@@ -29,7 +29,7 @@ runs = ["sparse-ranks/*.run"]
 name = "known"
 kind = "qrels"
 file = "qrels/qrels.depth0.txt"
-about = "the labels known before: some of the facts in kg/test.tsv, all found by the system inverse"
+about = "the labels known before: the facts in kg/test.tsv, each for its head and its tail question"
 
 [[labels]]
 name = "judged"

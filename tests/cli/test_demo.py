@@ -128,7 +128,7 @@ def test_readme_shows_what_the_demo_prints(demo: Path):
     [
         ["--people", "20"],
         pytest.param(["--error", "1"], marks=pytest.mark.slow),
-        pytest.param(["--density", "1", "--people", "40"], marks=pytest.mark.slow),
+        pytest.param(["--labels", "200", "--people", "40"], marks=pytest.mark.slow),
     ],
 )
 def test_the_demo_works_for_other_worlds(tmp_path: Path, options: list[str]):
