@@ -5,8 +5,8 @@
 Makes the demo's campaign for each seed, and tests the pair of systems that its known labels put in the wrong order by
 AP@20, as its study does: paired t-tests clustered by question, p adjusted by Holm's method for all pairs of systems. A
 seed shows what README says if the known labels (K) have the pair in the wrong order, the labels of the campaign (C) and
-the truth (T) in the right one, each with p below .05, and Kendall's tau to the truth is higher with C than with K. Exits
-with 1 if fewer than nine seeds in ten show it. A seed takes some ten seconds.
+the truth (T) in the right one, each with p below .05, and Kendall's tau to the truth is higher with C than with K.
+Exits with 1 if fewer than nine seeds in ten show it. A seed takes some ten seconds.
 """
 
 from __future__ import annotations
