@@ -38,7 +38,7 @@ def above(table: pd.DataFrame, one: str, other: str, measures: list[str]) -> boo
 
 
 def tau(found: SimpleNamespace, labels: str, measure: str) -> float:
-    own = found.meta.correlate(found.label_sets[labels], found.truth, found.runs, [measure], ["tau"])
+    own = found.meta.correlate(found.scores[labels], found.scores["truth"], measures=measure, coefficients=["tau"])
     return own.of("tau", measure=measure)
 
 
