@@ -51,14 +51,14 @@ def seen(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         meta.power(kgtrec.read_qrels(folder / file), runs, MEASURE, tests=["clustered"], collection=known)
         for file, _ in LABEL_SETS.values()
     ]
-    first, second = tested[0].pairs
-    names = tested[0].systems
-    (at,) = [place for place, pair in enumerate(zip(first, second, strict=True)) if {names[n] for n in pair} == {*PAIR}]
-    sign = 1 if names[first[at]] == PAIR[0] else -1
+    pairs = [own.to_frame() for own in tested]
+    (rows,) = zip(
+        *(own[(own["first"] == PAIR[0]) & (own["second"] == PAIR[1])].itertuples() for own in pairs), strict=True
+    )
     values = np.stack([own.value[0] for own in tested])
     return (
-        np.array([sign * own.difference[0, at] for own in tested]),
-        np.array([own.adjusted[0, 0, at] for own in tested]),
+        np.array([row.difference for row in rows]),
+        np.array([row.p_adjusted for row in rows]),
         kendall_tau_b(values, values[-1]),
     )
 

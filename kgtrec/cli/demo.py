@@ -72,7 +72,8 @@ _EXPLAINED = {
     type=Whole(1, 1000),
     default=LABELS,
     show_default=True,
-    help="Number of the hidden facts that become sparse labels; the others are true but unlabelled.",
+    help=f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
+    "but unlabelled.",
 )
 @click.option(
     "--error",
@@ -136,7 +137,7 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels; and which systems differ.")
     given = ["sparse-ranks/*.run", *(word for measure in _COMPARED for word in ("-m", measure))]
-    given += ["--format", "csv"]
+    given += ["--collection", "sparse", "--format", "csv"]
     values: list[dict[tuple[str, str], float]] = []
     tests: list[dict[str, Any]] = []
     for letter, (file, _) in LABEL_SETS.items():
