@@ -187,7 +187,7 @@ def _timed(spent: dict[str, float]) -> None:
 
     timed(tiles, "scores_of", "product")
     timed(tiles, "count_against", "counting")
-    timed(tiles, "refuse_nan", "counting")
+    timed(tiles, "require_numbers", "counting")
     timed(tiles.RunningTopK, "add", "lists")
     timed(tiles.RunningTopK, "best", "lists")
 

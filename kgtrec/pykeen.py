@@ -109,8 +109,8 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
     ----------
     measures : measure names, optional
         Any that :func:`kgtrec.evaluate` takes of answer ranks. Default: its defaults.
-    ties : {"realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}
-        How equal scores are ordered.
+    ties : {"realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
+        How equal scores are ordered, as for :func:`kgtrec.evaluate`.
     filtered : bool
         Only True.
     **options
@@ -220,9 +220,10 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
             raise KgtrecError(
                 "expected the scores of the answers, as PyKEEN's filtered evaluation gives them, found none"
             )
-        if (wrong := torch.isnan(true_scores[:, 0]).nonzero()[:1]).numel():
+        if (wrong := (torch.isnan(true_scores[:, 0]) | torch.isposinf(scores).any(dim=1)).nonzero()[:1]).numel():
             triple = hrt_batch[wrong[0, 0]].tolist()
-            raise KgtrecError(f"expected numbers as scores, found NaN for the {target} of the triple {triple}")
+            found = "NaN" if torch.isnan(true_scores[wrong[0, 0], 0]) else "+inf"
+            raise KgtrecError(f"expected numbers as scores, found {found} for the {target} of the triple {triple}")
         columns = {
             "above": (scores > true_scores).sum(dim=1),
             "tied": (scores == true_scores).sum(dim=1) - 1,

@@ -381,7 +381,7 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     file(
         "gold",
         "gold.tsv",
-        partial(read_gold, pool=campaign_of().pool),
+        read_gold,
         "head\trelation\ttail\tverdict\texplanation\nno\tcapital\toslo\tY\t\nno\tcapital\tbergen\tN\tOslo is\n",
         "head\trelation\ttail\tverdict\na\t@near\tb\tY\n",
     )

@@ -25,7 +25,7 @@ from kgtrec.kernels.rows import JoinedRows, Rows
 from kgtrec.ranking.plans import _plan_of_process, collected, do_unit, read_plan, write_plan
 from kgtrec.ranking.rank import Ranked, joined
 from kgtrec.ranking.system import grid_of, rank_system, ranked_parts
-from kgtrec.ranking.tiles import NanTileError
+from kgtrec.ranking.tiles import TileError
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.factor_folders import factor_folder_of
 from kgtrec.systems.formulas import formula_of
@@ -113,7 +113,7 @@ def _collect(folder: Path, collection: Collection) -> object:
     for unit in plan.left()[:_UNITS]:
         try:
             do_unit(str(folder), unit)
-        except NanTileError as error:  # which commands put into words
+        except TileError as error:  # which commands put into words
             raise KgtrecError("expected numbers as scores, found NaN") from error
     return _used(joined(list(collected(plan, collection))))
 

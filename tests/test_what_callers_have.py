@@ -91,7 +91,9 @@ VERBS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "replay": lambda c, q, j, r: replay(c, r, j, budget=4),
     "power": lambda c, q, j, r: power(q, r, MEASURES),
     "compare": lambda c, q, j, r: compare(q, r["one"], r["two"], MEASURES, resamples=10),
-    "stability": lambda c, q, j, r: stability(q, r, MEASURES, collection=c, sizes=[4], repeats=2),
+    "stability": lambda c, q, j, r: stability(
+        q, r, MEASURES, collection=c, sizes=[4], repeats=2, unlisted_answers="candidates"
+    ),
     "subsample": lambda c, q, j, r: subsample(q, 4, collection=c),
     "between_measures": lambda c, q, j, r: between_measures(q, r, MEASURES),
     "correlate": lambda c, q, j, r: correlate(q, j, r, MEASURES),

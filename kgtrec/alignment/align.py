@@ -104,7 +104,7 @@ def align(
     Raises
     ------
     KgtrecError
-        If sizes do not fit, a similarity is NaN or an option is unknown.
+        If sizes do not fit, a similarity is NaN or +inf, or an option is unknown.
 
     References
     ----------

@@ -158,7 +158,7 @@ class _Counter:
         self._parts: list[SubsetCounts] = []
 
     def watching(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The same blocks, in the order of the questions; each is counted when it has been checked for NaN."""
+        """The same blocks, in the order of the questions; each is counted when its scores have been checked."""
         for rows, scores in blocks:
             yield rows, scores
             start, stop = int(rows[0]), int(rows[-1]) + 1

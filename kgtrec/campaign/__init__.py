@@ -22,7 +22,7 @@ __all__ = offer(
         "campaign.track": ("track", "CampaignProgress"),
         "campaign.agreement": ("annotator_agreement", "AgreementReport"),
         "campaign.calibrate": ("calibration", "Calibration"),
-        "campaign.gold": ("GivenTasks", "given_to_annotators"),
+        "campaign.gold": ("draw_gold",),
         "formats.campaign.gold": ("read_gold", "write_gold"),
         "campaign.expert_sample": ("draw_sample", "sample_report"),
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),

@@ -13,8 +13,7 @@ from kgtrec.campaign.estimates import estimate_ap as estimate_ap
 from kgtrec.campaign.estimates import estimate_positives as estimate_positives
 from kgtrec.campaign.expert_sample import draw_sample as draw_sample
 from kgtrec.campaign.expert_sample import sample_report as sample_report
-from kgtrec.campaign.gold import GivenTasks as GivenTasks
-from kgtrec.campaign.gold import given_to_annotators as given_to_annotators
+from kgtrec.campaign.gold import draw_gold as draw_gold
 from kgtrec.campaign.qrels import QrelsReport as QrelsReport
 from kgtrec.campaign.qrels import question_level as question_level
 from kgtrec.campaign.qrels import report_qrels as report_qrels

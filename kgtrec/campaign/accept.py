@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,6 @@ from kgtrec.campaign.verdict_rules import (
 )
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.gold import Gold
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements
 from kgtrec.data.label_hashes import check_numbers
@@ -55,14 +53,13 @@ class Accepted:
     """The events to record for some incoming verdicts."""
 
     judgements: Judgements  # new events, in the order of the input, but those of adjudicators last
-    gold: Judgements = field(default_factory=Judgements.none)  # those on gold; triples are its rows
     repeated: int = 0  # verdicts that equal a recorded one
     again: int = 0  # verdicts that equal an earlier one of the input
     corrections: int = 0  # how many of the events replace an earlier verdict
     refused: tuple[Refusal, ...] = ()  # in the order of the input; empty unless some may be left out
 
     def __len__(self) -> int:
-        return len(self.judgements) + len(self.gold)
+        return len(self.judgements)
 
 
 def accept(
@@ -73,7 +70,7 @@ def accept(
     correct: bool = False,
     unassigned: bool = False,
     keep_going: bool = False,
-    places: Places | None = None,
+    places: NDArray[np.intp] | None = None,
 ) -> Accepted:
     """Check verdicts against the campaign as recorded so far, and make events of those that are new.
 
@@ -101,10 +98,9 @@ def accept(
     - an adjudicator judges a triple that is neither in conflict nor doubted, and that was not adjudicated before.
 
     A verdict that equals the last recorded one of its person in the role on the triple counts as repeated and changes
-    nothing, also if the person has left since; a new one that occurs twice is recorded once. Annotators' verdicts on
-    gold are checked in the same way; every annotator may judge any of it. Annotators' and experts' verdicts in
-    ``incoming`` are accepted and recorded before the adjudicators'. So an accepted input can be accepted again, and
-    each of its rows then counts as repeated.
+    nothing, also if the person has left since; a new one that occurs twice is recorded once. Annotators' and experts'
+    verdicts in ``incoming`` are accepted and recorded before the adjudicators'. So an accepted input can be accepted
+    again, and each of its rows then counts as repeated.
 
     Parameters
     ----------
@@ -118,7 +114,7 @@ def accept(
         Whether annotators may judge triples that they were not assigned.
     keep_going : bool
         Whether to accept the other verdicts if some are refused.
-    places : Places, optional
+    places : (n,) int array, optional
         The result of :func:`places_of`, from those who have called it already.
 
     Returns
@@ -158,51 +154,35 @@ def accept(
     if not is_time(time):
         raise KgtrecError(f"expected a time in UTC such as 2026-11-21T20:00:00Z, got {time!r}")
     rows = list(incoming)
-    found = places_of(campaign, rows) if places is None else places
-    is_gold = found.gold >= 0
-    desks = [_Desk(campaign, rows, ~is_gold, found.pool, time=time, correct=correct, unassigned=unassigned)]
-    if len(campaign.gold):  # also where none of them is about gold: the time it takes tells nobody what is
-        of_gold = campaign.of_gold
-        desks.append(_Desk(of_gold, rows, is_gold, found.gold, time=time, correct=correct, unassigned=unassigned))
-    for desk in desks:
-        desk.work()
-    wrong = {place: text for one in desks for place, text in one.refused.items()}
-    refused = tuple(Refusal(rows[place].place, wrong[place]) for place in sorted(wrong))
+    triple = places_of(campaign, rows) if places is None else places
+    desk = _Desk(campaign, rows, triple, time=time, correct=correct, unassigned=unassigned)
+    desk.work()
+    refused = tuple(Refusal(rows[place].place, desk.refused[place]) for place in sorted(desk.refused))
     if refused and not keep_going:
         raise RefusedError(refused)
-    repeated, twice, corrections = (
-        sum(getattr(one, name) for one in desks) for name in ("repeated", "twice", "corrections")
-    )
-    gold = desks[1].judgements() if is_gold.any() else Judgements.none()
-    return Accepted(desks[0].judgements(), gold, repeated, twice, corrections, refused)
+    return Accepted(desk.judgements(), desk.repeated, desk.twice, desk.corrections, refused)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Which triples some verdicts are about."""
-
-    pool: NDArray[np.intp]  # (n,) row in the pool's triples, -1 where it is none of them
-    gold: NDArray[np.intp]  # (n,) row in those of gold, likewise; only annotators judge gold
-
-
-def places_of(campaign: Campaign, rows: Sequence[Incoming]) -> Places:
-    """The triples of verdicts; a triple whose labels do not match the task number is none."""
-    return Places(_rows_of_pool(campaign, rows), _rows_of_gold(campaign.gold, rows))
-
-
-def _rows_of_gold(gold: Gold, rows: Sequence[Incoming]) -> NDArray[np.intp]:
-    row = np.full(len(rows), -1, np.intp)
-    if len(gold) == 0:
-        return row
-    labels = [tuple(map(_encodable, (row.head, row.relation, row.tail))) for row in rows]
-    may_be = [row.role == ROLES[ANNOTATOR] and None not in texts for row, texts in zip(rows, labels, strict=True)]
-    places = np.flatnonzero(may_be)
-    found = gold.rows([(str(head), str(relation), str(tail)) for head, relation, tail in compress(labels, may_be)])
-    places, found = places[found >= 0], found[found >= 0]
-    checks = check_numbers(gold.pool.triples.take(found)).tolist()
-    is_right = [rows[place].task in (None, check) for place, check in zip(places.tolist(), checks, strict=True)]
-    row[places] = np.where(np.array(is_right, np.bool_), found, -1)
-    return row
+def places_of(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.intp]:
+    """(n,) row in the pool's triples of what each verdict is about, -1 where it is none or not that of the number."""
+    pool, n = campaign.pool, len(campaign.pool)
+    task = np.array([row.task if row.task is not None and 1 <= row.task <= n else 0 for row in rows], np.intp) - 1
+    # a label with half a surrogate pair is in no vocabulary
+    labels = [[_encodable(getattr(row, name)) for row in rows] for name in ("head", "relation", "tail")]
+    vocabularies = pool.triples.entities, pool.triples.relations, pool.triples.entities
+    codes = [
+        np.where([text is None for text in texts], -1, vocabulary.encode(labels_of([text or "" for text in texts])))
+        for texts, vocabulary in zip(labels, vocabularies, strict=True)
+    ]
+    by_labels = pool.rows(*(code.astype(np.int32) for code in codes))
+    says_labels = np.array([(row.head, row.relation, row.tail) != (None, None, None) for row in rows], np.bool_)
+    says_task = np.array([row.task is not None for row in rows], np.bool_)
+    is_right = (by_labels == task) | ~says_task
+    doubtful = np.flatnonzero((by_labels >= 0) & ~is_right)
+    if len(doubtful):  # a number as pages that are files have it
+        checks = check_numbers(pool.triples.take(by_labels[doubtful]))
+        is_right[doubtful] = checks == np.array([rows[place].task for place in doubtful.tolist()])
+    return np.where(says_labels, np.where(is_right, by_labels, -1), task)
 
 
 class _Desk:
@@ -212,7 +192,6 @@ class _Desk:
         self,
         campaign: Campaign,
         rows: Sequence[Incoming],
-        is_own: NDArray[np.bool_],  # which of the rows it takes; the others count for nothing
         triple: NDArray[np.intp],  # of each row, -1 where there is none
         *,
         time: str,
@@ -220,14 +199,13 @@ class _Desk:
         unassigned: bool,
     ) -> None:
         self.campaign, self.rows, self.time, self.correct = campaign, rows, time, correct
-        self.own = np.flatnonzero(is_own)
         self.refused: dict[int, str] = {}  # index in rows -> reason
         self.repeated = self.twice = self.corrections = 0
         self.new: set[tuple[str, str, int]] = set()  # keys of the verdicts accepted here
         self.accepted: dict[int, int] = {}  # index in rows -> row of the triple, in the order of acceptance
         self.roles = roles_of(campaign.people)
         is_readable = np.array([row.wrong == "" for row in rows], np.bool_)
-        self.triple = np.where(is_readable & is_own, triple, -1)
+        self.triple = np.where(is_readable, triple, -1)
         self.concerned = np.unique(self.triple[self.triple >= 0])
         self.wrong_link = cache(partial(wrong_link, hosts=campaign.sources))  # one page proves several verdicts
         self.state: dict[int, int] = {}
@@ -241,12 +219,12 @@ class _Desk:
 
     def work(self) -> None:
         """Take every row, those of adjudicators after the others."""
-        adjudicates = [self.rows[place].role == ROLES[ADJUDICATOR] for place in self.own.tolist()]
-        for place in self.own[~np.array(adjudicates, np.bool_)].tolist():
+        adjudicates = np.array([row.role == ROLES[ADJUDICATOR] for row in self.rows], np.bool_)
+        for place in np.flatnonzero(~adjudicates).tolist():
             self.take(place)
-        if any(adjudicates):
+        if adjudicates.any():
             self.settle()
-            for place in self.own[np.array(adjudicates, np.bool_)].tolist():
+            for place in np.flatnonzero(adjudicates).tolist():
                 self.take(place)
 
     def _remember(self) -> None:
@@ -386,27 +364,6 @@ class _Desk:
 def _words(row: Incoming) -> tuple[str, str, str]:
     """The contents of a verdict, without its time."""
     return row.verdict, row.source, row.note
-
-
-def _rows_of_pool(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.intp]:
-    pool, n = campaign.pool, len(campaign.pool)
-    task = np.array([row.task if row.task is not None and 1 <= row.task <= n else 0 for row in rows], np.intp) - 1
-    # a label with half a surrogate pair is in no vocabulary
-    labels = [[_encodable(getattr(row, name)) for row in rows] for name in ("head", "relation", "tail")]
-    vocabularies = pool.triples.entities, pool.triples.relations, pool.triples.entities
-    codes = [
-        np.where([text is None for text in texts], -1, vocabulary.encode(labels_of([text or "" for text in texts])))
-        for texts, vocabulary in zip(labels, vocabularies, strict=True)
-    ]
-    by_labels = pool.rows(*(code.astype(np.int32) for code in codes))
-    says_labels = np.array([(row.head, row.relation, row.tail) != (None, None, None) for row in rows], np.bool_)
-    says_task = np.array([row.task is not None for row in rows], np.bool_)
-    is_right = (by_labels == task) | ~says_task
-    doubtful = np.flatnonzero((by_labels >= 0) & ~is_right)
-    if len(doubtful):  # a number as tasks have it in a campaign with gold
-        checks = check_numbers(pool.triples.take(by_labels[doubtful]))
-        is_right[doubtful] = checks == np.array([rows[place].task for place in doubtful.tolist()])
-    return np.where(says_labels, np.where(is_right, by_labels, -1), task)
 
 
 def _encodable(text: str | None) -> str | None:

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.gold import gold_tasks
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.frames import Framed
-from kgtrec.data.gold import Gold
+from kgtrec.data.gold import NOT_YET, Gold
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
 from kgtrec.data.table import Column, Result, Table, interval_columns
 from kgtrec.errors import between_0_and_1
@@ -23,7 +24,7 @@ class Calibration(Framed, Result):
 
     annotators: tuple[str, ...]  # who has judged any of it, in byte order
     said: NDArray[np.int64]  # (annotators, 2, 3) triples of known verdict N and Y, by what was said; as in VERDICTS
-    gold: Gold
+    gold: Gold  # what annotators judge of it without knowing it
     votes: NDArray[np.int64]  # (gold, 3) how many annotators say each of VERDICTS
     confidence: float
 
@@ -74,7 +75,7 @@ class Calibration(Framed, Result):
 
     def triples_table(self) -> pa.Table:
         """A row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
-        triples, known = self.gold.pool.triples, self.gold.verdict.astype(np.intp)
+        triples, known = self.gold.triples, self.gold.verdict.astype(np.intp)
         right = self.votes[np.arange(len(known)), known]
         told = self.votes[:, [NO, YES]].sum(axis=1)
         return pa.table(
@@ -111,7 +112,7 @@ def _percent(confidence: float) -> tuple[Column, ...]:
 
 
 def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
-    """How often each annotator of a campaign is right on its gold, the triples whose verdict is known.
+    """How often each annotator of a campaign is right on its gold, the triples of the pool whose verdict is known.
 
     Of somebody's verdicts on a triple the last one counts. Who says unsure is neither right nor wrong.
 
@@ -139,15 +140,21 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
     See ``kgtrec campaign calibration``.
     """
     between_0_and_1("a confidence", confidence)
-    gold = campaign.gold
-    said = gold.judgements.take(gold.judgements.role == ANNOTATOR).latest()
+    row = gold_tasks(campaign.pool, campaign.automatic, campaign.settings, campaign.gold)
+    is_known = (row >= 0) & (campaign.gold.verdict != NOT_YET)
+    gold, row = campaign.gold.take(is_known), row[is_known]
+    row_in_gold = np.full(len(campaign.pool), -1)
+    row_in_gold[row] = np.arange(len(gold))
+    events = campaign.judgements
+    said = events.take((events.role == ANNOTATOR) & (row_in_gold[events.triple] >= 0)).latest()
+    triple = row_in_gold[said.triple]
     people = np.unique(said.annotator)
     people = people[np.argsort(said.annotators.byte_order[people])]
     place = np.zeros(len(said.annotators), np.int64)
     place[people] = np.arange(len(people))
-    cell = (place[said.annotator] * 2 + gold.verdict[said.triple]) * len(VERDICTS) + said.verdict
+    cell = (place[said.annotator] * 2 + gold.verdict[triple]) * len(VERDICTS) + said.verdict
     counts = np.bincount(cell, minlength=len(people) * 2 * len(VERDICTS))
-    votes = np.bincount(said.triple * len(VERDICTS) + said.verdict, minlength=len(gold) * len(VERDICTS))
+    votes = np.bincount(triple * len(VERDICTS) + said.verdict, minlength=len(gold) * len(VERDICTS))
     return Calibration(
         tuple(said.annotators[code] for code in people),
         counts.reshape(len(people), 2, len(VERDICTS)),

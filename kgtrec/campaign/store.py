@@ -15,9 +15,7 @@ from kgtrec.campaign.accept import Accepted, RefusedError, accept, places_of
 from kgtrec.campaign.decide import decisions_of, states_of_triples
 from kgtrec.campaign.verdict_rules import has_half_a_pair
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.gold import Gold
 from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import Judgements
 from kgtrec.data.label_hashes import check_numbers
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.folder import (
@@ -31,10 +29,9 @@ from kgtrec.formats.campaign.judgements import JudgementWriter, ReadJudgements
 from kgtrec.formats.campaign.parts import CampaignPart, Labels, read_part
 from kgtrec.formats.campaign.pools import GUARDED, read_settings
 from kgtrec.formats.files import FileState, PathLike
-from kgtrec.formats.output.folders import GOLD_JUDGEMENTS, GUIDELINES, JUDGEMENTS, RUNS, SETTINGS
+from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, RUNS, SETTINGS
 
 POOL_FILES = (SETTINGS, *GUARDED, RUNS)
-_WATCHED = tuple(name for name in EDITED if name != GOLD_JUDGEMENTS)  # which grows as the judgements do
 _FEW = 8  # triples up to which a search for each is faster than reading a whole large campaign
 
 
@@ -85,10 +82,9 @@ class OpenCampaign:
     def __init__(self, folder: PathLike) -> None:
         require_initialised(folder)
         self.folder = Path(folder)
-        self._paths = {name: str(self.folder / name) for name in (*POOL_FILES, *_WATCHED, GUIDELINES)}
+        self._paths = {name: str(self.folder / name) for name in (*POOL_FILES, *EDITED, GUIDELINES)}
         self._campaign: Campaign | None = None  # with arbitrary judgements; the current ones are in _said
         self._said: ReadJudgements | None = None
-        self._of_gold = self._reading_gold(Gold.none())
         self._states: dict[str, FileState | None] = {}
         self._decided = _Decided((), 0, np.zeros(0, np.int8))
 
@@ -102,10 +98,10 @@ class OpenCampaign:
             As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
-        return replace(campaign, judgements=said.events, gold=replace(campaign.gold, judgements=self._of_gold.events))
+        return replace(campaign, judgements=said.events)
 
     def campaign_of(self, person: str) -> Campaign:
-        """All that the folder holds now, but of the judgements, those on gold too, only those of one person.
+        """All that the folder holds now, but of the judgements only those of one person.
 
         What a page shows to somebody who judges blind. It costs much less than all of them where there are many.
 
@@ -115,11 +111,10 @@ class OpenCampaign:
             As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
-        gold = replace(campaign.gold, judgements=self._of_gold.of(person))
-        return replace(campaign, judgements=said.of(person), gold=gold)
+        return replace(campaign, judgements=said.of(person))
 
     def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
-        """All that the folder holds now, but of the judgements only those on some of the pool's triples, none on gold.
+        """All that the folder holds now, but of the judgements only those on some of the pool's triples.
 
         Raises
         ------
@@ -127,8 +122,7 @@ class OpenCampaign:
             As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
-        gold = replace(campaign.gold, judgements=Judgements.none())
-        return replace(campaign, judgements=said.about(np.asarray(triples, np.intp)), gold=gold)
+        return replace(campaign, judgements=said.about(np.asarray(triples, np.intp)))
 
     def states(self) -> NDArray[np.int8]:
         """(n,) the state of each of the pool's triples now, row in ``STATES``: those of :func:`kgtrec.campaign.decide`.
@@ -190,22 +184,9 @@ class OpenCampaign:
                         return replace(accepted, judgements=replace(accepted.judgements, triple=whole))
             campaign, said = self._updated()
             places = places_of(campaign, rows)
-            known = replace(
-                campaign,
-                judgements=said.about(np.unique(places.pool)),
-                gold=replace(campaign.gold, judgements=self._of_gold.about(np.unique(places.gold))),
-            )
+            known = replace(campaign, judgements=said.about(np.unique(places)))
             accepted = accept(known, rows, time=now, places=places, **policies)
             data = writer.append(campaign.pool, accepted.judgements)
-            if len(campaign.gold):  # also where none is stored: the time it takes tells nobody what is gold
-                try:
-                    with JudgementWriter(self.folder / GOLD_JUDGEMENTS, locks=False) as beside:
-                        more = beside.append(campaign.gold.pool, accepted.gold)
-                except BaseException:
-                    writer.take_back(data)  # all of them are stored, or none
-                    raise
-                if more:
-                    self._of_gold.extend(accepted.gold, more)
             if data:
                 said.extend(accepted.judgements, data)
             return accepted
@@ -225,7 +206,7 @@ class OpenCampaign:
         if part is None:
             return None
         doubtful = [place for place, row in enumerate(rows) if row.task not in (None, part.task_of(labels[place]))]
-        if doubtful:  # numbers as tasks have them in a campaign with gold
+        if doubtful:  # numbers as pages that are files have them
             checks = check_numbers(Triples.of(labels[place] for place in doubtful)).tolist()
             if checks != [rows[place].task for place in doubtful]:
                 return None
@@ -248,16 +229,10 @@ class OpenCampaign:
         if campaign is None or said is None:
             campaign = read_campaign_without_judgements(self.folder)
             said = ReadJudgements(self.folder / JUDGEMENTS, campaign.pool)
-        elif names := changed.intersection(_WATCHED):
+        elif names := changed.intersection(EDITED):
             campaign = reread(self.folder, campaign, names)
-        if self._of_gold.pool is not campaign.gold.pool:
-            self._of_gold = self._reading_gold(campaign.gold)
         self._campaign, self._said = campaign, said
         if changed:
             self._states = {name: state for name, state in states.items() if state is None or state.is_old}
         said.update()
-        self._of_gold.update()
         return campaign, said
-
-    def _reading_gold(self, gold: Gold) -> ReadJudgements:
-        return ReadJudgements(self.folder / GOLD_JUDGEMENTS, gold.pool, others=True)

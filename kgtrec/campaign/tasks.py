@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.adjudicate import by_question, queue_of, sides_of
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.gold import GivenTasks, asked_judgements, asked_triples, given_to_annotators
 from kgtrec.campaign.wording import JOINTED, draft_template, readable
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import NOT_ASKED, Campaign
+from kgtrec.data.campaign import NOT_ASKED, Assignments, Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements
-from kgtrec.data.label_hashes import check_numbers
 from kgtrec.data.questions import Questions
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.templates import SLOTS, check_template, template_parts
@@ -158,11 +156,12 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
 
 def phrase_tasks(
     campaign: Campaign,
-    rows: NDArray[np.intp],
+    rows: NDArray[np.intp] | NDArray[np.int32],
     annotators: Sequence[tuple[str, ...]] | None = None,
     *,
     role: str = ROLES[ANNOTATOR],
     shown: Mapping[str, pa.StringArray] | None = None,
+    earlier: Judgements | None = None,
 ) -> Tasks:
     """Triples of the pool as tasks.
 
@@ -177,29 +176,12 @@ def phrase_tasks(
         The role in which they judge.
     shown : mapping of str to (n,) string array, optional
         More columns to show. Not for annotators, who judge blind.
+    earlier : Judgements, optional
+        What the one who is asked has said before, to be filled in, at most one event a triple.
     """
     rows = np.asarray(rows, np.int64)
-    question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows].astype(np.int64)
-    return _phrased(campaign, rows, question, annotators, role=role, shown=shown)
-
-
-def _phrased(
-    campaign: Campaign,
-    rows: NDArray[np.int64],
-    question: NDArray[np.int64],
-    annotators: Sequence[tuple[str, ...]] | None,
-    *,
-    role: str,
-    number: NDArray[np.int32] | None = None,
-    earlier: Judgements | None = None,
-    shown: Mapping[str, pa.StringArray] | None = None,
-) -> Tasks:
-    """Triples at ``rows``, candidates of ``question``, both as in :class:`kgtrec.campaign.gold.GivenTasks`, as tasks.
-
-    ``number``: of each triple's task, by default its row; ``earlier``: what the one who is asked has said before, to be
-    filled in, at most one event a triple.
-    """
-    triples = asked_triples(campaign)
+    question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
+    triples = campaign.pool.triples
     said = np.full(len(triples), -1, np.int64)
     verdict, source, note = labels_of([""]), labels_of([""]), labels_of([""])
     if earlier is not None:
@@ -211,7 +193,7 @@ def _phrased(
     filled = arrow_of(np.where(place < 0, len(verdict) - 1, place))
     triples = triples.take(rows)
     return Tasks(
-        (rows + 1).astype(np.int32) if number is None else number,
+        (rows + 1).astype(np.int32),
         tuple(annotators) if annotators is not None else ((),) * len(triples),
         phrase_triples(triples, campaign.templates, campaign.names),
         triples.entities.decode(triples.head),
@@ -219,28 +201,14 @@ def _phrased(
         triples.entities.decode(triples.tail),
         names_of(triples.entities, triples.head, campaign.names),
         names_of(triples.entities, triples.tail, campaign.names),
-        _searches(campaign, question),
+        search_text(campaign.pool.questions, question, campaign.names),
         verdict.take(filled),
         source.take(filled),
         note.take(filled),
         dict(shown or {}),
-        question.astype(np.int32),
+        question,
         campaign.links(role) != NOT_ASKED,
     )
-
-
-def _searches(campaign: Campaign, rows: NDArray[np.int64]) -> pa.StringArray:
-    """(n,) what to look up for questions of the pool, and behind them of gold."""
-    own, others = campaign.pool.questions, campaign.gold.pool.questions
-    is_own = rows < len(own)
-    texts = [
-        search_text(questions, places, campaign.names)
-        for questions, places in ((own, rows[is_own]), (others, rows[~is_own] - len(own)))
-    ]
-    place = np.empty(len(rows), np.int64)
-    place[is_own] = np.arange(np.count_nonzero(is_own))
-    place[~is_own] = np.count_nonzero(is_own) + np.arange(np.count_nonzero(~is_own))
-    return pa.concat_arrays(texts).take(arrow_of(place))
 
 
 def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[str, str]) -> pa.StringArray:
@@ -275,9 +243,7 @@ def tasks_for(
 ) -> Tasks:
     """The tasks that annotators still have to judge, in their order.
 
-    Blind: they contain no verdict of others, no rank and no run, and do not say which triples are gold. In a campaign
-    with gold (see :func:`kgtrec.campaign.gold.given_to_annotators`) the number of a task is a check number of its
-    labels, since gold has no row in the pool.
+    Blind: they contain no verdict of others, no rank and no run, and nothing of them depends on which triples are gold.
 
     Parameters
     ----------
@@ -303,13 +269,13 @@ def tasks_for(
             f"expected an annotator with assigned tasks, found nobody called {annotator!r}{nearest(annotator, names)}; "
             "see people.tsv and kgtrec campaign assign"
         )
-    given = given_to_annotators(campaign)
-    latest = asked_judgements(campaign).latest()
+    given = campaign.assignments
+    latest = campaign.judgements.latest()
     latest = latest.take(latest.role == ANNOTATOR)
     # who judged, under the codes of the assignments
     person = annotators.encode(latest.annotators.labels)[latest.annotator]
     n_people = max(len(annotators), 1)
-    of_given = given.triple * n_people + given.annotator
+    of_given = given.triple.astype(np.int64) * n_people + given.annotator
     is_done = np.isin(of_given, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
     kept = np.ones(len(is_done), np.bool_) if everything else ~is_done
     people: list[tuple[str, ...]]
@@ -321,17 +287,14 @@ def tasks_for(
     else:
         _, place = np.unique(given.triple[kept], return_index=True)
         places, earlier = np.flatnonzero(kept)[np.sort(place)][:first], None
-        people = _given_to(given, annotators, given.triple[places])
-    rows = given.triple[places]
-    number = check_numbers(asked_triples(campaign).take(rows)) if len(campaign.gold) else None
-    role = ROLES[ANNOTATOR]
-    return _phrased(campaign, rows, given.question[places], people, role=role, number=number, earlier=earlier)
+        people = _given_to(given, given.triple[places])
+    return phrase_tasks(campaign, given.triple[places], people, earlier=earlier)
 
 
-def _given_to(given: GivenTasks, annotators: Vocabulary, triples: NDArray[np.int64]) -> list[tuple[str, ...]]:
+def _given_to(given: Assignments, triples: NDArray[np.int32]) -> list[tuple[str, ...]]:
     """(n,) who was given each of the triples, in byte order of their names."""
-    by = np.lexsort((annotators.byte_order[given.annotator], given.triple))
-    names = annotators.decode(given.annotator[by]).to_pylist()
+    by = np.lexsort((given.annotators.byte_order[given.annotator], given.triple))
+    names = given.annotators.decode(given.annotator[by]).to_pylist()
     triple = given.triple[by]
     first, last = np.searchsorted(triple, triples), np.searchsorted(triple, triples, "right")
     return [tuple(names[begin:end]) for begin, end in zip(first.tolist(), last.tolist(), strict=True)]

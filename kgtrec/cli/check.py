@@ -26,6 +26,7 @@ from kgtrec.evaluation.plausibility import (
     doubtful_triples,
     known_listed,
     no_better_than_chance,
+    of_other_questions,
     questions_of_one_score,
     read_ranks,
 )
@@ -83,8 +84,8 @@ def command(files: tuple[str, ...]) -> None:
     In addition to what readers refuse, these are findings: question ids that are not among the topics, entities that
     are not in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank
     column whose order differs from that of the scores, answers of the qrels without a rank, answer ranks of another
-    collection or with different filters, and known answers in a run if the answer ranks with the same name beside it
-    were filtered.
+    collection or with different filters, known answers in a run if the answer ranks with the same name beside it
+    were filtered, and a run without a record whose lists are no more about their own questions than about others.
 
     Every recorded verdict of a campaign is checked by the rules of kgtrec campaign import, in the order in which they
     were recorded: a person and role of people.tsv, a link for Y and N, only https links, nobody in two roles on one
@@ -380,7 +381,10 @@ def _check_order(read: _Input) -> None:
 
 
 def _check_known(read: _Input) -> None:
-    """Known answers in runs: a finding if metadata or answer ranks beside say that they were removed, else a note."""
+    """Known answers in runs: a finding if metadata or answer ranks beside say that they were removed, else a note.
+
+    A run that lists them as lists of other questions do is one of other questions, which is a finding.
+    """
     filters = {
         (Path(file).parent, default_name(file)): (file, ranks.filtered_by)
         for file, ranks in read.systems.items()
@@ -388,8 +392,14 @@ def _check_known(read: _Input) -> None:
     }
     for file, run in read.systems.items():
         for collection in read.collections.values():
-            found = None if isinstance(run, AnswerRanks) else known_listed(run, collection)
-            if found is None:
+            if isinstance(run, AnswerRanks):
+                continue
+            if (other := of_other_questions(run, collection)) is not None:
+                if other.is_certain:
+                    read.wrong[file].append(str(FormatError(other.message, path=file)))
+                    continue
+                read.note(file, other.message)
+            if (found := known_listed(run, collection)) is None:
                 continue
             beside, said = filters.get((Path(file).parent, default_name(file)), ("", None))
             if run.filtered_by is not None:

@@ -21,6 +21,7 @@ class CheckedFile:
 def checked_campaign(folder: str) -> dict[str, CheckedFile]:
     """The files of a campaign, with what is in each and what is wrong with it; the folder, if it is no campaign."""
     from kgtrec.campaign.check import check_judgements
+    from kgtrec.campaign.gold import gold_notes
     from kgtrec.formats.campaign import folder as campaigns
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
     from kgtrec.report.refusals import refusal_lines
@@ -54,16 +55,12 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
         about[folders.EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
     if len(found.gold):
         about[folders.GOLD] = f"gold: {counted(len(found.gold), 'triple')}"
-    if Path(folder, folders.GOLD_JUDGEMENTS).exists():
-        about[folders.GOLD_JUDGEMENTS] = f"judgements of gold: {counted(len(found.gold.judgements), 'event')}"
     files = {str(Path(folder, name)): CheckedFile(text) for name, text in about.items()}
     if campaigns.is_initialised(folder):
-        said = {folders.JUDGEMENTS: found}
-        if folders.GOLD_JUDGEMENTS in about:
-            said[folders.GOLD_JUDGEMENTS] = found.of_gold
-        for name, judged in said.items():
-            path = str(Path(folder, name))
-            checked = check_judgements(judged, path)
-            files[path].wrong += refusal_lines(checked.wrong)
-            files[path].notes += checked.notes
+        path = str(Path(folder, folders.JUDGEMENTS))
+        checked = check_judgements(found, path)
+        files[path].wrong += refusal_lines(checked.wrong)
+        files[path].notes += checked.notes
+    if len(found.gold):
+        files[str(Path(folder, folders.GOLD))].notes += gold_notes(found).splitlines()
     return files

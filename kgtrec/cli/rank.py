@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Container
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
@@ -21,7 +24,16 @@ from kgtrec.ranking.system import grid_of, require_fit
 from kgtrec.ranking.write import outputs_of, write_ranked, written
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import ScoreBlocks, SystemOutput
+from kgtrec.systems.kinds import (
+    CollectionFactors,
+    CollectionLists,
+    Factors,
+    RankedLists,
+    ScoreBlocks,
+    Scorer,
+    SystemOutput,
+    TripleRanks,
+)
 from kgtrec.systems.mapping import UNKNOWN, Unknown
 from kgtrec.systems.registry import adapter_of, adapters
 
@@ -90,7 +102,9 @@ def _list_sources(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--trust", is_flag=True, help="Read files that can run code when they are read, such as PyKEEN's models.")
 @click.option("--device", metavar="NAME", help="Where a model computes, such as cuda. Default: the processor.")
 @units_options
+@click.pass_context
 def command(
+    ctx: click.Context,
     collection: str,
     sources: tuple[str, ...],
     kind: str | None,
@@ -143,6 +157,10 @@ def command(
     units = Units(workers, scheduler, shards, patience)
     if unit is not None or collect:
         require_alone(sources, out, plan, unit, collect=collect)
+        taken = {"collection", "unit"} if unit is not None else {"collection", "collect", "out", "run_format"}
+        if collect and (workers is not None or scheduler is not None):
+            taken |= {"workers", "scheduler", "patience"}
+        _refuse_idle(ctx, set(ctx.params) - taken, "--collect" if collect else "--unit")
         if unit is not None:
             do_one(collection, unit)
         else:
@@ -152,9 +170,15 @@ def command(
         raise click.UsageError("expected at least one SOURCE to rank")
     if (out is None) == (plan is None):
         raise click.UsageError("expected --out for the results, or --plan for units of work, and not both")
+    if plan is not None:
+        _refuse_idle(ctx, ("run_format", "workers", "scheduler", "patience"), "--plan, which does no unit")
+    elif not units.are_many:
+        _refuse_idle(ctx, ("patience",), "one process")
+    if depth == 0:
+        _refuse_idle(ctx, ("run_format",), "--depth 0, which writes no run")
     test = read_questions(collection)
     judged = read_qrels(judged_path) if judged_path else None
-    given = Given(_path(entities), _path(relations), _path(topics), _path(data), trust, device)
+    given, used = _watched(Given(_path(entities), _path(relations), _path(topics), _path(data), trust, device))
     found = [(path, adapter_of(path, kind)) for path in _each_source(sources)]
     systems = [(path, _read(path, adapter, given)) for path, adapter in found]
     by_name((system.name, path) for path, system in systems)
@@ -169,6 +193,7 @@ def command(
         for path, system in systems:
             with naming(path, system.name):
                 require_fit(test, system, sides=sides or SIDES, unknown_entities=unknown_entities)
+    _refuse_idle(ctx, _idle_of([system for _, system in systems], used), "these sources")
     for path, system in systems:
         if not isinstance(system, ScoreBlocks):
             say(f"{path}: {system.kind}")
@@ -194,6 +219,43 @@ def command(
                     test, system, str(out), run_format=run_format, progress=progress_bar, **choices
                 )
         say(written(system.name, ranks, run))
+
+
+def _watched(given: Given) -> tuple[Given, set[str]]:
+    """The same, and the names of what was asked of it, as they come."""
+    used: set[str] = set()
+
+    class Watched(Given):
+        __slots__ = ()
+
+        def __getattribute__(self, name: str) -> Any:
+            used.add(name)
+            return super().__getattribute__(name)
+
+    return Watched(*(getattr(given, field.name) for field in fields(given))), used
+
+
+def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
+    """The options that none of the systems uses; a permission that nobody needs does no harm."""
+    idle = {field.name for field in fields(Given)} - used - {"trust"}
+    if not any(isinstance(system, Scorer | Factors | CollectionFactors) for system in systems):
+        idle.add("unknown_entities")
+    if all(isinstance(system, RankedLists | CollectionLists | TripleRanks) for system in systems):
+        idle.add("block")
+    if all(isinstance(system, TripleRanks) for system in systems):
+        idle |= {"depth", "run_format"}
+    return idle
+
+
+def _refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
+    """Refuse options that were given and have no effect."""
+    told = [
+        option.opts[0]
+        for option in ctx.command.params
+        if option.name in idle and ctx.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    ]
+    if told:
+        raise click.UsageError(f"expected options that have an effect, found {', '.join(told)} with {of}; leave it out")
 
 
 def _require_another_place(source: Path, run: Path) -> None:

@@ -105,8 +105,9 @@ def write_units(folder: str, grid: Grid, collection: str) -> None:
 
 def do_one(folder: str, unit: int) -> None:
     """Do a unit of a plan."""
+    from kgtrec.kernels.ranking.answer_ranks import score_in_words
     from kgtrec.ranking.plans import do_unit, read_plan
-    from kgtrec.ranking.tiles import NanTileError
+    from kgtrec.ranking.tiles import TileError
 
     plan = read_plan(folder)
     if unit >= len(plan):
@@ -116,11 +117,11 @@ def do_one(folder: str, unit: int) -> None:
         return
     try:
         do_unit(str(Path(folder).resolve()), unit)
-    except NanTileError as error:
+    except TileError as error:
         block = plan.block(unit // len(plan.shards))
         raise KgtrecError(
-            f"{folder}: expected numbers as scores, found NaN for the question in row {block.rows[error.row]} of the "
-            f"collection and the model's entity {error.entity}"
+            f"{folder}: expected numbers as scores, found {score_in_words(error.score)} for the question in row "
+            f"{block.rows[error.row]} of the collection and the model's entity {error.entity}"
         ) from None
     say(f"{folder}: did {plan.told(unit)}")
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, warn
+
+_MOST_MOVED = 1e-5  # of a rank, per question: what rounding may change
 
 
 def as_array(thing: Any, what: str) -> NDArray[Any]:
@@ -48,6 +50,55 @@ def require_exact(largest: int, smallest: int, what: str) -> None:
             f"{what}: expected integer scores within +-2**53, found {largest} at most and {smallest} at "
             "least; convert them to float64 first"
         )
+
+
+class Rounding:
+    """How far the ranks of a system move because its scores are rounded to float32, block by block.
+
+    Where scores of a common size are rounded, one answer in some thousand ties with a candidate that was a little
+    better or worse: mostly far down, where candidates are close to each other, and a place there is nothing. That is a
+    note. Where ranks move by more than a hundred-thousandth on average, it is an error.
+
+    Parameters
+    ----------
+    name : str
+        The system's.
+    n_questions : int
+        In all blocks.
+    """
+
+    def __init__(self, name: str, n_questions: int) -> None:
+        self._name, self._most = name, _MOST_MOVED * n_questions
+        self._n, self._n_tied, self._moved = 0, 0, 0.0
+
+    def add(self, above: NDArray[np.int64], tied: NDArray[np.int64], by_rounding: NDArray[np.int64]) -> None:
+        """Take in the answers of a block: candidates above, those that tie, and those of them that rounding made tie.
+
+        Raises
+        ------
+        KgtrecError
+            If ranks move too far.
+        """
+        self._n += len(above)
+        if not by_rounding.any():
+            return
+        self._n_tied += int(np.count_nonzero(by_rounding))
+        self._moved += float((by_rounding / 2 / (1 + above + tied / 2)).sum())
+        if self._moved > self._most:
+            raise KgtrecError(
+                f"{self._name}: expected scores that differ in float32 where they differ in float64, found "
+                f"{self._n_tied:,} of {self._n:,} answers so far that tie with candidates of other scores when scores "
+                "are rounded; take away what all scores of a question have in common, bring them to a size between "
+                "1e-30 and 1e30, or rank them as a matrix in float64 (.npy)"
+            )
+
+    def tell(self) -> None:
+        """Note, at the end, how many answers tie by rounding."""
+        if self._n_tied:
+            warn(
+                f"{self._name}: {self._n_tied:,} of {self._n:,} answers tie with candidates of other scores when "
+                f"scores are rounded to float32; ranks change by {self._moved / self._n:.0e} of their value on average"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

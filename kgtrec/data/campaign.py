@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,6 @@ PERSON_ROLES = (*ROLES, "manager")  # a manager judges nothing, and looks after 
 MANAGER = len(ROLES)
 #: whether Y and N need a link to a source: it must be there, may be there, or is not asked for
 LINKS = REQUIRED, ASKED, NOT_ASKED = ("required", "asked", "none")
-GOLD_SHARE = 0.05  # of an annotator's tasks, unless a campaign says otherwise
 ANNOTATORS_PER_TRIPLE = 2  # unless a campaign says otherwise
 MOST_PER_TRIPLE = 100
 MOST_TRAINING = 50  # gold triples
@@ -123,7 +122,7 @@ class Campaign:
     sources: tuple[str, ...] = ()  # verified hosts; empty: any https host will do
     names: Mapping[str, str] = field(default_factory=dict)  # entity -> its name in plain language
     settings: Mapping[str, Any] = field(default_factory=dict)  # seed, annotators per triple, how the pool was made
-    gold: Gold = field(default_factory=Gold.none)  # triples whose verdict is known, and what people said of them
+    gold: Gold = field(default_factory=Gold.none)  # triples whose verdict is known
     descriptions: Mapping[str, str] = field(default_factory=dict)  # entity -> what it is, in a line
 
     @property
@@ -132,34 +131,14 @@ class Campaign:
         return int(self.settings.get("annotators_per_triple", ANNOTATORS_PER_TRIPLE))
 
     @property
-    def gold_share(self) -> float:
-        """Which share of what an annotator is given should be gold."""
-        return float(self.settings.get("gold_share", GOLD_SHARE)) if len(self.gold) else 0.0
-
-    @property
     def training(self) -> tuple[tuple[str, str, str], ...]:
         """The gold triples that annotators judge first, and are told the answer of each."""
         return self.training_gold[: int(self.settings.get("training", 0))]
 
     @property
     def training_gold(self) -> tuple[tuple[str, str, str], ...]:
-        """Those that were ever chosen for it, which nobody is given unmarked any more."""
+        """Those that were ever chosen for it."""
         return tuple((head, relation, tail) for head, relation, tail in self.settings.get("training_gold", ()))
-
-    @property
-    def of_gold(self) -> Campaign:
-        """The same campaign as if its gold were its pool, and nobody were assigned any of it."""
-        pool, names = self.gold.pool, self.people.names
-        nothing = np.zeros(0, np.int32)
-        return replace(
-            self,
-            pool=pool,
-            known_answers=Qrels.of(nothing, nothing, nothing, pool.questions.ids, pool.questions.entities),
-            automatic=Automatic.none(len(pool)),
-            assignments=Assignments.none(names),
-            judgements=self.gold.judgements,
-            gold=Gold.none(),
-        )
 
     def links(self, role: str) -> str:
         """Which of ``LINKS`` holds for the verdicts of a role."""

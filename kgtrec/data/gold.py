@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import labels_of
-from kgtrec.data.judgements import VERDICTS, Judgements
-from kgtrec.data.pool import Pool
-from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
 
-_RUN = "gold"
+#: the verdict of a triple for which somebody is still to fill it in
+NOT_YET = -1
+_CODE_OF = {"": NOT_YET, **{verdict: code for code, verdict in enumerate(VERDICTS)}}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Gold:
-    """One row per triple, sorted by (relation, head, tail); none of them is in the campaign's pool."""
+    """One row per triple, sorted by (relation, head, tail).
 
-    pool: Pool  # (g,) the triples, as a pool of their own, for both their questions
-    verdict: NDArray[np.int8]  # (g,) row in VERDICTS: N or Y
-    explanation: pa.StringArray  # (g,) why, for whoever got it wrong; may be empty
-    judgements: Judgements  # what annotators said of them
+    Those of a campaign's pool are judged there like all others; the others are for the training round.
+    """
+
+    triples: Triples  # (g,)
+    verdict: NDArray[np.int8]  # (g,) row in VERDICTS: N or Y; NOT_YET: not filled in yet
+    explanation: pa.StringArray  # (g,) why, for whoever gets it wrong in training; may be empty
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, str, str, str]]) -> Gold:
-        """Gold of rows (head, relation, tail, verdict, explanation), in any order, with no judgements.
+        """Gold of rows (head, relation, tail, verdict, explanation), in any order; an empty verdict is not known yet.
 
         Raises
         ------
@@ -42,19 +45,20 @@ class Gold:
         --------
         >>> gold = Gold.of([("paris", "capital_of", "france", "Y", ""), ("nice", "capital_of", "france", "N", "Paris")])
         >>> gold, gold.verdict.tolist(), gold.explanation.to_pylist()
-        (<Gold: 2 triples, 0 judgements>, [0, 1], ['Paris', ''])
+        (<Gold: 2 triples>, [0, 1], ['Paris', ''])
         """
-        listed = list(rows)
-        pool = _pool_of([row[:3] for row in listed])
-        place = _rows(pool, [row[:3] for row in listed])
-        order = np.empty(len(listed), np.intp)
-        order[place] = np.arange(len(listed))
-        return cls(
-            pool,
-            np.array([VERDICTS.index(listed[row][3]) for row in order], np.int8),
-            labels_of([listed[row][4] for row in order]),
-            Judgements.none(),
+        listed = sorted(rows, key=lambda row: (row[1].encode(), row[0].encode(), row[2].encode()))
+        heads, relations, tails, *_ = map(list, zip(*listed, strict=True)) if listed else [[]] * 5
+        entities, code = Vocabulary.encoding(labels_of(heads + tails))  # Triples.of would import pandas
+        asked, relation = Vocabulary.encoding(labels_of(relations))
+        found = cls(
+            Triples(code[: len(listed)], relation, code[len(listed) :], entities, asked),
+            np.array([_CODE_OF[row[3]] for row in listed], np.int8),
+            labels_of([row[4] for row in listed]),
         )
+        if len(found.row_of) < len(listed):
+            raise KgtrecError(f"expected each triple once, found {len(listed) - len(found.row_of)} again")
+        return found
 
     @classmethod
     @cache
@@ -66,41 +70,35 @@ class Gold:
         return len(self.verdict)
 
     def __repr__(self) -> str:
-        return f"<Gold: {len(self):,} triples, {len(self.judgements):,} judgements>"
+        return f"<Gold: {len(self):,} triples>"
+
+    @cached_property
+    def labels(self) -> list[tuple[str, str, str]]:
+        """(g,) head, relation and tail."""
+        own = self.triples
+        columns = own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    @cached_property
+    def row_of(self) -> dict[tuple[str, str, str], int]:
+        """Labels of a triple -> its row."""
+        return {labels: row for row, labels in enumerate(self.labels)}
 
     def rows(self, triples: Sequence[tuple[str, str, str]]) -> NDArray[np.intp]:
         """(n,) row of each triple of labels, -1 where it is not gold."""
-        if len(self) == 0 or len(triples) == 0:
-            return np.full(len(triples), -1, np.intp)
-        return _rows(self.pool, triples)
+        return np.array([self.row_of.get(labels, -1) for labels in triples], np.intp)
 
+    @property
+    def listed(self) -> list[tuple[str, str, str, str, str]]:
+        """(g,) head, relation, tail, verdict and explanation, as :meth:`of` takes them."""
+        return [
+            (*labels, (*VERDICTS, "")[verdict], explanation)
+            for labels, verdict, explanation in zip(
+                self.labels, self.verdict, self.explanation.to_pylist(), strict=True
+            )
+        ]
 
-def _rows(pool: Pool, triples: Sequence[tuple[str, str, str]]) -> NDArray[np.intp]:
-    heads, relations, tails = ([triple[place] for triple in triples] for place in range(3))
-    entities = pool.triples.entities
-    return pool.rows(entities.encode(heads), pool.triples.relations.encode(relations), entities.encode(tails))
-
-
-def _pool_of(triples: Sequence[tuple[str, str, str]]) -> Pool:
-    """A pool of triples, each put in once for each of its questions."""
-    entity = Vocabulary.of(sorted({label for head, _, tail in triples for label in (head, tail)}, key=str.encode))
-    relation = Vocabulary.of(sorted({relation for _, relation, _ in triples}, key=str.encode))
-    heads, relations, tails = ([triple[place] for triple in triples] for place in range(3))
-    coded = Triples(entity.encode(heads), relation.encode(relations), entity.encode(tails), entity, relation)
-    n = len(coded)
-    asked = np.stack(
-        [np.repeat([0, 1], n), np.tile(coded.relation, 2), np.concatenate([coded.head, coded.tail])]
-    )  # side, relation, anchor; tail questions first
-    distinct, question = np.unique(asked, axis=1, return_inverse=True)
-    ids = [f"{SIDES[1 - side]}{row}" for row, side in enumerate(distinct[0])]
-    questions = Questions(
-        Vocabulary.of(ids),
-        distinct[0] == 1,
-        distinct[1].astype(np.int32),
-        distinct[2].astype(np.int32),
-        entity,
-        relation,
-    )
-    each = np.tile(np.arange(n, dtype=np.int32), 2)
-    none = np.zeros(2 * n, np.int32)
-    return Pool.of(coded, each, question.reshape(-1).astype(np.int32), none, none + 1, [_RUN], questions)
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Gold:
+        """The triples at ``rows``, ascending."""
+        rows = np.arange(len(self))[rows]
+        return Gold(self.triples.take(rows), self.verdict[rows], self.explanation.take(arrow_of(rows)))

@@ -14,6 +14,7 @@ from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values,
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
+from kgtrec.kernels.ranking.answer_ranks import score_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ class Run:
     """Per question a list of scored entities, in trec_eval's order.
 
     Rows are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
-    Each (question, entity) occurs once; scores are float64 and never NaN.
+    Each (question, entity) occurs once; scores are float64, never NaN or +inf.
     """
 
     name: str
@@ -58,12 +59,13 @@ class Run:
         Raises
         ------
         KgtrecError
-            If a score is NaN or a pair is repeated; the message names it.
+            If a score is NaN or +inf, or a pair is repeated; the message names it.
         """
-        wrong = np.flatnonzero(np.isnan(score))
+        wrong = np.flatnonzero(~(score < np.inf))
         if len(wrong):
             pair = questions[question[wrong[0]]], entities[entity[wrong[0]]]
-            raise KgtrecError(f"expected a number as score, found NaN for ({pair[0]}, {pair[1]})")
+            found = score_in_words(score[wrong[0]])
+            raise KgtrecError(f"expected a number as score, found {found} for ({pair[0]}, {pair[1]})")
         question, entity, score = _in_order(question, entity, score, entities)
         row = repeated_row(question, entity, len(entities))
         if row is not None:

@@ -18,6 +18,7 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.evaluation.matching import unranked
+from kgtrec.evaluation.plausibility import of_other_questions
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 Measures = Sequence[ParsedMeasure | ProvidedMeasure]
@@ -64,7 +65,8 @@ class Belonging:
     infAP also for those with a negative grade, which were pooled and not sampled.
 
     Runs that kgtrec wrote name their collection and how they were filtered, and are checked in the same way.
-    Runs of other programs do not; kgtrec check finds known answers in them.
+    Runs of other programs do not; those that seem to be made for other questions are told
+    (:func:`kgtrec.evaluation.plausibility.of_other_questions`), and kgtrec check finds known answers in them.
 
     Parameters
     ----------
@@ -117,6 +119,8 @@ class Belonging:
             _tell_cut(system)
         elif self._collection is not None:
             _check_entities(system, self._collection.entities)
+            if (other := of_other_questions(system, self._collection)) is not None:
+                warn(f"{system.name}: {other.message}")
         elif self._qrels is not None:
             _tell_foreign(system, self._qrels.entities)
 

@@ -149,7 +149,7 @@ def evaluate(
     1   mine   AP@20   0.25
     """
     judgements, collection, found, parsed = prepared(
-        qrels, systems, measures, collection, missing, mixed, unlisted_answers, sides
+        qrels, systems, measures, collection, missing, mixed, unlisted_answers, ties, sides
     )
     breakdown = breakdown_of(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
@@ -241,6 +241,7 @@ def prepared(
     missing: Missing,
     mixed: bool,
     unlisted_answers: UnlistedAnswers = "filtered",
+    ties: str | None = None,
     sides: Sequence[str] = SIDES,
 ) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
     """The common inputs of every verb that scores systems, from the arguments of :func:`evaluate`.
@@ -277,7 +278,12 @@ def prepared(
         judgements = _of_sides(judgements, topics, sides)
         found = (each if isinstance(each, AnswerRanks) else each.of_questions(judgements.questions) for each in found)
     checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
-    return judgements, topics, without_unlisted_answers(checked, judgements, topics, unlisted_answers, parsed), parsed
+    return (
+        judgements,
+        topics,
+        without_unlisted_answers(checked, judgements, topics, unlisted_answers, parsed, ties),
+        parsed,
+    )
 
 
 def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[ParsedMeasure | ProvidedMeasure]]:

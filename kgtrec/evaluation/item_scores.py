@@ -132,7 +132,7 @@ def item_scores(
     [[0.5, 0.0], [0.0, 1.0]]
     """
     judgements, collection, found, parsed = prepared(
-        qrels, systems, measures, collection, missing, mixed, unlisted_answers
+        qrels, systems, measures, collection, missing, mixed, unlisted_answers, ties
     )
     breakdown = breakdown_of(None, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)

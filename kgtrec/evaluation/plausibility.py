@@ -12,8 +12,9 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.errors import counted
 from kgtrec.evaluation.matching import MatchedSystem
-from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.ranking.rank_column import OffPlace, off_place
 
 _ROWS_AT_A_TIME = 1 << 20
@@ -22,6 +23,10 @@ _FAR_ABOVE, _SURELY_ABOVE = 0.5, 10.0  # index and standard deviations of a syst
 _MOST_LISTED = 0.5  # share of the candidates; the lists of a run with more show nothing
 _MANY_RELATIONS = 1000
 _MANY_ENDS, _SWAPPED = 20, 10  # informative ends of triples, and how many times more of them are swapped than not
+_LISTED = 1 << 18  # of a run, at most about so many rows are compared with lists of other questions
+_TOP = 5  # entities at the beginning of a list, by pairs of which it is compared with others
+_FEW_ANSWERS = 20  # fewer say nothing
+_SOME_KNOWN, _SURE_KNOWN = 3, 5.0  # known answers that are no accident; so many by chance that some would be listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,111 @@ def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
     by_split = {split: n for split, n in counts.items() if n}
     named = run.questions[example[0]], run.entities[example[1]]
     return KnownListed(by_split, n_rows, int(is_among.sum()), named)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherQuestions:
+    """A run whose lists are no more about their own questions than about others."""
+
+    is_certain: bool  # it lists known answers as lists of other questions do, so that it was not made for these
+    message: str
+
+
+def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | None:
+    """Whether a run that does not name its collection was made for other questions under the same ids.
+
+    Questions are numbered by the order of the test triples, so that ids mean other questions in a collection whose test
+    triples are in another order. Each list then holds as many answers of its question as lists of other questions
+    do, and as many known answers, which lists of its own question have either not at all (filtered) or more often than
+    others (raw). A system that is bad, and honest, may find no more answers than others either; but a filtered list of
+    it has no known answers, and one list for all questions, or random ones, show nothing.
+
+    Parameters
+    ----------
+    run : Run or StreamedRun
+        Of which some lists are looked at, of a streamed one some of its first part.
+    collection : Collection
+
+    Returns
+    -------
+    OtherQuestions or None
+        None if nothing speaks for it, or the run names its collection.
+    """
+    part = next(iter(run.parts()), None)
+    if run.collection or part is None or len(part) == 0:
+        return None
+    width, asked = len(collection.entities), collection.questions.ids.encode(run.questions.labels)
+    first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
+    length = np.diff(np.r_[first, len(part)])
+    first, length = (each[asked[part.question[first]] >= 0] for each in (first, length))
+    if len(first) == 0:
+        return None
+    some = np.linspace(0, len(first) - 1, int(min(len(first), _LISTED / length.mean() + 1))).astype(np.intp)
+    first, length = first[some], length[some]
+    question = asked[part.question[first]]
+    of_list = np.repeat(np.arange(len(first)), length)
+    place = np.arange(len(of_list)) - np.repeat(np.cumsum(length) - length, length)
+    entity = collection.entities.encode(run.entities.labels)[part.entity[first[of_list] + place]].astype(np.int64)
+    of_list, place, entity = (each[entity >= 0] for each in (of_list, place, entity))
+    is_head = collection.questions.is_head[question]
+    n_lists = np.maximum(np.bincount(is_head, minlength=2) - 1, 1)  # others of the same side
+
+    row = np.full(len(collection.questions), -1)
+    row[question] = np.arange(len(question))
+    holding = np.bincount(is_head[of_list] * width + entity, minlength=2 * width)  # lists of each side with an entity
+
+    def found(asked: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[int, int, float]:
+        """How many pairs there are, how many their own lists hold, and how many another list of the side would."""
+        kept = row[asked] >= 0
+        keys = distinct(row[asked[kept]] * np.int64(width) + wanted[kept])
+        own, other = np.divmod(keys, width)
+        is_listed = is_among_sorted(keys, np.sort(of_list * np.int64(width) + entity))
+        return (
+            len(keys),
+            int(is_listed.sum()),
+            float(((holding[is_head[own] * width + other] - is_listed) / n_lists[is_head[own].astype(np.intp)]).sum()),
+        )
+
+    is_answer = collection.qrels.grade >= 1
+    n, listed, others = found(collection.qrels.question[is_answer], collection.qrels.entity[is_answer])
+    if n < _FEW_ANSWERS or _by_chance(others) > n / 4 or listed > _by_chance(others):
+        return None
+    if not _have_topics(is_head[of_list], of_list, entity, place):
+        return None
+    n_known, known, known_others = found(collection.known.question, collection.known.entity)
+    if known > _by_chance(known_others) or (known == 0 and known_others >= _SURE_KNOWN):
+        return None
+    return OtherQuestions(
+        known >= _SOME_KNOWN,
+        f"expected lists for the questions of the collection, found {listed:,} of {n:,} answers and {known:,} of "
+        f"{n_known:,} known answers in {counted(len(first), 'list')}, as many as lists of other questions hold "
+        f"({others:,.0f} and {known_others:,.0f}): are its question ids those of other test triples, or of the same in "
+        "another order? Rank its scores on this collection, or put back its record (NAME.json), which names its own",
+    )
+
+
+def _have_topics(
+    is_head: NDArray[np.bool_], of_list: NDArray[np.intp], entity: NDArray[np.int64], place: NDArray[np.intp]
+) -> bool:
+    """Whether lists that begin with one entity in common have more of them: not in random lists, nor in equal ones."""
+    top = entity[place < _TOP], of_list[place < _TOP], is_head[place < _TOP]
+    whole = np.flatnonzero(np.bincount(top[1])[top[1]] == _TOP)
+    best, side = top[0][whole].reshape(-1, _TOP), top[2][whole][::_TOP]
+    width, n_pairs = int(entity.max(initial=0)) + 1, 0.0
+    times = [0.0, 0.0]  # that two lists of one side share an entity, and a pair of entities
+    first, second = np.triu_indices(_TOP, 1)
+    for own in (np.sort(best[side]), np.sort(best[~side])):
+        for number, keys in enumerate((own, own[:, first] * np.int64(width) + own[:, second])):
+            lists = np.unique(keys, return_counts=True)[1].astype(np.float64)
+            times[number] += float((lists * (lists - 1)).sum())
+        n_pairs += len(own) * (len(own) - 1.0)
+    # where two lists share s entities on average, by chance, they share s^2 / 2 pairs of them
+    return n_pairs > 0 and times[1] > _by_chance(times[0] ** 2 / n_pairs / 2)
+
+
+def _by_chance(expected: float) -> float:
+    """Up to how many are no more than expected."""
+    return 1.5 * expected + 3 * float(np.sqrt(expected))
 
 
 @dataclass(frozen=True, slots=True)

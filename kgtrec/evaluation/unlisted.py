@@ -35,6 +35,7 @@ def without_unlisted_answers(
     collection: Collection | None,
     unlisted_answers: UnlistedAnswers = "filtered",
     measures: Sequence[ParsedMeasure | ProvidedMeasure] = (),
+    ties: str | None = None,
 ) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, without the answers of the collection that the qrels lack.
 
@@ -51,7 +52,8 @@ def without_unlisted_answers(
     unlisted_answers : {"filtered", "candidates"}
         ``"candidates"``: they stay, as for trec_eval, apart from those that train or valid triples make known too.
     measures : sequence of measures
-        How far down they look decides whether a cut run can be filtered.
+    ties : str, optional
+        How far down the measures look under this rule decides whether a cut run can be filtered.
 
     Raises
     ------
@@ -75,13 +77,13 @@ def without_unlisted_answers(
                     "if any, stay candidates in runs, as for trec_eval"
                 )
         else:
-            unlisted = (qrels.questions.encode(answers.questions.labels) >= 0)[answers.question] & ~answers.among(
-                judged
-            )
+            code = qrels.questions.encode(answers.questions.labels)
+            is_asked = (code >= 0) & np.isin(code, qrels.question)
+            unlisted = is_asked[answers.question] & ~answers.among(judged)
             number = int(unlisted.sum())
         if answers is not None and number:
             gone = answers.rows(unlisted & _is_filtered(answers, system, collection, reading))
-            system = _without(system, gone, collection, measures)
+            system = _without(system, gone, collection, measures, ties)
             if reading not in told:
                 told.add(reading)
                 warn(_message(number, reading, unlisted_answers, system.name))
@@ -171,6 +173,7 @@ def _without(
     gone: _Pairs,
     collection: Collection | None,
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    ties: str | None,
 ) -> AnyRun | AnswerRanks:
     """The system without some answers."""
     if isinstance(system, AnswerRanks):
@@ -187,7 +190,7 @@ def _without(
         length += np.bincount(part.question, minlength=len(length))
         left += np.bincount(part.question[stays(part)], minlength=len(length))
     whole = length >= candidates_of(system, collection)[collection.questions.ids.encode(system.questions.labels)]
-    require_deep(system.name, system.questions, left, (left < length) & ~whole, measures)
+    require_deep(system.name, system.questions, left, (left < length) & ~whole, measures, ties)
     return system.each(lambda part: part.rows(stays(part)))
 
 
@@ -203,6 +206,7 @@ def require_deep(
     left: NDArray[np.int64],
     is_short: NDArray[np.bool_],
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    ties: str | None,
 ) -> None:
     """Refuse a run of which a list that is cut and loses answers is shorter than what a measure looks at.
 
@@ -217,13 +221,17 @@ def require_deep(
     is_short : (questions,) bool array
         Which lists are cut and lose an answer.
     measures : sequence of measures
+    ties : str, optional
+        Rules that count the candidates which tie at a cutoff look at whole lists.
 
     Raises
     ------
     CollectionError
     """
     for measure in measures:
-        cutoff = measure.parameters.get("cutoff") if isinstance(measure, ParsedMeasure) else None
+        cutoff = None
+        if isinstance(measure, ParsedMeasure) and ties in (None, "trec"):
+            cutoff = measure.parameters.get("cutoff")
         short = np.flatnonzero(is_short if cutoff is None else is_short & (left < cutoff))
         if len(short):
             looks = "whole lists" if cutoff is None else f"the first {cutoff:,} places"

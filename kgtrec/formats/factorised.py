@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.arrays import Rounding
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import entity_places, question_places, warn_of_extra
+from kgtrec.data.identity import Places, entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays
 from kgtrec.formats.score_matrix import Block, questions_per_block, read_entity_names, read_label_lines
+from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.ranking.answer_ranks import count_against
 from kgtrec.kernels.ranking.comparisons import PRODUCT
-from kgtrec.kernels.ranking.panels import Vectors, scores_of, wide
+from kgtrec.kernels.ranking.panels import Vectors, are_wide, scores_of, tied_by_rounding, wide
 from kgtrec.kernels.rows import Rows
 
 
@@ -38,7 +41,8 @@ def read_factorised(
     type, and ``questions`` (questions x 3: is a head question, relation number, anchor number). Numbers follow label
     files beside the archive, by which entities and questions are matched with the collection's. Scores are computed in
     float64 and rounded once to float32, so that they are the same in blocks of any size and on any processor, except
-    for about one in some hundred million.
+    for about one in some hundred million. What an archive in float64 knows and rounding takes away is an error where it
+    moves ranks.
 
     Parameters
     ----------
@@ -57,24 +61,70 @@ def read_factorised(
         At once, if the archive or a label file is damaged.
     CollectionError
         At once, if they lack a question or an entity of the collection.
+    KgtrecError
+        When a block is made, if answers tie with candidates since scores are rounded.
     """
     archive = read_factor_archive(path, entities=entities, relations=relations)
     columns = entity_places(collection, archive.entities, where=os.fspath(archive.entities_file))
     rows = question_places(collection, archive.questions, where=os.fspath(path))
     warn_of_extra(columns, "entities", where=os.fspath(path))
     warn_of_extra(rows, "questions", where=os.fspath(path))
-    return _blocks(archive, None if columns.is_same else columns.place, rows.place, block)
+    return _blocks(Path(path).stem, archive, collection, columns, rows.place, block)
 
 
 def _blocks(
-    archive: FactorArchive, column: NDArray[np.intp] | None, question_row: NDArray[np.intp], block: int | None
+    name: str,
+    archive: FactorArchive,
+    collection: Collection,
+    columns: Places,
+    question_row: NDArray[np.intp],
+    block: int | None,
 ) -> Iterator[Block]:
-    vectors = Vectors(archive.E, archive.b, PRODUCT)
+    vectors = Vectors(archive.E, archive.b, PRODUCT, are_wide(archive.E, archive.b, archive.Q))
+    rounding = Rounding(name, len(question_row))
     step = questions_per_block(len(archive.E), 8, block)
     for first in range(0, len(question_row), step):
         rows = np.arange(first, min(first + step, len(question_row)))
-        scores = scores_of(vectors, wide(archive.Q[question_row[rows]]))
-        yield rows, scores if column is None else np.take(scores, column, axis=1)
+        queries = wide(archive.Q[question_row[rows]])
+        scores = scores_of(vectors, queries)
+        if vectors.is_wide:
+            _tell_rounding(rounding, vectors, queries, scores, collection, first, columns.place)
+        yield rows, scores if columns.is_same else np.take(scores, columns.place, axis=1)
+    rounding.tell()
+
+
+def _tell_rounding(
+    rounding: Rounding,
+    vectors: Vectors,
+    queries: NDArray[np.float64],
+    scores: NDArray[np.float32],
+    collection: Collection,
+    first: int,
+    place: NDArray[np.intp],
+) -> None:
+    """Tell what rounding does to the answers of a block, among all entities of the collection that are not known."""
+    qrels, known, width = collection.qrels, collection.known, scores.shape[1]
+
+    def keys(question: NDArray[np.int32], entity: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Pairs of the block, by row and the archive's entity."""
+        here = (question >= first) & (question < first + len(scores))
+        found: NDArray[np.int64] = (question[here].astype(np.int64) - first) * width + place[entity[here]]
+        return found
+
+    is_answer = qrels.grade >= 1
+    answers = distinct(keys(qrels.question[is_answer], qrels.entity[is_answer]))
+    row, answer = np.divmod(answers, width)
+    aside_row, aside_entity = np.divmod(distinct(np.append(answers, keys(known.question, known.entity))), width)
+    entity = np.sort(place)
+    if len(entity) < width:
+        scores = scores[:, entity]
+    aside = aside_row, np.searchsorted(entity, aside_entity)
+    own = scores[row, np.searchsorted(entity, answer)]
+    above, tied = count_against(scores, row, own, *aside)
+    some = np.flatnonzero(tied)
+    by_rounding = np.zeros(len(row), np.int64)
+    by_rounding[some] = tied_by_rounding(vectors, queries, scores, entity, row[some], own[some], answer[some], *aside)
+    rounding.add(above, tied, by_rounding)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -213,7 +213,7 @@ def label_scores(
         shares = relation_shares(labels[relations], collection)
     if reduced_from is not None:
         asked = parse_measures(measures)
-        found = list(without_unlisted_answers(found, reduced_from, collection, unlisted_answers, asked))
+        found = list(without_unlisted_answers(found, reduced_from, collection, unlisted_answers, asked, ties))
         unlisted_answers = "candidates"
     options: dict[str, Any] = {
         "ties": ties,

@@ -323,7 +323,7 @@ def stability(
     whole = collection if qrels is collection.qrels else None
     qrels = of_collection(qrels, collection)
     checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed)
-    found = list(without_unlisted_answers(checked, qrels, collection, unlisted_answers, parsed))
+    found = list(without_unlisted_answers(checked, qrels, collection, unlisted_answers, parsed, ties))
     if len(found) < 2:
         raise KgtrecError("expected at least two systems to rank, found one")
     test_set = _test_set(qrels, collection)
@@ -543,7 +543,7 @@ def _require_deep_lists(
     listed = seen.ranking.per_question(seen.ranking.question[seen.ranking.grade >= 1])
     most = np.minimum(listed, relevant - 1)  # that can be discarded while the question has an answer left
     whole = length >= candidates_of(run, collection)[collection.topics_of(qrels.questions)]
-    require_deep(run.name, qrels.questions, length - most, (most > 0) & ~whole, measures)
+    require_deep(run.name, qrels.questions, length - most, (most > 0) & ~whole, measures, seen.ties)
 
 
 def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Qrels) -> None:

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from kgtrec.data.arrays import Rounding
 from kgtrec.data.collection import Collection
 from kgtrec.errors import NO_ROOM, KgtrecError
 from kgtrec.ranking.plans import RankPlan, collected_block, do_unit
 from kgtrec.ranking.rank import Progress, Ranked
-from kgtrec.ranking.tiles import NanTileError, nan_error
+from kgtrec.ranking.tiles import TileError, tile_error
 from kgtrec.workers.results import are_worth_it
 from kgtrec.workers.units import PATIENCE, Give, Start, Units, done
 
@@ -41,13 +42,13 @@ class _OfPlan(Units):
     def hopeless(self, unit: int, error: BaseException) -> Exception | None:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             return error  # all workers write to this folder
-        if not isinstance(error, NanTileError):
+        if not isinstance(error, TileError):
             return None
-        return _nan_error(self.plan, self.collection, unit, error)
+        return _error_of(self.plan, self.collection, unit, error)
 
 
-def _nan_error(plan: RankPlan, collection: Collection, unit: int, error: NanTileError) -> KgtrecError:
-    return nan_error(collection, plan.candidates, plan.block(unit // len(plan.shards)), error)
+def _error_of(plan: RankPlan, collection: Collection, unit: int, error: TileError) -> KgtrecError:
+    return tile_error(collection, plan.candidates, plan.block(unit // len(plan.shards)), error)
 
 
 def do_here(plan: RankPlan, collection: Collection, *, workers: int = 1) -> None:
@@ -56,7 +57,7 @@ def do_here(plan: RankPlan, collection: Collection, *, workers: int = 1) -> None
     Raises
     ------
     KgtrecError
-        If a score is NaN.
+        If a score is NaN or +inf.
     """
     left, begun = plan.left(), time.perf_counter()
     for place, unit in enumerate(left):
@@ -64,8 +65,8 @@ def do_here(plan: RankPlan, collection: Collection, *, workers: int = 1) -> None
             return
         try:
             do_unit(str(plan.folder.resolve()), unit)
-        except NanTileError as error:
-            raise _nan_error(plan, collection, unit, error) from None
+        except TileError as error:
+            raise _error_of(plan, collection, unit, error) from None
 
 
 def done_in_order(
@@ -97,8 +98,8 @@ def done_in_order(
     Raises
     ------
     KgtrecError
-        If a score is NaN; if a unit fails three times, with the last error; or if no workers can be had. What is done
-        stays in the plan's folder.
+        If a score is NaN or +inf, or rounding moves ranks; if a unit fails three times, with the last error; or if no
+        workers can be had. What is done stays in the plan's folder.
     """
     folder = str(plan.folder.resolve())
 
@@ -115,12 +116,13 @@ def done_in_order(
         plan=plan,
         collection=collection,
     )
-    n_shards, left = len(plan.shards), set(plan.left())
+    n_shards, left, rounding = len(plan.shards), set(plan.left()), Rounding(plan.name, sum(plan.questions))
     with closing(done(units, tuple(left), begin, patience=patience)) as arriving:
         for number in range(len(plan.questions)):
             own = set(range(number * n_shards, (number + 1) * n_shards))
             while left & own:
                 left.discard(next(arriving)[0])
-            yield collected_block(plan, collection, number)
+            yield collected_block(plan, collection, number, rounding)
             if progress is not None:
                 progress(plan.questions[number])
+    rounding.tell()

@@ -64,7 +64,7 @@ def rank_lists(
     CollectionError
         If no list is for a question of the collection, or none is for a side that is asked; if the lists leave out
         known answers that ``filtered_by`` keeps; or if two lists for one answer, or for all answers of one question,
-        disagree about the place of an answer.
+        disagree about the place of an answer, as they do where only one has it and the other goes on below its place.
 
     Warns
     -----
@@ -332,22 +332,21 @@ def _placed(
     above[is_listed], tied[is_listed], score[is_listed] = counts.above[entry], counts.tied[entry], counts.score[entry]
     # an entity is below the end of each list that could have it: of those that were made for it or for all answers, and
     # for an entity that no list leaves out, of any list of the question
-    made_for = found.made_for(width)
-    own = np.flatnonzero(made_for >= 0)
-    general = np.flatnonzero((found.answer < 0) & (found.question >= 0))
-    of_question = np.flatnonzero(found.question >= 0)
     is_candidate = ~is_among_sorted(plan.placed, plan.aside)
     is_filtered = is_among_sorted(plan.placed, plan.filtered)
-    for lists, keys, wanted, counts_for in (
-        (own, made_for[own], plan.placed, plan.is_answer),
-        (general, found.question[general], question, ~is_filtered),
-        (of_question, found.question[of_question], question, is_candidate),
+    for keys, wanted, counts_for in (
+        (found.made_for(width), plan.placed, plan.is_answer),
+        (np.where(found.answer < 0, found.question, -1), question, ~is_filtered),
+        (found.question, question, is_candidate),
     ):
-        order = np.lexsort((counts.reach[lists], keys))  # of a key's lists the last one reaches farthest
+        order = np.lexsort((counts.reach, keys))  # of a key's lists the last one reaches farthest
         at = np.searchsorted(keys[order], wanted, side="right") - 1
-        has = ~is_listed & counts_for & (at >= 0)
+        has = counts_for & (at >= 0)
         has[has] = keys[order[at[has]]] == wanted[has]
-        above[has] = np.maximum(above[has], counts.reach[lists[order[at[has]]]])
+        is_placed = has & is_listed & plan.is_answer
+        _require_no_gap(collection, name, found, counts.reach, plan, above, keys, wanted, is_placed)
+        has &= ~is_listed
+        above[has] = np.maximum(above[has], counts.reach[order[at[has]]])
     # an entity that is listed elsewhere may itself be among the candidates of a list
     above[~is_listed] = np.minimum(above[~is_listed], n_other[~is_listed])
     is_bounded = ~is_listed
@@ -378,6 +377,38 @@ def _placed(
         score=score,
         cut=cut,
     )
+
+
+def _require_no_gap(
+    collection: Collection,
+    name: str,
+    found: _Entries,
+    reach: NDArray[np.int64],
+    plan: Plan,
+    above: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    is_placed: NDArray[np.bool_],
+) -> None:
+    """Refuse an answer that one list places, and another one lacks that goes on below that place.
+
+    ``keys`` say for each list which pairs it could hold: those whose key in ``wanted`` is the same.
+    """
+    span = int(reach.max(initial=0)) + 1
+    beyond = np.minimum(above + 1, span)  # how far a list must go to hold the pair for certain
+    farther = np.sort(keys * span + np.minimum(reach, span - 1))
+    could = np.searchsorted(farther, (wanted + 1) * span) - np.searchsorted(farther, wanted * span + beyond)
+    entries = np.flatnonzero(is_among_sorted(found.key, plan.placed))
+    pair, of_list = np.searchsorted(plan.placed, found.key[entries]), found.list[entries]
+    does = (keys[of_list] == wanted[pair]) & (reach[of_list] >= beyond[pair])
+    lacking = np.flatnonzero(is_placed & (could > np.bincount(pair[does], minlength=len(could))))
+    if len(lacking):
+        first = lacking[0]
+        raise CollectionError(
+            f"{name}: expected one place for the {_pair(collection, plan.placed[first])}, found it below "
+            f"{counted(int(above[first]), 'candidate')} in one list, and missing in another that has more; keep one "
+            "list for each answer, or one for each question"
+        )
 
 
 def _require_one_place(

@@ -103,7 +103,7 @@ def require_result(arrays: dict[str, NDArray[Any]], block: Block, candidates: Ca
     FormatError
     """
     pairs = block.placed_row.shape
-    counts, scores = (arrays["above"], arrays["tied"]), (arrays["used"], arrays["found"])
+    counts, scores = (arrays["above"], arrays["tied"], arrays["by_rounding"]), (arrays["used"], arrays["found"])
     fits = all(each.shape == pairs and each.dtype == np.int64 for each in counts)
     fits &= all(each.shape == pairs and each.dtype == np.float32 for each in scores)
     if not fits or any(np.any((each < 0) | (each > len(candidates))) for each in counts):
@@ -117,7 +117,7 @@ def require_result(arrays: dict[str, NDArray[Any]], block: Block, candidates: Ca
     fits = fits and not np.any((lengths < 0) | (lengths > candidates.depth))
     fits = fits and entity.shape == score.shape == (int(lengths.sum()),) and score.dtype == np.float32
     fits = fits and not (len(entity) and (entity.min() < 0 or entity.max() >= len(candidates)))
-    if not fits or np.any(candidates.entity[entity] < 0) or np.any(np.isnan(score)):
+    if not fits or np.any(candidates.entity[entity] < 0) or not np.all(score < np.inf):
         raise FormatError(
             f"expected lists of {len(block):,} questions, found others; remove it, and do the unit again", path=path
         )

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.arrays import Rounding
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, counted
@@ -47,14 +48,14 @@ from kgtrec.ranking.tiles import (
     Candidates,
     Counted,
     Grid,
-    NanTileError,
+    TileError,
     Tiling,
     count_tile,
     differ,
     merged,
-    nan_error,
     own_scores,
     ranked,
+    tile_error,
 )
 
 FORMAT = "rank plan"
@@ -62,7 +63,7 @@ PLAN, BLOCKS, DONE = "plan.json", "blocks", "done"
 BY = "kgtrec rank --plan"
 _SHOWN = 5  # units in a message
 _PAIRS = ("placed_row", "placed_entity", "is_answer", "aside_row", "aside_entity", "out_row", "out_entity")
-_COUNTS = ("above", "tied", "used", "found")
+_COUNTS = ("above", "tied", "used", "found", "by_rounding")
 _LISTS = ("lengths", "entity", "score")
 
 
@@ -115,6 +116,7 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
             "depth": candidates.depth,
             "vectors": places,
             "comparison": described(vectors.comparison),
+            "is_wide": vectors.is_wide,
             "tiling": asdict(grid.tiling),
             "questions": [grid.n_questions(number) for number in range(len(grid))],
         }
@@ -207,13 +209,13 @@ def read_plan(folder: PathLike) -> RankPlan:
         vectors = {name: [Path(folder, str(place)) for place in about["vectors"][name]] for name in about["vectors"]}
         if not all(vectors.values()):
             raise ValueError("expected files of vectors")
-        made = comparison_of(about["comparison"])
+        made, is_wide = comparison_of(about["comparison"]), about.get("is_wide", False)
         depth, tiling, questions = about["depth"], Tiling(**about["tiling"]), tuple(about["questions"])
         require_tiling(tiling, depth, questions)
         name, fingerprint, place = (about[key] for key in ("name", "collection", "collection_folder"))
         filtered_by = tuple(about["filtered_by"])
         if not are_splits(about["filtered_by"]) or not all(
-            isinstance(text, str) for text in (name, fingerprint, place)
+            isinstance(each, kind) for each, kind in ((name, str), (fingerprint, str), (place, str), (is_wide, bool))
         ):
             raise ValueError("expected texts and splits")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -223,7 +225,7 @@ def read_plan(folder: PathLike) -> RankPlan:
     entity, tie_order = (mapped_array(own / f"{name}.npy") for name in ("entity", "tie_order"))
     if E is None:
         raise FormatError("expected vectors of entities, found none; make the plan again", path=path)
-    candidates = Candidates(Vectors(E, b, made), entity, tie_order, depth)
+    candidates = Candidates(Vectors(E, b, made, is_wide), entity, tie_order, depth)
     require_candidates(candidates, folder)
     shards = tuple(tiling.shards(len(entity)))
     return RankPlan(own, name, fingerprint, place, filtered_by, candidates, tiling, questions, shards)
@@ -247,8 +249,8 @@ def do_unit(folder: str, unit: int) -> None:
     ------
     FormatError
         If the plan is damaged, or has no such unit.
-    NanTileError
-        If a score is NaN.
+    TileError
+        If a score is NaN or +inf.
     OSError
         If the result cannot be written; nothing is there under its name then.
     """
@@ -290,7 +292,7 @@ def collected(plan: RankPlan, collection: Collection) -> Iterator[Ranked]:
     CollectionError
         If the collection is not the plan's.
     KgtrecError
-        If a unit is not done.
+        If a unit is not done, or rounding moves ranks.
     FormatError
         If a result is damaged.
     """
@@ -304,12 +306,14 @@ def collected(plan: RankPlan, collection: Collection) -> Iterator[Ranked]:
             f"{plan.folder}: expected all {len(plan):,} units done, found {len(left):,} that are not: {some}; "
             "kgtrec rank --unit N does one, and --collect with --workers does them all"
         )
+    rounding = Rounding(plan.name, sum(plan.questions))
     for number in range(len(plan.questions)):
-        yield collected_block(plan, collection, number)
+        yield collected_block(plan, collection, number, rounding)
+    rounding.tell()
 
 
-def collected_block(plan: RankPlan, collection: Collection, number: int) -> Ranked:
-    """One of them, whose units are done."""
+def collected_block(plan: RankPlan, collection: Collection, number: int, rounding: Rounding) -> Ranked:
+    """One of them, whose units are done; what rounding does to it is told."""
     block, candidates = plan.block(number), plan.candidates
     first = number * len(plan.shards)
     parts = [_result(plan, unit, block) for unit in range(first, first + len(plan.shards))]
@@ -323,9 +327,11 @@ def collected_block(plan: RankPlan, collection: Collection, number: int) -> Rank
     try:
         if differ(parts, own):
             parts = [count_tile(candidates, block, shard, plan.tiling, own) for shard in plan.shards]
-    except NanTileError as error:
-        raise nan_error(collection, candidates, block, error) from None
-    return ranked(collection, plan.name, plan.filtered_by, candidates, block, merged(candidates, block, parts))
+    except TileError as error:
+        raise tile_error(collection, candidates, block, error) from None
+    found = merged(candidates, block, parts)
+    found.tell_rounding(rounding, block)
+    return ranked(collection, plan.name, plan.filtered_by, candidates, block, found)
 
 
 def _result(plan: RankPlan, unit: int, block: Block) -> Counted:
@@ -337,8 +343,7 @@ def _result(plan: RankPlan, unit: int, block: Block) -> Counted:
     if has_lists:
         row = np.repeat(np.arange(len(arrays["lengths"])), arrays["lengths"])
         best = TopK(row, arrays["entity"].astype(np.intp), arrays["score"])
-    above, tied, used, found = (arrays[name] for name in _COUNTS)
-    return Counted(above, tied, used, found, best)
+    return Counted(**{name: arrays[name] for name in _COUNTS}, best=best)
 
 
 def _archived(path: Path, needed: tuple[str, ...], optional: tuple[str, ...], way_out: str) -> dict[str, NDArray[Any]]:

@@ -22,7 +22,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, kind_of, one_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
-from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_above_and_tied
+from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied, score_in_words
 from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, rows_at, stays_on_device
 from kgtrec.kernels.ranking.top_k import TopK, top_k
 
@@ -107,8 +107,8 @@ def rank_scores(
     Raises
     ------
     KgtrecError
-        If the order of the columns, or of a matrix's rows, is not given; a score is NaN (the message names the
-        question); a block has the wrong shape or type; or a question is missing, repeated or out of range.
+        If the order of the columns, or of a matrix's rows, is not given; a score is NaN or +inf (the message
+        names the question); a block has the wrong shape or type; or a question is missing, repeated or out of range.
     CollectionError
         If ``questions`` or ``entities`` lack one of the collection's, or ``judged`` is of another collection.
 
@@ -265,8 +265,8 @@ def _ranked_block(
             counts = count_above_and_tied(scores, row, entity, aside_row, aside_entity)
             if depth:
                 best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
-    except NanScoreError as error:
-        raise nan_score(questions[rows[error.row]], entities[error.entity]) from None
+    except ScoreError as error:
+        raise wrong_score(questions[rows[error.row]], entities[error.entity], error.score) from None
     ranks = AnswerRanks.of(
         name,
         collection,
@@ -297,11 +297,16 @@ def _ranked_block(
     return Ranked(ranks, run if in_order else _joined_runs([run]))
 
 
-def nan_score(question: str, entity: str) -> KgtrecError:
-    """What to tell of a score that is NaN."""
+def wrong_score(question: str, entity: str, score: float) -> KgtrecError:
+    """What to tell of a score that is NaN or +inf."""
+    way_out = (
+        "use -inf for an entity that should come last"
+        if np.isnan(score)
+        else "beyond the largest number of a type (3.4e38 in float32, 65,504 in float16) all tie; make scores smaller"
+    )
     return KgtrecError(
-        f"expected numbers as scores, found NaN for question {question!r}, entity {entity!r}; use -inf for an entity "
-        "that should come last"
+        f"expected numbers as scores, found {score_in_words(score)} for question {question!r}, entity {entity!r}; "
+        + way_out
     )
 
 

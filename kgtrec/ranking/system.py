@@ -89,7 +89,7 @@ def rank_model(
     CollectionError
         If the model lacks entities or relations of the collection.
     KgtrecError
-        If a block has the wrong shape, or a score is NaN.
+        If a block has the wrong shape, or a score is NaN or +inf.
 
     Examples
     --------

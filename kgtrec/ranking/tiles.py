@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrays import Rounding
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, whole_number
 from kgtrec.kernels.integer_keys import is_among_sorted
-from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_against, refuse_nan
-from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, wide
+from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_against, require_numbers
+from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, tied_by_rounding, wide
 from kgtrec.kernels.ranking.top_k import RunningTopK, TopK
-from kgtrec.ranking.rank import Plan, Ranked, nan_score, pairs_of
+from kgtrec.ranking.rank import Plan, Ranked, pairs_of, wrong_score
 from kgtrec.systems.kinds import Factors, Scoring
 from kgtrec.systems.mapping import Mapped
 
@@ -119,15 +120,21 @@ class Counted:
     tied: NDArray[np.int64]  # (p,) those that score the same, itself included unless it is aside
     used: NDArray[np.float32]  # (p,) the own score that was counted against
     found: NDArray[np.float32]  # (p,) the own score in the shard; NaN: another shard has the entity
+    by_rounding: NDArray[np.int64]  # (p,) how many tie with an answer since scores are rounded
     best: TopK | None  # lists of the shard's entities, by the model's numbers
 
+    def tell_rounding(self, rounding: Rounding, block: Block) -> None:
+        """Tell what rounding does to the answers of the block, all of whose entities are counted here."""
+        own = block.is_answer
+        rounding.add(self.above[own], self.tied[own], self.by_rounding[own])
 
-class NanTileError(ValueError):
-    """A score is NaN: of the row of a block, and of the entity by the model's number."""
 
-    def __init__(self, row: int, entity: int) -> None:
-        super().__init__(row, entity)
-        self.row, self.entity = row, entity
+class TileError(ValueError):
+    """A score is NaN or +inf: of the row of a block, and of the entity by the model's number."""
+
+    def __init__(self, row: int, entity: int, score: float) -> None:
+        super().__init__(row, entity, score)
+        self.row, self.entity, self.score = row, entity, score
 
 
 def count_tile(
@@ -148,14 +155,14 @@ def count_tile(
 
     Raises
     ------
-    NanTileError
-        If the score of a candidate is NaN.
+    TileError
+        If the score of a candidate is NaN or +inf.
     """
     (first, last), width = shard, tiling.width
     at_once = (first, last) == (0, len(candidates)) and last <= width
     if own is None and not at_once:
         own = _own_scores(candidates, block)
-    above, tied = (np.zeros(len(block.placed_row), np.int64) for _ in range(2))
+    above, tied, by_rounding = (np.zeros(len(block.placed_row), np.int64) for _ in range(3))
     found = np.full(len(block.placed_row), np.nan, np.float32)
     lists = RunningTopK(len(block), candidates.depth, candidates.tie_order) if candidates.depth else None
     buffer = np.empty((len(block), min(width, max(last - first, 1))), np.float32)
@@ -167,27 +174,36 @@ def count_tile(
         if len(entity) < end - start:
             scores = scores[:, entity - start]
         try:
-            refuse_nan(scores)
-        except NanScoreError as error:
-            raise NanTileError(error.row, int(entity[error.entity])) from None
+            require_numbers(scores)
+        except ScoreError as error:
+            raise TileError(error.row, int(entity[error.entity]), error.score) from None
         column = np.searchsorted(entity, block.placed_entity)
         inside = np.flatnonzero((block.placed_entity >= start) & (block.placed_entity < end))
         found[inside] = scores[block.placed_row[inside], column[inside]]
         aside = _within(block.aside_entity, start, end)
-        counted = count_against(
-            scores,
-            block.placed_row,
-            found if own is None else own,
-            block.aside_row[aside],
-            np.searchsorted(entity, block.aside_entity[aside]),
-        )
+        aside_row, aside_column = block.aside_row[aside], np.searchsorted(entity, block.aside_entity[aside])
+        used = found if own is None else own
+        counted = count_against(scores, block.placed_row, used, aside_row, aside_column)
         above += counted[0]
         tied += counted[1]
+        if candidates.vectors.is_wide and block.queries is not None:
+            some = np.flatnonzero((counted[1] > 0) & block.is_answer)
+            by_rounding[some] += tied_by_rounding(
+                candidates.vectors,
+                block.queries,
+                scores,
+                entity,
+                block.placed_row[some],
+                used[some],
+                block.placed_entity[some],
+                aside_row,
+                aside_column,
+            )
         if lists is not None:
             out = _within(block.out_entity, start, end)
             lists.add(scores, entity, block.out_row[out], np.searchsorted(entity, block.out_entity[out]))
     best = None if lists is None else lists.best()
-    return Counted(above, tied, found if own is None else own, found, best)
+    return Counted(above, tied, found if own is None else own, found, by_rounding, best)
 
 
 def count_block(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
@@ -222,8 +238,10 @@ def merged(candidates: Candidates, block: Block, parts: Sequence[Counted]) -> Co
         running.merge(*(part.best for part in parts if part.best is not None))
         best = running.best()
     own = own_scores(parts)
-    above, tied = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("above", "tied"))
-    return Counted(above, tied, own, own, best)
+    above, tied, by_rounding = (
+        np.sum([getattr(part, name) for part in parts], axis=0) for name in ("above", "tied", "by_rounding")
+    )
+    return Counted(above, tied, own, own, by_rounding, best)
 
 
 def _within(entity: NDArray[np.intp], first: int, last: int) -> NDArray[np.intp]:
@@ -289,10 +307,10 @@ def ranked(
     return Ranked(ranks, run)
 
 
-def nan_error(collection: Collection, candidates: Candidates, block: Block, error: NanTileError) -> KgtrecError:
-    """What to tell of a score that is NaN."""
+def tile_error(collection: Collection, candidates: Candidates, block: Block, error: TileError) -> KgtrecError:
+    """What to tell of a score that is NaN or +inf."""
     entity = collection.entities[int(candidates.entity[error.entity])]
-    return nan_score(collection.questions.ids[block.rows[error.row]], entity)
+    return wrong_score(collection.questions.ids[block.rows[error.row]], entity, error.score)
 
 
 class Grid:
@@ -329,7 +347,7 @@ class Grid:
         entity[self._number] = np.arange(len(self._number))
         tie_order = np.full(len(entity), -1, np.int32)
         tie_order[self._number] = collection.entities.byte_order
-        vectors = Vectors(factors.E, factors.b, factors.comparison)
+        vectors = Vectors(factors.E, factors.b, factors.comparison, factors.is_wide)
         self.candidates = Candidates(vectors, entity, tie_order, min(depth, len(self._number)))
 
     @cached_property
@@ -384,10 +402,13 @@ class Grid:
 
     def in_turn(self) -> Iterator[Ranked]:
         """All blocks, one after the other."""
+        rounding = Rounding(self.name, sum(map(self.n_questions, range(len(self)))))
         for number in range(len(self)):
             block = self.block(number)
             try:
                 found = count_block(self.candidates, block, self.tiling)
-            except NanTileError as error:
-                raise nan_error(self.collection, self.candidates, block, error) from None
+            except TileError as error:
+                raise tile_error(self.collection, self.candidates, block, error) from None
+            found.tell_rounding(rounding, block)
             yield self.ranked(block, found)
+        rounding.tell()

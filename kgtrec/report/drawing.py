@@ -25,7 +25,7 @@ from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
 from kgtrec.measures.names import digits_of
 from kgtrec.report.cells import label_text, number_text
-from kgtrec.report.figures import Panel, gist, grouped, panels
+from kgtrec.report.figures import SERIES_PER_PANEL, Panel, gist, grouped, panels
 from kgtrec.report.gists import order_changes
 from kgtrec.report.svg import tidied
 
@@ -47,7 +47,7 @@ _DASHES: tuple[Any, ...] = (
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: readable on a phone, and half of a wide page
-_STEP = 2.4 / 72  # inches between neighbouring bars
+_BESIDE = 0.8 / SERIES_PER_PANEL  # distance of neighbouring bars: those of one x do not reach those of the next
 _LONGEST = 26  # characters of a label that are drawn; the data has the whole label
 _MOST_BESIDE = 14  # characters of a label above a diagonal
 _STYLE: dict[str, Any] = {
@@ -306,14 +306,18 @@ def _lines(
     """A drawing function with a line per measure; names are at the ends of lines, or in a legend in a free corner."""
 
     def draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
+        from matplotlib.transforms import Affine2D
+
         ends = []
         series = grouped(panel.rows, "measure")
+        gaps = np.diff(np.unique([x for x in panel.rows[x_name] if math.isfinite(x)]))
+        step = _BESIDE * float(gaps.min() if len(gaps) else 1.0) if "low" in panel.rows else 0.0
         for place, (label, rows) in enumerate(series.items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
             x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))
             every = max(1, len(x) // 12)
             marked = slice(place * every // 4 % every, None, every)
-            aside = _aside(ax, place - (len(series) - 1) / 2 if "low" in rows else 0)
+            aside = Affine2D().translate(step * (place - (len(series) - 1) / 2), 0) + ax.transData
             if "low" in rows:  # bars side by side instead of bands, which overlap in print
                 low, high = (np.array(rows[name], float)[order][marked] for name in ("low", "high"))
                 ax.vlines(x[marked], low, high, color=_COLOURS[place % len(_COLOURS)], linewidth=0.9, transform=aside)
@@ -329,7 +333,7 @@ def _lines(
             if name in figure.data.column_names:
                 everything += figure.data.column(name).to_pylist()
         n_bars = len(series) if "low" in panel.rows else 0
-        _limits(ax, figure.data.column(x_name).to_pylist(), everything, legend, n_bars)
+        _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
         if "level" in figure.options:
             ax.axhline(figure.options["level"], color=_INK, linewidth=0.9, linestyle=":")
         if figure.options.get("at") == "share":
@@ -344,27 +348,16 @@ def _lines(
     return draw_panel
 
 
-def _aside(ax: Axes, steps: float) -> Any:
-    """A transform that moves a line by some small steps to the right, so that bars of several lines do not overlap."""
-    from matplotlib.transforms import ScaledTranslation
-
-    drawing: Any = ax.figure
-    return ax.transData + ScaledTranslation(steps * _STEP, 0, drawing.dpi_scale_trans)
-
-
 def _whole_numbers(ax: Axes) -> None:
     locator: Any = ax.xaxis.get_major_locator()
     locator.set_params(integer=True)
 
 
-def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str, n_bars: int) -> None:
-    """The same limits of axes in all panels of a figure, which include 1, and 0 unless all values are far above it."""
-    known = [value for value in y if math.isfinite(value)]
-    low, high = (min([*known, 1.0]), max([*known, 1.0])) if known else (0.0, 1.0)
-    if legend == "upper right" or 0 <= low < 0.4:
-        low = 0.0
-    space = 0.04 * (high - low or 1)
-    ax.set_ylim(low - space, high + space)
+def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], n_bars: int) -> None:
+    """The same limits of axes in all panels of a figure; correlations and p-values are shown from 0, or -1, to 1."""
+    low = -1.0 if any(value < 0 for value in y) else 0.0
+    space = 0.04 * (1.0 - low)
+    ax.set_ylim(low - space, 1.0 + space)
     if low < 0:
         ax.axhline(0, color=_SOFT, linewidth=0.7)
     known = [value for value in x if math.isfinite(value)]
@@ -432,9 +425,23 @@ def _intervals(ax: Axes, panel: Panel, figure: Figure) -> None:
     rows = panel.rows
     y = np.arange(len(rows["system"]))
     value = np.array(rows["value"], float)
-    ax.plot(value, y, "o", color=_COLOURS[0], markersize=5.5)
-    if "low" in rows:
-        ax.hlines(y, np.array(rows["low"], float), np.array(rows["high"], float), color=_COLOURS[0], linewidth=1.4)
+    low, high = (np.array(rows.get(end, [math.nan] * len(y)), float) for end in ("low", "high"))
+    is_open = np.isnan(low) & ~np.isnan(value)  # a full dot without a bar would look like one without an error
+    fills: tuple[tuple[Any, Literal["full", "none"]], ...] = ((~is_open, "full"), (is_open, "none"))
+    for chosen, fill in fills:
+        if chosen.any():
+            ax.plot(value[chosen], y[chosen], "o", color=_COLOURS[0], markersize=5.5, fillstyle=fill)
+    ax.hlines(y, low, high, color=_COLOURS[0], linewidth=1.4)
+    for row in np.flatnonzero(is_open) if "low" in rows else ():
+        ax.annotate(
+            "no interval",
+            (value[row], y[row]),
+            (7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=_small(),
+            color=_SOFT,
+        )
     _system_axis(ax, rows["system"])
     ax.set_xlabel(_label(panel.title))
     ax.set_title("")
@@ -449,24 +456,12 @@ def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
     np.minimum.at(low, y[known], value[known])
     np.maximum.at(high, y[known], value[known])
     there = low <= high
-    ax.hlines(np.flatnonzero(there), low[there], high[there], color="#bbbbbb", linewidth=4)
-    for place, policy in enumerate(dict.fromkeys(figure.data.column("policy").to_pylist())):
-        chosen = np.array([name == policy for name in panel.rows["policy"]], np.bool_)
-        ax.plot(
-            value[chosen],
-            y[chosen],
-            linestyle="",
-            marker="|" if place == 0 else _MARKS[place - 1],
-            color=_COLOURS[(place + 4) % len(_COLOURS)],
-            markersize=10 if place == 0 else 6,
-            label=_label(policy),
-            fillstyle="none" if place else "full",
-            markeredgewidth=1.4,
-        )
+    ax.hlines(np.flatnonzero(there), low[there], high[there], color=_COLOURS[0], linewidth=1.4)
+    for end in (low, high):
+        ax.plot(end[there], np.flatnonzero(there), "|", color=_COLOURS[0], markersize=9, markeredgewidth=1.4)
     _system_axis(ax, systems)
     ax.set_xlabel(_label(panel.title))
     ax.set_title("")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, handletextpad=0.2, columnspacing=1, borderpad=0.2)
 
 
 def _system_axis(ax: Axes, systems: Sequence[str]) -> None:
@@ -657,7 +652,7 @@ _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel],
     "p_value_curves": (_lines("place", "p", "upper right"), _level),
     "heat_map": (_cells, _of_cells),
     "pool_growth": (_growth, lambda panel: 2.7),
-    "tie_report": (_ties, _per_row(0.24, 1.1)),
+    "tie_report": (_ties, _per_row(0.24, 0.65)),
     "score_intervals": (_intervals, _per_row(0.24, 0.65)),
     "slope_chart": (_slopes, _of_slopes),
     "sparse_against_full": (_curves, _level),

@@ -166,8 +166,8 @@ def p_value_curves(
     """
     usual = (
         f"p-values of {test} between all pairs of systems, from the largest to the smallest, for each measure. "
-        f"Dotted: {alpha:g}, below which a difference counts as significant. The smaller the area under a curve, the "
-        "more pairs the measure distinguishes; whether it orders them correctly is another question."
+        f"Dotted: {alpha:g}. {'' if test == TESTS['tukey'] else 'Not adjusted for the number of pairs. '}The area "
+        "under a curve is the mean p; whether the measure orders the systems correctly is another question."
     )
     options = {"x": "pairs of systems, largest p first", "y": "p-value", "level": float(alpha)}
     return _figure("p_value_curves", table, key, title, caption or usual, options)
@@ -254,7 +254,7 @@ def pool_growth(
 def tie_report(
     table: pa.Table, *, key: str = "ties", title: str = "How much do ties change a score?", caption: str = ""
 ) -> Figure:
-    """A measure under each policy for tied scores, a row per system.
+    """The range of a measure over the policies for tied scores, a row per system.
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ def tie_report(
         If a column is missing, or a column of numbers has other values.
     """
     usual = (
-        "Each system under every policy for tied scores. Where the markers coincide, ties have no effect. "
-        "A long bar means that the score depends on how ties are broken."
+        "The range of each system's score over the policies for tied scores. The longer it is, the more the score "
+        "depends on how ties are broken."
     )
     return _figure("tie_report", table, key, title, caption or usual, {})
 
@@ -333,12 +333,9 @@ def score_intervals(
     measures = _distinct(checked["measure"].to_pylist())
     usual = (
         (f"Systems in the order of {measures[0]}, best on top" if measures else "Systems, best on top")
-        + (
-            ". If the dots of another panel are not in this order, its measure orders the systems differently."
-            if len(measures) > 1
-            else "."
-        )
+        + (" in all panels." if len(measures) > 1 else ".")
         + (f" Bar: {interval}." if "low" in table.column_names else "")
+        + (" Open dot: no interval." if _lacks_intervals(checked) else "")
     )
     return _figure("score_intervals", _best_first(checked, measures), key, title, caption or usual, {})
 
@@ -375,16 +372,16 @@ def slope_chart(
     --------
     >>> rows = {"system": ["a", "b"] * 2, "labels": ["K", "K", "T", "T"], "value": [0.5, 0.25, 0.75, 1.0]}
     >>> gist(slope_chart(pa.table(rows)))
-    'Best under K: a with 0.5000; best under T: b with 1.0000; from K to T, b passes a.'
+    'First under K: a with 0.5000; first under T: b with 1.0000; from K to T, the lines of a and b cross.'
     """
     checked = _checked("slope_chart", key, table)
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
     usual = f"{measure} of each system under each label set, with a line per system and the best on top. " + (
-        "Where two lines cross, the label sets order two systems differently. Such lines are coloured and thick, "
-        "with markers of their own."
+        "Lines that cross are coloured and thick, with markers of their own. That two lines cross does not show that a "
+        "difference is significant."
         if any(pairs for _, _, pairs in crossing)
-        else "No two lines cross: the label sets order the systems in the same way."
+        else "No two lines cross."
     )
     return _figure("slope_chart", checked, key, title, caption or usual, options)
 
@@ -472,6 +469,13 @@ def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
     rank = {measure: nth for nth, measure in enumerate(measures)}
     taken = sorted(range(len(rows)), key=lambda row: (rank[rows[row]["measure"]], place[rows[row]["system"]]))
     return table.take(pa.array(taken, pa.int64()))
+
+
+def _lacks_intervals(table: pa.Table) -> bool:
+    low = table["low"].to_pylist() if "low" in table.column_names else [math.nan] * table.num_rows
+    return any(
+        math.isnan(end) and not math.isnan(value) for end, value in zip(low, table["value"].to_pylist(), strict=True)
+    )
 
 
 def _last_if_undefined(value: float) -> tuple[bool, float]:

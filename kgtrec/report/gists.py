@@ -137,7 +137,7 @@ def _pairs(rows: Rows) -> dict[tuple[str, str], list[float]]:
 
 
 def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The best and the worst system of each measure."""
+    """The highest and the lowest place of each measure."""
     sentences = []
     for measure, points in _series(rows, "measure", "system", "value").items():
         known = [point for point in points if not math.isnan(point[1])]
@@ -146,8 +146,8 @@ def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
             continue
         sign = -1 if better_of(measure) == "lower" else 1
         best, worst = max(known, key=lambda point: sign * point[1]), min(known, key=lambda point: sign * point[1])
-        text = f"{measure}: best {best[0]} with {number_text(best[1], 4, typeset=True)}"
-        text += f", last {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(known) > 1 else ""
+        text = f"{measure}: from {best[0]} with {number_text(best[1], 4, typeset=True)}"
+        text += f" to {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(known) > 1 else ""
         sentences.append(text)
     return _told(sentences, "measures")
 
@@ -167,20 +167,20 @@ def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str
 
 
 def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The best system under each label set, and the systems that pass others from one label set to the next."""
+    """The first system under each label set, and the systems whose lines cross from one label set to the next."""
     sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
     sentences = []
     for label, points in _series(rows, "labels", "system", "value").items():
         known = [point for point in points if not math.isnan(point[1])]
         if known:
             system, value = max(known, key=lambda point: sign * point[1])
-            sentences.append(f"best under {label}: {system} with {number_text(value, digits, typeset=True)}")
+            sentences.append(f"first under {label}: {system} with {number_text(value, digits, typeset=True)}")
         else:
             sentences.append(f"undefined under {label}")
     for one, other, passing in order_changes(rows, options):
-        told = [f"{a} passes {b}" for a, b in passing[:_TOLD]]
-        told += [f"{count_text(len(passing) - _TOLD)} more pairs change their order"] if len(passing) > _TOLD else []
-        sentences.append(f"from {one} to {other}, {', '.join(told) or 'no order changes'}")
+        told = [f"the lines of {b} and {a} cross" for a, b in passing[:_TOLD]]
+        told += [f"{count_text(len(passing) - _TOLD)} more pairs cross"] if len(passing) > _TOLD else []
+        sentences.append(f"from {one} to {other}, {', '.join(told) or 'no lines cross'}")
     text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}."
 

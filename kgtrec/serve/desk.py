@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 from kgtrec.campaign.adjudicate import Sides, queue_of, sides_of
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import judged_in_another_role
-from kgtrec.campaign.gold import (
-    asked_judgements,
-    asked_triples,
-    given_to_annotators,
-    homes_of_gold,
-    known_to_tell,
-    same_questions,
-)
 from kgtrec.campaign.store import OpenCampaign
+from kgtrec.campaign.training import training_rows
 from kgtrec.campaign.verdict_rules import Refusal, roles_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.gold import Gold
@@ -33,7 +26,6 @@ from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Judgements
 from kgtrec.data.label_hashes import label_hashes, triple_keys
 from kgtrec.data.pool import Pool
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError
@@ -72,8 +64,8 @@ class Words:
 class Theirs:
     """What is one person's to judge, question by question."""
 
-    row: NDArray[np.int32]  # (m,) row in the triples of Numbers
-    question: NDArray[np.int32]  # (m,) on whose page it is, row in the questions of Numbers
+    row: NDArray[np.int32]  # (m,) row in the pool's triples
+    question: NDArray[np.int32]  # (m,) on whose page it is, row in the pool's questions
 
     @cached_property
     def questions(self) -> NDArray[np.int32]:
@@ -90,63 +82,47 @@ class Theirs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """What pages need of a pool, gold and assignments, worked out once.
+    """What pages need of a pool and its assignments, worked out once.
 
-    With n triples and q questions in the pool, gold triples are rows from n on, and their questions rows from q on
-    unless the pool asks them too, as in :class:`kgtrec.campaign.gold.Given`. A page names triples and questions by
-    hashes of their labels, which tell no place in the pool and nothing of gold.
+    A page names triples and questions by hashes of their labels, which tell no place in the pool.
     """
 
     of: Campaign  # its pool, automatic triples, assignments and gold
-    triples: Triples  # (n + g,)
-    group: NDArray[np.int32]  # (n + g,) per triple the question with whose triples it is judged
-    is_automatic: NDArray[np.bool_]  # (n + g,)
-    task: NDArray[np.int64]  # (n + g,) number of each triple
-    question: NDArray[np.int64]  # (q + h,) number of each question
-    by_task: NDArray[np.intp]  # (n + g,) rows of the triples in the order of their numbers
+    group: NDArray[np.int32]  # (n,) per triple of the pool the question with whose triples it is judged
+    task: NDArray[np.int64]  # (n,) number of each triple
+    question: NDArray[np.int64]  # (q,) number of each question
+    by_task: NDArray[np.intp]  # (n,) rows of the triples in the order of their numbers
     given: Mapping[str, Theirs]  # person -> what is theirs to judge as an annotator, in their order
-    known: Qrels  # answers to the pool's questions that pages may tell
+    training: NDArray[np.intp]  # (t,) rows in gold of what annotators are trained on, in their order
 
     @classmethod
     def of_campaign(cls, campaign: Campaign) -> Numbers:
         """The numbers of a campaign's pool."""
-        pool, gold = campaign.pool, campaign.gold.pool
-        triples, same = asked_triples(campaign), same_questions(campaign).astype(np.int32)
+        pool, own = campaign.pool, campaign.assignments
         group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
-        is_automatic = np.append(campaign.automatic.is_automatic, np.zeros(len(gold), np.bool_))
-        task = page_numbers(triples)
-        given = given_to_annotators(campaign)
-        asked = given.take(~is_automatic[given.triple])
-        order = np.argsort(asked.annotator, kind="stable")
-        codes, start = np.unique(asked.annotator[order], return_index=True)
-        names = campaign.assignments.annotators.decode(codes).to_pylist()
-        row, question = asked.triple[order].astype(np.int32), same[asked.question[order]]
-        theirs = map(Theirs, np.split(row, start[1:]), np.split(question, start[1:]))
+        task = page_numbers(pool.triples)
+        for_people = ~campaign.automatic.is_automatic[own.triple]
+        person, row = own.annotator[for_people], own.triple[for_people]
+        order = np.argsort(person, kind="stable")
+        codes, start = np.unique(person[order], return_index=True)
+        names = own.annotators.decode(codes).to_pylist()
+        parts = np.split(row[order], start[1:])
         return cls(
             campaign,
-            triples,
-            np.append(group, same[homes_of_gold(campaign)]),
-            is_automatic,
+            group,
             task,
-            np.append(_question_numbers(pool.questions), _question_numbers(gold.questions)),
+            _question_numbers(pool.questions),
             np.argsort(task),
-            dict(zip(names, theirs, strict=bool(names))),
-            known_to_tell(campaign, given),
+            {name: Theirs(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
+            training_rows(campaign),
         )
 
     def is_for(self, campaign: Campaign) -> bool:
-        """Whether a campaign has the same pool, groups, assignments and gold."""
+        """Whether a campaign has the same pool, groups, assignments, gold and training round."""
         own = self.of
-        names = "pool", "automatic", "assignments"
-        is_same = all(getattr(own, name) is getattr(campaign, name) for name in names)
-        is_same = is_same and own.gold.pool is campaign.gold.pool
-        settings = "gold_share", "training_gold", "assignment_seed"
-        return is_same and all(getattr(own, name) == getattr(campaign, name) for name in settings)
-
-    def asked(self, question: int) -> tuple[Questions, int]:
-        """Where a question is: among the pool's or gold's, and its row there."""
-        n = len(self.of.pool.questions)
-        return (self.of.pool.questions, question) if question < n else (self.of.gold.pool.questions, question - n)
+        return all(
+            getattr(own, name) is getattr(campaign, name) for name in ("pool", "automatic", "assignments", "gold")
+        ) and all(getattr(own, name) == getattr(campaign, name) for name in ("training", "assignment_seed"))
 
     def theirs(self, rows: NDArray[np.int32]) -> Theirs:
         """Triples for whoever judges whole groups."""
@@ -163,10 +139,14 @@ class Look:
     """What one person may know of a campaign, as it is now: all but what others have said."""
 
     person: str
-    campaign: Campaign  # its judgements are those of the person alone; without gold
-    judgements: Judgements  # the person's, on gold too; triples are rows of the numbers'
+    campaign: Campaign  # its judgements are those of the person alone; without gold, which numbers have
     numbers: Numbers
     edition: str  # of the pool, in which forms are filled in
+
+    @property
+    def judgements(self) -> Judgements:
+        """What the person has said."""
+        return self.campaign.judgements
 
     @property
     def roles(self) -> frozenset[str]:
@@ -175,7 +155,7 @@ class Look:
         return frozenset(role for role, is_active in own.items() if is_active)
 
     def row_of(self, task: int) -> int | None:
-        """Row in the triples of ``numbers`` of a task; None where there is none of that number."""
+        """Row in the pool's triples of a task; None where there is none of that number."""
         own = self.numbers
         place = int(np.searchsorted(own.task, task, sorter=own.by_task))
         row = int(own.by_task[place]) if place < len(own.by_task) else -1
@@ -256,8 +236,8 @@ class Desk:
         """
         with self._lock:
             campaign = self._opened.campaign_of(person)
-            numbers, said = self._numbering(campaign), asked_judgements(campaign)
-            return Look(person, replace(campaign, gold=Gold.none()), said, numbers, edition_of(campaign))
+            numbers = self._numbering(campaign)
+            return Look(person, replace(campaign, gold=Gold.none()), numbers, edition_of(campaign))
 
     def campaign(self) -> Campaign:
         """All that the folder holds now: for those who may see everybody's verdicts.

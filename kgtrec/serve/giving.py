@@ -134,7 +134,7 @@ def _last_words(look: Look, role: str, given: Sequence[Given]) -> dict[int, Word
 
 
 def _labels(look: Look, task: int) -> tuple[str, str, str]:
-    triples = look.numbers.triples.take(np.array([look.row_of(task)], np.intp))
+    triples = look.campaign.pool.triples.take(np.array([look.row_of(task)], np.intp))
     return (
         triples.entities[triples.head[0]],
         triples.relations[triples.relation[0]],

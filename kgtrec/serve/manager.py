@@ -102,7 +102,7 @@ def grid(table: Table) -> Grid:
 
 
 def dashboard() -> Response:
-    """How far the campaign is, how well and how fast people judge; and how much gold they are given."""
+    """How far the campaign is, how well and how fast people judge; and the training round."""
     done: Sequence[str] = ()
     error, typed = "", cast("Mapping[str, str]", {})
     if request.method == "POST":

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.agreement import AgreementReport, campaign_agreement
 from kgtrec.campaign.calibrate import Calibration, calibration
+from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.store import POOL_FILES
 from kgtrec.campaign.track import CampaignProgress, track
 from kgtrec.campaign.verdict_rules import hosts_of
@@ -79,6 +80,7 @@ class Overview:
     agreement: AgreementReport | None  # None: no triple was judged by two annotators
     pairs: AgreementReport | None  # the same for each two annotators
     calibration: Calibration | None  # None: there is no gold
+    gold_notes: str  # what keeps it from being of use
     hours: NDArray[np.int64]  # (HOURS,) verdicts in each of the last hours, the last one not over
     last: float | None  # when the last verdict was given
     pace: Pace
@@ -158,6 +160,7 @@ def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int
         agreement=campaign_agreement(campaign, tells=False) if is_shared else None,
         pairs=campaign_agreement(campaign, per="pair", tells=False) if is_shared else None,
         calibration=calibration(campaign) if len(campaign.gold) else None,
+        gold_notes=gold_notes(campaign),
         hours=per_hour(when, now),
         last=float(when.max()) if len(when) else None,
         pace=pace_of(own, int(progress.to_do.sum()), now),

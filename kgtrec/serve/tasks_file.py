@@ -22,7 +22,6 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import own_order
-from kgtrec.campaign.gold import known_to_tell, same_questions
 from kgtrec.campaign.tasks import names_of, phrase_triples
 from kgtrec.campaign.verdict_rules import link_patterns, wrong_source
 from kgtrec.data.arrow import arrow_of
@@ -30,7 +29,6 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS
 from kgtrec.data.label_hashes import check_numbers
-from kgtrec.data.questions import Questions
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
@@ -237,8 +235,7 @@ def _embedded(data: Mapping[str, Any]) -> str:
 
 def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str, Any]:
     """What the script fills into the pages."""
-    asked = same_questions(campaign)[tasks.question_number]
-    numbers, first, place = np.unique(asked, return_index=True, return_inverse=True)
+    numbers, first, place = np.unique(tasks.question_number, return_index=True, return_inverse=True)
     questions = numbers[np.argsort(first)]
     turn = np.argsort(np.argsort(first))[place]  # of each task: which question of the file it belongs to
     own = own_order(Triples.of_columns(tasks.head, tasks.relation, tasks.tail), person, seed=campaign.assignment_seed)
@@ -313,29 +310,18 @@ def _sides(tasks: Tasks, order: NDArray[np.intp]) -> Iterator[list[dict[str, str
 
 
 def _titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
-    """(q,) questions of the pool, and behind them of gold, in words, with a blank for the candidates."""
-    own, others = campaign.pool.questions, campaign.gold.pool.questions
-    is_own = rows < len(own)
-    parts = [_asked(own, rows[is_own]), _asked(others, rows[~is_own] - len(own))]
-    columns = [pa.concat_arrays(list(pair)) for pair in zip(*parts, strict=True)]
-    titles = phrase_triples(Triples.of_columns(*columns), campaign.templates, campaign.names)
-    place = np.empty(len(rows), np.intp)
-    place[np.concatenate([np.flatnonzero(is_own), np.flatnonzero(~is_own)])] = np.arange(len(rows))
-    found: list[str] = titles.take(arrow_of(place)).to_pylist()
+    """(q,) questions of the pool in words, with a blank for the candidates."""
+    own = campaign.pool.questions
+    anchor, relation = own.entities.decode(own.anchor[rows]), own.relations.decode(own.relation[rows])
+    is_head, blank = pa.array(own.is_head[rows]), pa.scalar(BLANK)
+    asked = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
+    found: list[str] = phrase_triples(asked, campaign.templates, campaign.names).to_pylist()
     return found
-
-
-def _asked(questions: Questions, rows: NDArray[np.integer]) -> tuple[pa.StringArray, pa.StringArray, pa.StringArray]:
-    """Head, relation and tail of questions, a blank where the candidates stand."""
-    anchor = questions.entities.decode(questions.anchor[rows])
-    is_head, blank = pa.array(questions.is_head[rows]), pa.scalar(BLANK)
-    relation = questions.relations.decode(questions.relation[rows])
-    return pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank)
 
 
 def _known(campaign: Campaign, rows: NDArray[np.integer]) -> tuple[pa.StringArray, NDArray[np.intp]]:
     """Labels of answers known before, those of one question after the other; and how many each question has."""
-    known = known_to_tell(campaign)
+    known = campaign.known_answers
     first, last = (np.searchsorted(known.question, rows, side) for side in ("left", "right"))
     n_known = last - first
     place = np.repeat(first - np.append(0, np.cumsum(n_known)[:-1]), n_known) + np.arange(n_known.sum())

@@ -1,21 +1,18 @@
 """The training round: a few gold triples that annotators judge first, and are told the answer of each.
 
-What they say is kept in :class:`kgtrec.serve.state.State` and counts nowhere. Nobody is given these triples unmarked,
-and nobody is trained on one that they have judged unmarked before.
+What they say is kept in :class:`kgtrec.serve.state.State` and counts nowhere. Nobody is asked about these triples
+otherwise: they are not in the pool.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from flask import Response, g, request
-from numpy.typing import NDArray
 
-from kgtrec.campaign.tasks import search_text
 from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, VERDICTS
 from kgtrec.serve.app import back, house, look, page, refusal
-from kgtrec.serve.desk import Look
+from kgtrec.serve.desk import Look, page_numbers
 from kgtrec.serve.views import ROLE_PAGES, Candidate, Search, candidates, searches
 
 _PAGES = ROLE_PAGES[ROLES[ANNOTATOR]]
@@ -51,41 +48,37 @@ class Lesson:
         return f"{'Right' if self.said == self.known else 'Not right'}: the answer is {_PAGES.answers[self.known]}."
 
 
-def rows_of(own: Look) -> NDArray[np.int32]:
-    """(m,) what somebody is trained on, in its order; rows in the triples of the look's numbers."""
-    campaign = own.numbers.of
-    rows = campaign.gold.rows(own.campaign.training)
-    rows = rows[rows >= 0] + len(campaign.pool)
-    judged = own.judgements.triple[own.judgements.role == ANNOTATOR]
-    return rows[~np.isin(rows, judged)].astype(np.int32)
+def _tasks(own: Look) -> list[int]:
+    """(t,) numbers of what somebody is trained on, in its order."""
+    gold, rows = own.numbers.of.gold, own.numbers.training
+    found: list[int] = page_numbers(gold.triples.take(rows)).tolist()
+    return found
 
 
 def has_open(own: Look) -> bool:
     """Whether there is something that somebody was not trained on."""
-    if not own.campaign.training:
+    if not len(own.numbers.training):
         return False
     said = house().state.trained_of(own.person)
-    return any(one not in said for one in own.numbers.task[rows_of(own)].tolist())
+    return any(one not in said for one in _tasks(own))
 
 
 def begin() -> Response:
     """To the first triple without an answer; after the last one, how many were right."""
     own = look()
-    rows, said = rows_of(own), house().state.trained_of(own.person)
-    tasks = own.numbers.task[rows].tolist()
+    tasks, said = _tasks(own), house().state.trained_of(own.person)
     if following := [one for one in tasks if one not in said]:
         return back(f"/training/{following[0]}")
     if not tasks:
         return refusal(404, "There is no training round.")
-    n_right = sum(said[one] == _known(own, row) for one, row in zip(tasks, rows.tolist(), strict=True))
+    n_right = sum(said[one] == _known(own, nth) for nth, one in enumerate(tasks))
     return page("training_done.html", here=_PAGES.path, n=len(tasks), n_right=n_right)
 
 
 def task(number: int) -> Response:
     """A triple, and once somebody has answered, what the answer is."""
     own = look()
-    rows = rows_of(own)
-    tasks = own.numbers.task[rows].tolist()
+    tasks = _tasks(own)
     if number not in tasks:
         return refusal(404, "This is not in the training round, or not any more.")
     verdict = request.form.get("verdict", "")
@@ -95,23 +88,19 @@ def task(number: int) -> Response:
     status = 422 if request.method == "POST" else 200
     nth = tasks.index(number)
     said = house().state.trained_of(own.person).get(number, "")
-    lesson = _lesson(own, rows, nth, said)
+    lesson = _lesson(own, tasks, nth, said)
     return page("training.html", status, here=_PAGES.path, lesson=lesson, answers=_PAGES.answers)
 
 
-def _lesson(own: Look, rows: NDArray[np.int32], nth: int, said: str) -> Lesson:
-    row, numbers, campaign = int(rows[nth]), own.numbers, own.campaign
-    only = rows[nth : nth + 1]
-    (candidate,) = candidates(own, only, numbers.triples.take(only.astype(np.intp)), {})
-    asked, place = numbers.asked(int(numbers.group[row]))
-    anchor = asked.entities[asked.anchor[place]]
-    names = {anchor: campaign.names[anchor]} if anchor in campaign.names else {}
-    text = search_text(asked, np.array([place]), names)[0].as_py()
-    explanation = numbers.of.gold.explanation[row - len(campaign.pool)].as_py()
-    hosts = searches(campaign.sources, text)
-    return Lesson(candidate, hosts, nth + 1, len(rows), said, _known(own, row), explanation)
+def _lesson(own: Look, tasks: list[int], nth: int, said: str) -> Lesson:
+    gold, campaign = own.numbers.of.gold, own.campaign
+    row = own.numbers.training[nth : nth + 1]
+    (candidate,) = candidates(campaign, tasks[nth : nth + 1], gold.triples.take(row))
+    hosts = searches(campaign.sources, f"{candidate.head.name} {candidate.relation}")
+    explanation = gold.explanation[int(row[0])].as_py()
+    return Lesson(candidate, hosts, nth + 1, len(tasks), said, _known(own, nth), explanation)
 
 
-def _known(own: Look, row: int) -> str:
+def _known(own: Look, nth: int) -> str:
     gold = own.numbers.of.gold
-    return VERDICTS[gold.verdict[row - len(own.campaign.pool)]]
+    return VERDICTS[gold.verdict[own.numbers.training[nth]]]

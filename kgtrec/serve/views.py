@@ -222,7 +222,7 @@ class Work:
         judged = events.triple[events.role == ROLES.index(role)]
         others = np.unique(judged[~np.isin(judged, theirs.row, kind="table")])
         if role != ROLES[EXPERT]:
-            others = others[~look.numbers.is_automatic[others]]
+            others = others[~look.campaign.automatic.is_automatic[others]]
         theirs = theirs.followed_by(others, look.numbers.group[others])
         self.rows, self._question, self.questions = theirs.row, theirs.question, theirs.questions
         self.is_judged = np.isin(self.rows, judged, kind="table")
@@ -266,7 +266,7 @@ class Work:
         return int(self.look.numbers.task[rows[order[0]]])
 
     def _triples(self, rows: NDArray[np.int32]) -> Triples:
-        return _small(self.look.numbers.triples.take(rows.astype(np.intp)))
+        return _small(self.look.campaign.pool.triples.take(rows.astype(np.intp)))
 
     def page(self, number: int) -> QuestionPage | None:
         """The page of a question; None where nothing of it is the person's, or there is none."""
@@ -279,17 +279,19 @@ class Work:
         order = own_order(triples, self.look.person, seed=campaign.assignment_seed)
         rows, triples = rows[order], triples.take(order)
         said = self.look.said(self.role, rows)
-        asked, nth = self.look.numbers.asked(question)
-        anchor, relation = asked.entities[asked.anchor[nth]], asked.relations[asked.relation[nth]]
-        labels = (BLANK, relation, anchor) if asked.is_head[nth] else (anchor, relation, BLANK)
+        asked = campaign.pool.questions
+        anchor, relation = asked.entities[asked.anchor[question]], asked.relations[asked.relation[question]]
+        labels = (BLANK, relation, anchor) if asked.is_head[question] else (anchor, relation, BLANK)
         title = phrase_triples(Triples.of([labels]), campaign.templates, _names(campaign, [anchor]))[0].as_py()
-        known = self.look.numbers.known
+        known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
         answers = known.entities.decode(known.entity[first:last]).to_pylist()
-        text = search_text(asked, np.array([nth]), _names(campaign, [anchor]))[0].as_py()
+        text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
         given = sorted((words[-1] for row in rows.tolist() for words in [said.get(row)] if words), key=_time)
         own = [words.source for words in reversed(given) if words.source]
-        asked_about = candidates(self.look, rows, triples, said, self._sides and self._sides(rows))
+        words = [said.get(row, ()) for row in rows.tolist()]
+        tasks = self.look.numbers.task[rows].tolist()
+        asked_about = candidates(campaign, tasks, triples, words, self._sides and self._sides(rows))
         of_sides = [side.source for one in asked_about for side in one.sides if side.source]
         return QuestionPage(
             number,
@@ -366,23 +368,22 @@ def told_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
 
 
 def candidates(
-    look: Look,
-    rows: NDArray[np.int32],
+    campaign: Campaign,
+    tasks: Sequence[int],
     triples: Triples,
-    said: Mapping[int, Sequence[Words]],
+    said: Sequence[Sequence[Words]] | None = None,
     sides: Sequence[tuple[Side, ...]] | None = None,
 ) -> list[Candidate]:
     """Triples as candidates, in their order.
 
     Parameters
     ----------
-    look : Look
-    rows : (n,) int array
-        In the triples of the look's numbers.
+    campaign : Campaign
+    tasks : (n,) sequence of int
+        Their numbers on the page.
     triples : Triples
-        The same, of any vocabularies.
-    said : mapping of int to sequence of Words
-        Row -> what the person has said of it in their role, oldest first.
+    said : (n,) sequence of sequences of Words, optional
+        What the person has said of each in their role, oldest first.
     sides : (n,) sequence of tuples, optional
         What an adjudicator is told of each.
     """
@@ -393,13 +394,12 @@ def candidates(
         strict=True,
     )
     found = []
-    campaign, tasks = look.campaign, look.numbers.task
-    told, texts = sides or [()] * len(rows), phrased(campaign, triples)
-    for row, (head, relation, tail), question, each in zip(rows.tolist(), labels, texts, told, strict=True):
-        words = said.get(row, ())
+    nothing: list[tuple[()]] = [()] * len(tasks)
+    each = zip(tasks, labels, phrased(campaign, triples), said or nothing, sides or nothing, strict=True)
+    for task, (head, relation, tail), question, words, told in each:
         last = words[-1] if words else None
         own = _entity(campaign, head), readable(relation), _entity(campaign, tail)
-        found.append(Candidate(int(tasks[row]), question, *own, last, len(words) > 1, each))
+        found.append(Candidate(task, question, *own, last, len(words) > 1, told))
     return found
 
 

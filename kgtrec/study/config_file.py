@@ -356,21 +356,14 @@ class _Reader:
 
     def _data_folder(self, text: str) -> Source:
         """A folder of triples, or the folder of the data set of this name, which is downloaded if necessary."""
-        from kgtrec.data_sets.get import get
-        from kgtrec.data_sets.registry import list_data_sets
-
-        names = [found.name for found in list_data_sets(unconfirmed=True).data_sets]
-        is_named = text.casefold() in names
-        hint = nearest(text, names) if len(text) <= _LONGEST and Path(text).name == text else ""
-        if not (is_named or hint) or (self.path.parent / text).exists():
-            return self._folder(text, "data", "folder")
-        if not is_named:
+        hint = nearest(text, _data_sets()) if len(text) <= _LONGEST and Path(text).name == text else ""
+        if hint and not self._source(text, "data", "folder", None).path.exists():
             raise self._wrong(
                 f"expected a folder for folder, or the name of a data set, found neither: {text}{hint}",
                 "data",
                 "folder",
             )
-        return Source(text, get(text))
+        return self._folder(text, "data", "folder")
 
     def _systems(self) -> StudySystems:
         options = self._section("systems")
@@ -393,15 +386,15 @@ class _Reader:
         ready = [*systems.ranks, *systems.runs]
         if ready and systems.are_ranked:
             raise self._wrong(
-                "expected scores and baselines, or ranks and runs, found both: scores and baselines are ranked on "
-                "every collection of the study, ranks and runs belong to one",
+                "expected scores and baselines, or ranks and runs, found both: the former are ranked with the pairs "
+                "that the label sets judge, the latter are as they are",
                 "systems",
             )
         others = sorted({each.collection for each in labels} - {WHOLE})
-        if ready and others:
+        if systems.runs and others:
             raise self._wrong(
-                f"expected scores or baselines, which can also be ranked on the collection of label set {others[0]}, "
-                f"found {ready[0].shown}",
+                f"expected scores, baselines or answer ranks for label set {others[0]}, a sample, found a run: "
+                f"{systems.runs[0].shown}",
                 "systems",
             )
 
@@ -514,7 +507,14 @@ class _Reader:
         return path.relative_to(own).as_posix() if path.is_relative_to(own) else path.as_posix()
 
     def _source(self, text: str, section: str, key: str, place: int | None) -> Source:
-        return Source(text, self.path.parent / self._expanded(text, section, key, place))
+        """A path, which may begin with the name of a data set; that is downloaded if necessary."""
+        expanded = self._expanded(text, section, key, place)
+        name, _, rest = expanded.partition("/")
+        if name.casefold() in _data_sets() and not (self.path.parent / name).exists():
+            from kgtrec.data_sets.get import get
+
+            return Source(text, get(name) / rest)
+        return Source(text, self.path.parent / expanded)
 
     def _file(self, text: str, section: str, key: str, place: int | None = None) -> Source:
         found = self._source(text, section, key, place)
@@ -599,6 +599,12 @@ class _Reader:
             ):
                 return number
         return at_section
+
+
+def _data_sets() -> list[str]:
+    from kgtrec.data_sets.registry import list_data_sets
+
+    return [found.name for found in list_data_sets(unconfirmed=True).data_sets]
 
 
 def _quoted(value: Any) -> str:

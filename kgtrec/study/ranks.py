@@ -1,14 +1,18 @@
-"""The ranks of a study: every system on every collection."""
+"""The ranks of a study: every system on all test triples, and on the samples of them."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.identity import question_places
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecWarning
@@ -16,6 +20,7 @@ from kgtrec.formats.files import sha256_of
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNITS
 from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
+from kgtrec.kernels.integer_keys import distinct, is_among
 from kgtrec.study.bench import Bench
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import WHOLE, LabelSet, Source
@@ -31,11 +36,11 @@ _LONGEST = 50  # characters of a system's name in the name of a step; at most 20
 
 
 class Ranks:
-    """Ranks each system on each collection once."""
+    """Ranks each system once, on all test triples; the ranks on a sample are a part of these."""
 
     def __init__(self, bench: Bench, collections: Collections, labels: Labels) -> None:
         self._bench, self._collections, self._labels = bench, collections, labels
-        self._steps: dict[tuple[str, str], tuple[str, Path]] = {}
+        self._steps: dict[str, tuple[str, Path]] = {}
         self._read: dict[str, list[AnswerRanks | AnyRun]] = {}
 
     def require_alike(self) -> None:
@@ -47,41 +52,52 @@ class Ranks:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # of mixtures that are allowed each step tells
             read = (read_answer_ranks(system.source.path).renamed(system.name) for system in given if system.source)
-            for _ in different_systems(read, None, mixed=self._bench.config.systems.mixed) if given else ():
-                pass
+            for ranks in different_systems(read, None, mixed=self._bench.config.systems.mixed) if given else ():
+                self._require_filtered(ranks.name, ranks.filtered_by or ())
+        self._require_filtered("the systems", self._bench.config.systems.filtered_by)
 
-    def step(self, base: str, system: System) -> tuple[str, Path]:
-        """The checksum of a system's ranks on a collection, as an input of steps, and the file with the ranks."""
-        if (base, system.name) not in self._steps:
-            self._steps[base, system.name] = self._ranked_or_found(base, system)
-        return self._steps[base, system.name]
+    def _require_filtered(self, name: str, filtered_by: Sequence[str]) -> None:
+        """Raise CollectionError for a sample whose left-out triples would be candidates."""
+        samples = [labels.name for labels in self._bench.config.labels if labels.kind == "sample"]
+        if samples and "test" not in filtered_by:
+            raise CollectionError(
+                f"expected ranks filtered by test for the sample {samples[0]}, whose left-out triples are known, found "
+                f"{name} filtered by {', '.join(filtered_by) or 'nothing'}"
+            )
 
-    def _ranked_or_found(self, base: str, system: System) -> tuple[str, Path]:
+    def step(self, system: System) -> tuple[str, Path]:
+        """The checksum of a system's ranks, as an input of steps, and the file with the ranks."""
+        if system.name not in self._steps:
+            self._steps[system.name] = self._ranked_or_found(system)
+        return self._steps[system.name]
+
+    def _ranked_or_found(self, system: System) -> tuple[str, Path]:
         if system.source is not None and system.kind in ("ranks", "run"):
             sums = self._bench.inputs.sums_of(_files_of(system.source))
             return " ".join(sums.values()), system.source.path
-        on_it = [labels for labels in self._bench.config.labels if labels.collection == base]
-        inputs = {"collection": Steps.key_of(self._collections.step(base))}
+        judged = self._judged()
+        inputs = {
+            f"collection {name}": Steps.key_of(self._collections.step(name))
+            for name in (WHOLE, *(labels.collection for labels in judged))
+        }
         inputs |= {
-            f"labels {labels.name}": sha256_of(self._labels.steps[labels.name] / qrels_name(None)) for labels in on_it
+            f"judged {labels.name}": sha256_of(self._labels.steps[labels.name] / qrels_name(None)) for labels in judged
         }
         options: dict[str, Any] = {"system": system.name, "filter": list(self._bench.config.systems.filtered_by)}
         if system.source is None:
             options |= {"baseline": system.name, "seed": self._bench.config.seed}
         else:
             own = system.source
-            is_archive = system.source.path.suffix.lower() == ".npz"
+            is_archive = own.path.suffix.lower() == ".npz"
             names = (
                 (ENTITY_LABELS, "relations.txt")
                 if is_archive
                 else (TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name)
             )
             beside = [own.beside(own.path.with_name(name)) for name in names]
-            inputs |= self._bench.inputs.sums_of([system.source, *(each for each in beside if each.path.is_file())])
-            if not is_archive:
-                inputs["whole"] = Steps.key_of(self._collections.step(WHOLE))
+            inputs |= self._bench.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
 
-        name = f"ranks-{base}-{_plain(system.name)}"
+        name = f"ranks-{_plain(system.name)}"
         units = self._bench.folder / UNITS / Steps.folder_name(name, inputs=inputs, options=options)
 
         def make(folder: Path) -> None:
@@ -89,11 +105,11 @@ class Ranks:
             from kgtrec.ranking.write import write_ranked
             from kgtrec.systems.kinds import Factors
 
-            collection, found = self._collections[base], self._output(base, system)
+            collection, found = self._collections[WHOLE], self._output(system)
             choices: dict[str, Any] = {
                 "depth": 0,
                 "filtered_by": self._bench.config.systems.filtered_by,
-                "judged": self._union(base),
+                "judged": self._union(),
             }
             if isinstance(found, Factors) and is_shared(self._bench, units):
                 write_shared(self._bench, units, grid_of(collection, found, **choices), folder)
@@ -103,52 +119,55 @@ class Ranks:
         step = self._bench.do(name, make, inputs=inputs, options=options)
         return Steps.key_of(step), step / f"{system.name}.ranks.parquet"
 
-    def _output(self, base: str, system: System) -> Factors | ScoreBlocks:
+    def _output(self, system: System) -> Factors | ScoreBlocks:
         """What is ranked: a factorised system, or blocks of scores."""
         from kgtrec.systems.kinds import ScoreBlocks
 
-        collection = self._collections[base]
+        collection = self._collections[WHOLE]
         if system.source is None:
             from kgtrec.baselines import baseline_blocks
 
             return ScoreBlocks.of(system.name, baseline_blocks(system.name, collection, seed=self._bench.config.seed))
-        with warnings.catch_warnings():
-            if base != WHOLE:  # a sample leaves out questions on purpose
-                warnings.filterwarnings("ignore", r".*left out \d+ questions", KgtrecWarning)
-            if system.source.path.suffix.lower() == ".npz":
-                from kgtrec.formats.factorised import read_factor_archive
-                from kgtrec.systems.score_files import by_question
+        if system.source.path.suffix.lower() == ".npz":
+            from kgtrec.formats.factorised import read_factor_archive
+            from kgtrec.systems.score_files import by_question
 
-                archive = read_factor_archive(system.source.path)
-                return by_question(system.name, archive, system.source.path).factors(collection)
-            from kgtrec.formats.score_matrix import read_score_matrix
+            archive = read_factor_archive(system.source.path)
+            return by_question(system.name, archive, system.source.path).factors(collection)
+        from kgtrec.formats.score_matrix import read_score_matrix
 
-            blocks = read_score_matrix(system.source.path, collection, made_for=self._collections[WHOLE])
-            return ScoreBlocks.of(system.name, blocks)
+        return ScoreBlocks.of(system.name, read_score_matrix(system.source.path, collection))
 
-    def _union(self, base: str) -> Qrels | None:
-        """All pairs that any label set judges on a collection: each needs a rank."""
-        collection = self._collections[base]
-        pairs = []
-        for labels in self._bench.config.labels:
-            if labels.collection == base and labels.kind not in ("test", "sample"):
-                qrels = self._labels.qrels(labels.name)
-                entity = collection.entities.encode(qrels.entities.labels)
-                if np.any(entity < 0):
-                    name = qrels.entities[int(np.argmin(entity))]
-                    raise CollectionError(f"label set {labels.name!r}: entity {name!r} is not in the collection")
-                question = collection.topics_of(qrels.questions).astype(np.int64)
-                pairs.append(question[qrels.question] * len(collection.entities) + entity[qrels.entity])
-        if not pairs:
+    def _union(self) -> Qrels | None:
+        """All pairs that any label set judges: each needs a rank."""
+        whole = self._collections[WHOLE]
+        keys = [
+            self._places(labels.collection)[question].astype(np.int64) * len(whole.entities) + entity
+            for labels in self._judged()
+            for question, entity in [self._pairs(labels)]
+        ]
+        if not keys:
             return None
-        question, entity = np.divmod(np.unique(np.concatenate(pairs)), len(collection.entities))
-        return Qrels.of(
-            question.astype(np.int32),
-            entity.astype(np.int32),
-            np.zeros(len(entity), np.int32),
-            collection.questions.ids,
-            collection.entities,
-        )
+        question, entity = np.divmod(distinct(np.concatenate(keys)), len(whole.entities))
+        grade = np.zeros(len(entity), np.int32)
+        return Qrels.of(question.astype(np.int32), entity.astype(np.int32), grade, whole.questions.ids, whole.entities)
+
+    def _judged(self) -> list[LabelSet]:
+        """The label sets whose pairs are not all answers of a collection."""
+        return [labels for labels in self._bench.config.labels if labels.kind not in ("test", "sample")]
+
+    def _pairs(self, labels: LabelSet) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The judged pairs of a label set, as questions and entities of its collection."""
+        collection, qrels = self._collections[labels.collection], self._labels.qrels(labels.name)
+        entity = collection.entities.encode(qrels.entities.labels)
+        if np.any(entity < 0):
+            name = qrels.entities[int(np.argmin(entity))]
+            raise CollectionError(f"label set {labels.name!r}: entity {name!r} is not in the collection")
+        return collection.topics_of(qrels.questions)[qrels.question], entity[qrels.entity]
+
+    def _places(self, base: str) -> NDArray[np.intp]:
+        """The question among all test triples' for each question of a collection."""
+        return question_places(self._collections[base], self._collections[WHOLE]).place
 
     def __getitem__(self, base: str) -> list[AnswerRanks | AnyRun]:
         """The systems' answer ranks, or runs, on a collection; large runs are read part by part when they are used."""
@@ -157,13 +176,17 @@ class Ranks:
             from kgtrec.formats.trec.streamed_runs import read_any_run
 
             trust = self._bench.config.systems.trust_ids
+            judged = [self._pairs(labels) for labels in self._judged() if labels.collection == base]
 
             def read(system: System, path: Path) -> AnswerRanks | AnyRun:
                 if system.kind == "run":
                     return read_any_run(path, name=system.name, trust_ids=trust)
-                return read_answer_ranks(path, trust_ids=trust).renamed(system.name)
+                ranks = read_answer_ranks(path, trust_ids=trust).renamed(system.name)
+                if base == WHOLE:
+                    return ranks
+                return ranks_on_sample(ranks, self._collections[WHOLE], self._collections[base], judged)
 
-            self._read[base] = [read(system, self.step(base, system)[1]) for system in self._bench.systems]
+            self._read[base] = [read(system, self.step(system)[1]) for system in self._bench.systems]
         return self._read[base]
 
     def inputs(self, *several: LabelSet) -> dict[str, str]:
@@ -172,9 +195,56 @@ class Ranks:
         for labels in several:
             found[f"labels {labels.name}"] = Steps.key_of(self._labels.steps[labels.name])
             found[f"collection {labels.collection}"] = Steps.key_of(self._collections.step(labels.collection))
-            for system in self._bench.systems:
-                found[f"{system.name} on {labels.collection}"] = self.step(labels.collection, system)[0]
-        return found
+        return found | {system.name: self.step(system)[0] for system in self._bench.systems}
+
+
+def ranks_on_sample(
+    ranks: AnswerRanks, whole: Collection, sample: Collection, judged: Sequence[tuple[NDArray[Any], NDArray[Any]]] = ()
+) -> AnswerRanks:
+    """The answer ranks on a sample of test triples, from those on all of them, which are filtered by test.
+
+    No count includes another answer of the question. So the answers that the sample leaves out, which are known, are
+    filtered if their rows are left out.
+
+    Parameters
+    ----------
+    ranks : AnswerRanks
+    whole, sample : Collection
+    judged : sequence of (question, entity)
+        Pairs as rows in the questions and entities of ``sample``, which keep their rows though it leaves them out.
+
+    Raises
+    ------
+    CollectionError
+        If the ranks are of another collection than ``whole``.
+    """
+    from kgtrec.evaluation.belonging import Belonging
+
+    Belonging(whole)(ranks)
+    row_of = np.full(len(whole.questions), -1, np.int64)
+    row_of[question_places(sample, whole).place] = np.arange(len(sample.questions))
+    question = row_of[whole.topics_of(ranks.questions)[ranks.question]]
+    entity = sample.entities.encode(ranks.entities.labels)[ranks.entity]
+    width = len(sample.entities)
+    key = question * width + entity
+    is_answer, is_judged = (
+        is_among(
+            key, np.concatenate([np.empty(0, np.int64), *(row.astype(np.int64) * width + at for row, at in pairs)])
+        )
+        for pairs in ([(sample.qrels.question, sample.qrels.entity)], judged)
+    )
+    kept = np.flatnonzero((question >= 0) & (is_answer | is_judged | ~ranks.answer))
+    kept = kept[np.argsort(key[kept])]
+    return AnswerRanks.of(
+        ranks.name,
+        sample,
+        ranks.filtered_by,
+        question=question[kept],
+        entity=entity[kept],
+        answer=is_answer[kept],
+        cut=None if ranks.cut is None else ranks.cut[kept],
+        **{name: getattr(ranks, name)[kept] for name in ("above", "tied", "n_other", "score")},
+    )
 
 
 def _files_of(source: Source) -> list[Source]:

@@ -114,9 +114,8 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
     config, parts = bench.config, Parts(bench, collections, labels, ranks)
     for each in config.labels:
         labels.do(each)
-    for each in config.labels:
-        for system in bench.systems:
-            ranks.step(each.collection, system)
+    for system in bench.systems:
+        ranks.step(system)
     remove_others(bench.folder)
     for each in config.labels:
         parts.scores(each)

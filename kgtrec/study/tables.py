@@ -41,17 +41,8 @@ _COLUMNS: dict[str, dict[str, str]] = {
     "correlation": {**_CORRELATION, "low?": _NUMBER, "high?": _NUMBER},
     "correlation-fixed": _CORRELATION,
     "correlation-parts": _BY_CATEGORY,
-    "swaps": {
-        "measure": _TEXT,
-        "better": _TEXT,
-        "worse": _TEXT,
-        "first": _NUMBER,
-        "second": _NUMBER,
-        "first_p?": _NUMBER,
-        "second_p?": _NUMBER,
-        "significant?": _TEXT,
-    },
-    "depths": {**_CORRELATION, "depth": _COUNT},
+    "swaps": {"measure": _TEXT, "better": _TEXT, "worse": _TEXT, "first": _NUMBER, "second": _NUMBER},
+    "depths": {**_CORRELATION, "depth": _COUNT, "low?": _NUMBER, "high?": _NUMBER},
     "stability": {
         "measure": _TEXT,
         "share": _NUMBER,
@@ -78,7 +69,6 @@ _OF_ALL_MEASURES = (
     "depths",
 )  # other parts may have their own measures
 _SYSTEMS = {"parts": ("system",), "pairs": ("first", "second"), "swaps": ("better", "worse"), "ties": ("system",)}
-_TOGETHER = (("low", "high"), ("first_p", "second_p"), ("second_p", "significant"))  # both or neither
 
 
 def require_study_tables(study: Study, paths: Mapping[str, Path]) -> None:
@@ -103,9 +93,8 @@ def _wrong(name: str, table: pa.Table, study: Study) -> Iterator[str]:
     for column in _COLUMNS.get(part, {}):
         if column not in table.column_names and not column.endswith("?"):
             yield f"expected columns {', '.join(columns)}, found {found}"
-    for one, other in _TOGETHER:
-        if one in columns and (one in table.column_names) != (other in table.column_names):
-            yield f"expected columns {one} and {other}, or neither, found {found}"
+    if "low" in columns and ("low" in table.column_names) != ("high" in table.column_names):
+        yield f"expected columns low and high, or neither, found {found}"
     if part == "ties":
         policies = table.column_names[table.column_names.index("measure") + 1 : table.column_names.index("apart")]
         if not policies:

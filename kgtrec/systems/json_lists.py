@@ -157,8 +157,8 @@ def _candidates(value: dict[str, Any]) -> tuple[list[str], NDArray[np.bool_]]:
         score = np.array(scores, np.float64)
     except OverflowError:
         raise _WrongError("expected scores that a float can hold, found a larger number") from None
-    if np.isnan(score).any():
-        raise _WrongError("expected numbers as scores, found NaN")
+    if not np.max(score, initial=-np.inf) < np.inf:
+        raise _WrongError("expected numbers as scores, found NaN or +inf")
     rises = score[1:] > score[:-1]
     if rises.any():
         place = int(np.argmax(rises))

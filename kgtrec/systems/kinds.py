@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
+from kgtrec.kernels.ranking.panels import are_wide
 from kgtrec.kernels.rows import Rows
 
 #: (n,) anchors and (n,) relations, in the system's own numbers, to its (n, entities) scores: numpy, or torch on any
@@ -50,7 +51,8 @@ class RelationVectors:
 class Factors:
     """A model that compares a query with each entity's vector, in its own numbers; by default ``query @ E.T + b``.
 
-    Scores are computed in float64 and rounded once, to float32.
+    Scores are computed in float64 and rounded once, to float32. If the model has wider numbers, ranks that rounding
+    moves are an error.
     """
 
     name: str
@@ -64,6 +66,15 @@ class Factors:
     kind: str = "a factorised model"
     remarks: tuple[str, ...] = ()
     relation_vectors: RelationVectors | None = None  # from which queries are made; None: in another way
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether some of its numbers are of a type that float32 does not hold."""
+        if self.relation_vectors is not None:
+            return are_wide(self.E, self.b, self.relation_vectors.R)
+        none = np.zeros(0, np.int64)
+        queries = [make(none, none) for make in (self.tail_queries, self.head_queries) if make is not None]
+        return are_wide(self.E, self.b, *map(np.asarray, queries))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,17 @@ import gzip
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from kgtrec.cli import cli, main
+from kgtrec.formats.collections import write_collection
+from kgtrec.formats.trec.runs import write_run
 from tests.campaign_folders import pool_folder, say_in
+from tests.evaluation.test_plausibility import clustered, run_of
 from tests.formats.trec_files import written
+from tests.program import exit_code
 
 TOPICS = "tail0\tfrance\tcapital\ntail1\titaly\tcapital\n"
 QRELS = "tail0 0 paris 1\ntail1 0 rome 1\n"
@@ -430,3 +435,26 @@ def test_qrels_of_every_depth_are_read(tmp_path, monkeypatch):
             "qrels.depth1.txt:2: expected only questions of topics.tsv, found 1 other: 'tail7'",
         ],
     )
+
+
+def test_a_run_of_other_question_numbers_is_not_ok_and_evaluate_tells(tmp_path, monkeypatch, capsys):
+    """Its record is gone, and the test triples of the collection are in another order: check ends with 2."""
+    monkeypatch.chdir(tmp_path)
+    one, other, scores = clustered()
+    write_collection("one", one)
+    write_collection("other", other)
+    write_run("s.run", run_of(one, scores, 10))
+    write_run("random.run", run_of(one, np.random.default_rng(0).normal(size=scores.shape), 10))
+    assert exit_code("check", "one", "s.run") == 0
+    capsys.readouterr()
+    assert exit_code("check", "other", "s.run") == 2
+    told = "s.run: expected lists for the questions of the collection, found"
+    out = capsys.readouterr().out
+    assert told in out
+    assert "s.run: ok" not in out
+    assert exit_code("evaluate", "other", "s.run", "-m", "macro.MRR") == 0
+    assert told.replace(".run", "", 1) in " ".join(capsys.readouterr().err.split())
+    for words in (("one", "s.run"), ("one", "random.run")):
+        assert exit_code("evaluate", *words, "-m", "macro.MRR") == 0
+        assert exit_code("check", *words) == 0
+        assert "expected lists" not in "".join(capsys.readouterr())

@@ -118,3 +118,16 @@ def test_a_study_takes_the_name(server, tmp_path):
     (tmp_path / "s.toml").write_text(STUDY.format("familykg"))
     with pytest.raises(ValueError, match=r"s\.toml:3: expected a folder for folder, or the name of a data set, found "):
         read_study_config(tmp_path / "s.toml")
+
+
+def test_a_label_set_of_a_study_takes_a_path_that_begins_with_the_name(server, tmp_path):
+    """Of a file or folder below the data set; a folder of that name beside the configuration comes first."""
+    labels = '[[labels]]\nname = "some"\nkind = "sample"\ntriples = "family-kg/test.txt"\n'
+    (tmp_path / "s.toml").write_text(STUDY.format("family-kg") + labels)
+    source = read_study_config(tmp_path / "s.toml").label_set("some").source
+    assert source is not None
+    assert (source.shown, source.path) == ("family-kg/test.txt", tmp_path / "cache" / "family-kg" / "test.txt")
+    write(tmp_path / "family-kg", SPLITS)
+    source = read_study_config(tmp_path / "s.toml").label_set("some").source
+    assert source is not None
+    assert source.path == tmp_path / "family-kg" / "test.txt"

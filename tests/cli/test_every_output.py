@@ -111,8 +111,8 @@ def world(tmp_path_factory) -> Path:
     shutil.copytree(ROOT / "annotation", folder / "campaign")
     (folder / "campaign" / "expert_sample.tsv").unlink()
     shutil.copytree(folder / "campaign", folder / "golden")
-    relation = (folder / "golden" / "assignments.tsv").read_text().splitlines()[1].split("\t")[3]
-    (folder / "golden" / "gold.tsv").write_text(f"head\trelation\ttail\tverdict\nx\t{relation}\ty\tY\n")
+    triple = "\t".join((folder / "golden" / "assignments.tsv").read_text().splitlines()[1].split("\t")[2:])
+    (folder / "golden" / "gold.tsv").write_text(f"head\trelation\ttail\tverdict\n{triple}\tY\n")
     published(folder / "published")
     with chdir(folder):
         for words in ("questions kg --out C", "baseline rules C --out ranks", "baseline popularity C --out ranks"):

@@ -9,7 +9,8 @@ import pytest
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
-from kgtrec.formats.collections import write_collection
+from kgtrec.formats.collections import read_collection, write_collection
+from kgtrec.formats.score_matrix import write_score_matrix
 from tests.program import exit_code
 from tests.trees import tree
 
@@ -83,6 +84,49 @@ def test_a_plan_is_done_unit_by_unit_and_joined(folder, expected, capsys):
 def test_what_does_not_go_together_is_told(folder, capsys, arguments, told):
     assert run(*arguments) == 2
     assert told in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["C", "a.npz", "--plan", "p", "--run-format", "parquet"], "--run-format with --plan, which does no unit"),
+        (["C", "a.npz", "--plan", "p", "--workers", 2, "--patience", 9], "--workers, --patience with --plan"),
+        (["C", "a.npz", "--out", "o", "--patience", 9], "--patience with one process"),
+        (["C", "a.npz", "--out", "o", "--depth", 0, "--run-format", "run"], "--run-format with --depth 0, which"),
+        (["C", "a.npz", "--out", "o", "--topics", "C/topics.tsv", "--device", "cpu"], "--topics, --device with these"),
+        (["C", "m.npy", "--out", "o", "--unknown-entities", "last"], "--unknown-entities with these sources; leave it"),
+        (["C", "m.npy", "--out", "o", "--relations", "relations.txt"], "--relations with these sources"),
+        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--block", 2], "--block with these sources"),
+        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--data", "."], "--data with these sources"),
+        (
+            ["C", "a.jsonl", "m.npy", "--sides", "tail", "--out", "o", "--unknown-entities", "last"],
+            "--unknown-entities",
+        ),
+        (["plan", "--unit", 0, "--depth", 3, "--filter", "raw"], "--depth, --filter with --unit"),
+        (["plan", "--unit", 0, "--workers", 2], "--workers with --unit"),
+        (["plan", "--collect", "--out", "o", "--shards", 2], "--shards with --collect"),
+        (["plan", "--collect", "--out", "o", "--patience", 9], "--patience with --collect"),
+    ],
+)
+def test_an_option_without_effect_is_refused(folder, capsys, arguments, told):
+    """Whoever gives one expects it to change something."""
+    made = read_collection("C")
+    write_score_matrix("m.npy", np.zeros((len(made.questions), len(made.entities)), np.float32), made)
+    (folder / "a.jsonl").write_text('{"head": "e0", "relation": "knows", "tail": null, "candidates": ["e1"]}\n')
+    assert run("C", "a.npz", "--plan", "plan") == 0
+    capsys.readouterr()
+    assert run(*arguments) == 2
+    assert f"expected options that have an effect, found {told}" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "o").exists()
+    assert not (folder / "p").exists()
+
+
+def test_an_option_that_one_of_several_sources_uses_is_taken(folder):
+    """A permission, which does nothing by itself, is always taken."""
+    made = read_collection("C")
+    write_score_matrix("m.npy", np.zeros((len(made.questions), len(made.entities)), np.float32), made)
+    options = ["--unknown-entities", "last", "--block", 3, "--relations", "relations.txt", "--trust"]
+    assert run("C", "a.npz", "m.npy", "--out", "o", *options) == 0
 
 
 def test_a_unit_that_is_not_there_is_told(folder, capsys):

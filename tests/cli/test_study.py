@@ -89,7 +89,7 @@ def test_the_study_writes_a_page_figures_tables_and_a_manifest(whole: Path):
 def test_scores_are_those_of_kgtrec_evaluate(whole: Path, capsys):
     steps = whole / "study" / "steps"
     collection = next(steps.glob("collection-test-*")) / "collection"
-    ranks = sorted(map(str, steps.glob("ranks-test-*/*.ranks.parquet")))
+    ranks = sorted(map(str, steps.glob("ranks-*/*.ranks.parquet")))
     run("evaluate", collection, *ranks, "-m", "micro.MRR macro.MRR AP@20", "--format", "csv")
     told = {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in capsys.readouterr().out.split()[1:]}
     lines = (whole / "study" / "data" / "scores-all.csv").read_text().split()[1:]

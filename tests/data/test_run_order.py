@@ -13,7 +13,7 @@ from kgtrec.errors import KgtrecError
 
 LABELS = ["b", "a", "é", "Z", "aa", "日"]
 rows_with_ties = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 5), st.sampled_from([-np.inf, 0.0, -0.0, 1.0, 2.5, np.inf])),
+    st.tuples(st.integers(0, 3), st.integers(0, 5), st.sampled_from([-np.inf, 0.0, -0.0, 1.0, 2.5])),
     min_size=1,
     max_size=20,
     unique_by=lambda row: row[:2],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarni
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems.registry import read_system
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
 TEST = [("ann", "likes", "jam"), ("bob", "knows", "cid"), ("cid", "likes", "tea")]
@@ -316,3 +320,30 @@ def test_numbers_beyond_float32_are_no_noise(tmp_path, collection, value):
     path, _ = write_factorised(tmp_path, collection, dtype="f8", **changes)
     scores = joined(read_factorised(path, collection))[1]
     assert not np.isfinite(scores).any()
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+@pytest.mark.parametrize(
+    ("changes", "is_refused"),
+    [
+        (lambda E, b: {"E": E, "b": b}, False),
+        (lambda E, b: {"E": E, "b": b + 1e9}, True),
+        (lambda E, b: {"E": E * 1e-60, "b": b * 1e-60}, True),
+        (lambda E, b: {"E": np.ones_like(E), "b": np.full_like(b, 1e9)}, False),
+        (lambda E, b: {"E": E.astype("f4"), "b": (b + 1e9).astype("f4")}, False),
+    ],
+)
+def test_what_rounding_takes_from_an_archive_in_float64_is_an_error(tmp_path, collection, changes, is_refused, extra):
+    """By blocks of scores as by the ranking of factors; in float32 nothing is taken."""
+    rng = np.random.default_rng(5)
+    E, b, Q = rng.normal(size=(5 + extra, 3)), rng.normal(size=5 + extra), rng.normal(size=(6 + bool(extra), 3))
+    arrays = changes(E, b)
+    path, _ = write_factorised(tmp_path, collection, extra=extra, Q=Q.astype(arrays["E"].dtype), **arrays)
+    for rank in (lambda: list(read_factorised(path, collection)), lambda: rank_system(collection, read_system(path))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)
+            if not is_refused:
+                rank()
+                continue
+            with pytest.raises(KgtrecError, match="expected scores that differ in float32 where they"):
+                rank()

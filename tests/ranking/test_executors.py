@@ -26,7 +26,7 @@ from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import Factors
 from kgtrec.workers.processes import local_workers
 from tests.executors import Fickle, fickle, threads
-from tests.ranking.test_tiles import columns, grid_of, model, world
+from tests.ranking.test_tiles import columns, grid_of, model, wide_model, world
 
 
 @pytest.fixture
@@ -234,3 +234,18 @@ def test_a_model_that_knows_no_question_has_no_queries(tmp_path):
     found = list(done_in_order(read_plan(tmp_path / "plan"), collection, threads))
     assert columns(joined(found)) == columns(joined(list(own.in_turn())))
     assert all(part.answer_ranks.above.max(initial=0) == 0 for part in found)
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_what_rounding_takes_is_an_error_by_workers_too(tmp_path, n_shards):
+    """Factors in float64 that all tie in float32: whoever counts them, and whoever joins what was counted."""
+    rng = np.random.default_rng(0)
+    collection = world(rng, 9, 40)
+    factors, _ = wide_model(rng, collection, lambda E, b: (E, b + 1e9))
+    write_plan(tmp_path / "plan", grid_of(collection, factors, Tiling(2, 8, n_shards, panel=4), 5))
+    plan = read_plan(tmp_path / "plan")
+    for parts in (lambda: done_in_order(plan, collection, threads), lambda: collected(plan, collection)):
+        with pytest.raises(KgtrecError, match="made: expected scores that differ in float32 where they"):
+            list(parts())
+        for unit in plan.left():
+            do_unit(str(plan.folder), unit)

@@ -393,14 +393,42 @@ def test_lists_that_contradict_each_other_are_told(kinship):
 @pytest.mark.parametrize("answer", [None, "bob"])
 def test_two_lists_that_disagree_about_an_answer_are_refused(kinship, answer):
     """Whichever came first would be its rank; the same list twice is one list."""
-    once, twice = (answer, ["bob", "dot"]), (answer, ["dot", "bob"])
-    rank_lists(kinship, tails_of_ann(kinship, once, ("cid", ["cid"]), once), sides=["tail"])
+    once, twice, other = (answer, ["bob", "dot"]), (answer, ["dot", "bob"]), ("cid", ["dot", "cid"])
+    rank_lists(kinship, tails_of_ann(kinship, once, other, once), sides=["tail"])
     with pytest.raises(CollectionError) as error:
-        rank_lists(kinship, tails_of_ann(kinship, once, ("cid", ["cid"]), twice), sides=["tail"])
+        rank_lists(kinship, tails_of_ann(kinship, once, other, twice), sides=["tail"])
     assert str(error.value) == (
         "lists: expected one place for the tail of (ann, parent, bob), found two different ones in lists of the same "
         "kind; keep one list for each answer, or one for each question"
     )
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((None, ["bob", "dot"]), (None, ["dot", "eve"])),
+        (("bob", ["bob", "dot"]), ("bob", ["dot", "eve"])),
+        ((None, ["bob", "dot"]), ("bob", ["dot", "eve"])),
+        (("bob", ["dot", "bob"]), (None, ["dot", "eve", "ann"])),
+        (("cid", ["bob", "dot", "cid"]), ("bob", ["dot"])),
+    ],
+)
+def test_two_lists_of_which_one_lacks_an_answer_that_stands_above_its_end_are_refused(kinship, one, other, places):
+    """The place that one gives it is none in the other: the rank would be that of the list that happens to hold it."""
+    both = (one, other)
+    with pytest.raises(
+        CollectionError, match=r"of \(ann, parent, bob\), found it below \d candidates? in one list, and m"
+    ):
+        rank_lists(kinship, tails_of_ann(kinship, *(both[place] for place in places)), sides=["tail"])
+
+
+@pytest.mark.parametrize("answer", [None, "bob"])
+def test_a_list_that_ends_above_an_answer_contradicts_none_that_goes_on(kinship, answer):
+    """One is the beginning of the other."""
+    lists = tails_of_ann(kinship, (answer, ["dot"]), (answer, ["dot", "bob", "eve"]), ("cid", ["dot", "eve", "cid"]))
+    ranks = rank_lists(kinship, lists, sides=["tail"]).answer_ranks
+    assert by_label(kinship, ranks)["tail0", "bob"] == (1, 0, False)
 
 
 def test_lists_that_are_cut_within_a_tie_contradict_nothing(kinship):

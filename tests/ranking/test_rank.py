@@ -178,14 +178,25 @@ def test_torch_tensors_are_taken(two, dtype):
     )
 
 
-def nan_at_1_3():
-    scores = SCORES.copy()
-    scores[1, 3] = np.nan
+def at_1_3(score, dtype=SCORES.dtype):
+    scores = SCORES.astype(dtype)
+    scores[1, 3] = score
     return scores
 
 
 WRONG = {
-    "nan": (nan_at_1_3, "expected numbers as scores, found NaN for question 'tail1', entity 'e3'; use -inf"),
+    "nan": (
+        lambda: at_1_3(np.nan),
+        "expected numbers as scores, found NaN for question 'tail1', entity 'e3'; use -inf",
+    ),
+    "infinite": (
+        lambda: at_1_3(np.inf),
+        r"expected numbers as scores, found \+inf for question 'tail1', entity 'e3'; beyond the largest number",
+    ),
+    "infinite half": (
+        lambda: [([0, 1], at_1_3(np.inf, np.float16))],
+        r"expected numbers as scores, found \+inf for question 'tail1', entity 'e3'",
+    ),
     "width": (lambda: SCORES[:, :4], "expected a score matrix of 2 questions x 5 entities, found shape 2 x 4"),
     "block width": (
         lambda: [([0], SCORES[:1, :4])],

@@ -130,6 +130,8 @@ def test_tensors_of_inference_and_deterministic_algorithms(two, device):
 
 WRONG = {
     "nan": lambda: torch.tensor(SCORES).index_put((torch.tensor(1), torch.tensor(3)), torch.tensor(float("nan"))),
+    "infinite": lambda: torch.tensor(SCORES) * 1e38,
+    "infinite half": lambda: [([0, 1], torch.tensor(SCORES).half() * 1e4)],
     "large": lambda: torch.tensor(SCORES).long() - 2**53 - 9,
     "width": lambda: [([0], torch.tensor(SCORES[:1, :4]))],
     "rows": lambda: [([0, 1], torch.tensor(SCORES[:1]))],
@@ -143,7 +145,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_scores_get_the_message_of_numpy(two, case, monkeypatch):
-    """NaN, integers beyond float64, wrong shapes, wrong rows and types."""
+    """NaN, +inf, integers beyond float64, wrong shapes, wrong rows and types."""
     with pytest.raises(KgtrecError) as expected:
         rank_scores(two, WRONG[case](), questions=two, entities=two)
     monkeypatch.setattr(rank, "stays_on_device", is_rankable_tensor)

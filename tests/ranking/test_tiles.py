@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.data import arrays
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.kernels.ranking import panels
@@ -168,15 +169,17 @@ def test_a_pair_alone_scores_as_in_its_panel(comparison, seed, dtype):
     np.testing.assert_allclose(alone, panels.scores_of(vectors, queries)[row, entity], rtol=1e-5, atol=1e-6)
 
 
-def test_nan_is_told_with_its_question_and_entity():
+@pytest.mark.parametrize(("wrong", "found"), [(np.nan, "NaN"), (1e39, r"\+inf")])
+def test_nan_and_infinity_are_told_with_their_question_and_entity(wrong, found):
+    """Also a score that is +inf only in float32."""
     rng = np.random.default_rng(0)
     collection = world(rng, 4, 12)
     factors = model(rng, collection, PRODUCT)
-    E = factors.E.copy()
-    E[factors.entities.encode(["e7"])[0]] = np.nan
+    E = factors.E.astype(np.float64)
+    E[factors.entities.encode(["e7"])[0]] = wrong
     queries = [lambda anchor, relation: np.ones((len(anchor), 4))] * 2
     broken = Factors("made", factors.entities, factors.relations, E, None, *queries)
-    with pytest.raises(KgtrecError, match=r"found NaN for question '[a-z]+0', entity 'e7'"):
+    with pytest.raises(KgtrecError, match=rf"found {found} for question '[a-z]+0', entity 'e7'"):
         rank_system(collection, broken)
 
 
@@ -194,3 +197,79 @@ def test_a_block_is_counted_once_where_all_entities_are_scored_at_once(monkeypat
     grid = grid_of(collection, model(rng, collection, PRODUCT), Tiling.of(12), 3)
     monkeypatch.setattr(tiles, "pair_scores", None)
     assert all(len(count_block(grid.candidates, grid.block(n), grid.tiling).above) for n in range(len(grid)))
+
+
+def wide_model(rng, collection, change):
+    """Factors in float64 of any numbers, changed, and the matrix of their scores in float64."""
+    E, b = rng.normal(size=(len(collection.entities), 4)), rng.normal(size=len(collection.entities))
+    E, b = change(E, b)
+    R = rng.normal(size=(1, 4))
+    queries = [lambda anchor, relation, sign=sign: R[relation] * np.cos(anchor + sign)[:, None] for sign in (1, -1)]
+    factors = Factors("made", collection.entities, collection.relations, E, b, *queries)
+    questions = collection.questions
+    of_tails, of_heads = (make(questions.anchor, questions.relation) for make in queries)
+    return factors, np.where(questions.is_head[:, None], of_heads, of_tails) @ E.T + b
+
+
+#: case -> the change, and whether ranks survive rounding; None: with some numbers
+WIDE = {
+    "as they are": (lambda E, b: (E, b), True),
+    **{f"b + 1e{n}": (lambda E, b, n=n: (E, b + 10.0**n), None if n < 8 else False) for n in (2, 3, 4, 6, 9, 12)},
+    **{f"1e{n}": (lambda E, b, n=n: (E * 10.0**n, b * 10.0**n), None) for n in (-44, -40, -36)},
+    **{f"1e{n}": (lambda E, b, n=n: (E * 10.0**n, b * 10.0**n), True) for n in (-30, -6, 6, 30)},
+    **{f"1e{n}": (lambda E, b, n=n: (E * 10.0**n, b * 10.0**n), False) for n in (-200, -60)},
+    "down to minus infinity": (lambda E, b: (E, -(10.0 ** (60 + b))), False),
+    "equal vectors, b + 1e9": (lambda E, b: (np.ones_like(E), np.full_like(b, 1e9)), True),
+}
+
+
+@pytest.mark.parametrize("case", WIDE)
+@pytest.mark.parametrize("n_shards", [1, 3])
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32))
+def test_wide_factors_rank_as_their_matrix_in_float64_or_are_refused(case, n_shards, seed):
+    """Where rounding to float32 ties, overflows or underflows what differs in float64, an error; real ties stay."""
+    rng = np.random.default_rng(seed)
+    collection = world(rng, 6, 30)
+    change, survives = WIDE[case]
+    factors, matrix = wide_model(rng, collection, change)
+    grid = grid_of(collection, factors, Tiling(3, 8, n_shards, panel=4), 5)
+    try:
+        found = joined(quietly(lambda: [*grid.in_turn()])).answer_ranks
+    except KgtrecError as error:
+        assert "expected scores that differ in float32 where they differ in float64, found" in str(error)  # noqa: PT017
+        assert not survives
+        return
+    assert survives is not False
+    if "equal" not in case:  # whose scores may differ in the last digit of float64
+        expected = rank_scores(collection, matrix, questions=collection, entities=collection).answer_ranks
+        own = found.answer
+        for name in ("above", "tied", "n_other"):
+            assert getattr(found, name)[own].tolist() == getattr(expected, name)[own].tolist()
+
+
+@pytest.mark.parametrize("which", ["E", "b", "queries", "none"])
+def test_only_wide_numbers_are_looked_at_again(which, monkeypatch):
+    """Factors in float16 and float32 are ranked as before, and as fast."""
+    rng = np.random.default_rng(2)
+    collection, n = world(rng, 4, 12), 12
+    types = {name: np.float64 if name == which else np.float32 for name in ("E", "b", "queries")}
+    queries = [lambda anchor, relation: np.ones((len(anchor), 2), types["queries"])] * 2
+    E, b = np.ones((n, 2), types["E"]), np.arange(n).astype(types["b"])
+    factors = Factors("made", collection.entities, collection.relations, E, b, *queries)
+    calls = []
+    monkeypatch.setattr(tiles, "tied_by_rounding", lambda *arguments: calls.append(arguments) or 0)
+    rank_system(collection, factors)
+    assert bool(calls) == (which != "none")
+
+
+def test_a_few_answers_that_tie_by_rounding_far_down_are_noted(monkeypatch):
+    """Where ranks move by less than one in a hundred thousand, as they do in most systems of common size."""
+    rng = np.random.default_rng(3)
+    collection = world(rng, 2, 30)
+    factors, _ = wide_model(rng, collection, lambda E, b: (np.ones_like(E), np.ones_like(b)))
+    monkeypatch.setattr(arrays, "_MOST_MOVED", 1e9)
+    grid = grid_of(collection, factors, Tiling(3, 8, panel=4), 0)
+    monkeypatch.setattr(tiles, "tied_by_rounding", lambda *arguments: np.arange(len(arguments[5])) == 0)
+    with pytest.warns(KgtrecWarning, match=r"made: \d of \d+ answers tie with candidates of other scores when"):
+        list(grid.in_turn())

@@ -59,11 +59,20 @@ def test_bars_of_lines_are_the_data(kind: str, low: str, high: str):
 
 
 def test_bars_of_several_lines_stand_beside_one_another():
-    """So that in print, too, one can tell whose they are."""
-    rows = {"measure": ["RR", "AP"], "share": [0.5] * 2, "mean": [0.5] * 2, "low": [0.25] * 2, "high": [0.75] * 2}
-    (axes,) = draw(figures.stability(pa.table(rows))).axes
-    places = [bars.get_transform().transform((0.5, 0.25))[0] for bars in axes.collections]
-    assert places[1] - places[0] == pytest.approx(100 * 2.4 / 72)
+    """So that one can tell whose they are: those of one size do not reach those of the next, however near it is."""
+    names, shares = ("RR", "AP", "nDCG"), (0.01, 0.05, 0.5)
+    n = len(names) * len(shares)
+    rows = {"measure": [name for name in names for _ in shares], "share": list(shares) * len(names)}
+    (axes,) = draw(figures.stability(pa.table({**rows, "mean": [0.5] * n, "low": [0.25] * n, "high": [0.75] * n}))).axes
+    data = axes.transData.inverted()
+    places = np.array(
+        [
+            [(bars.get_transform() + data).transform(segment)[0, 0] for segment in bars.get_segments()]
+            for bars in axes.collections
+        ]
+    )
+    assert np.all(np.diff(places, axis=0) > 0.005)
+    assert np.all(np.diff(places.T.ravel()) > 0.005)
 
 
 def slopes(*values: tuple[float, float], better: str = "RR") -> Any:
@@ -146,21 +155,49 @@ def test_dots_and_bars_are_the_data():
 
 
 def test_ties_are_the_data():
-    """A mark per policy and system."""
+    """A range per system, from its lowest to its highest policy, and a mark at each end."""
     figure = FIGURES["tie_report"]
     systems = list(dict.fromkeys(figure.data["system"].to_pylist()))
     for axes, panel in zip(draw(figure).axes, panels(figure), strict=True):
-        found = {
-            (line.get_label(), systems[int(y)]): x
-            for line in axes.lines
-            for x, y in line.get_xydata()
-            if not np.isnan(x)
+        values: dict[str, list[float]] = {}
+        for system, value in zip(panel.rows["system"], panel.rows["value"], strict=True):
+            if value == value:
+                values.setdefault(system, []).append(value)
+        ranges = {
+            systems[int(ends[0, 1])]: ends[:, 0].tolist() for ends in axes.collections[0].get_segments() if len(ends)
         }
-        assert found == {
-            (policy, system): value
-            for policy, system, value in zip(*(panel.rows[name] for name in ("policy", "system", "value")), strict=True)
-            if value == value
-        }
+        assert ranges == {system: [min(own), max(own)] for system, own in values.items()}
+        assert [line.get_xdata().tolist() for line in axes.lines] == [
+            list(ends) for ends in zip(*ranges.values(), strict=True)
+        ]
+
+
+def test_a_system_without_an_interval_has_an_open_dot_and_is_called_so():
+    """A full dot without a bar would look like one without an error; the caption explains the open one."""
+    rows = {"system": ["a", "b", "c"], "measure": ["RR"] * 3, "value": [0.5, 0.4, math.nan]}
+    some = figures.score_intervals(
+        pa.table({**rows, "low": [0.4, math.nan, math.nan], "high": [0.6, math.nan, math.nan]})
+    )
+    (axes,) = draw(some).axes
+    assert [(line.get_fillstyle(), line.get_xdata().tolist()[0]) for line in axes.lines] == [
+        ("full", 0.5),
+        ("none", 0.4),
+    ]
+    assert [(text.get_text(), text.xy) for text in axes.texts] == [("no interval", (0.4, 1))]
+    assert some.caption.endswith("Bar: 95% interval. Open dot: no interval.")
+    none = figures.score_intervals(pa.table(rows))
+    (axes,) = draw(none).axes
+    assert [line.get_fillstyle() for line in axes.lines if not np.isnan(line.get_xdata()).all()] == ["none"]
+    assert (none.caption.endswith("Open dot: no interval."), len(axes.texts)) == (True, 0)
+
+
+@pytest.mark.parametrize(("low", "bottom"), [(0.85, 0.0), (0.0, 0.0), (-0.1, -1.0)])
+def test_axes_of_a_correlation_go_from_0_or_from_minus_1_to_1(low: float, bottom: float):
+    """Whatever the values are, so that a small difference does not look large; ends of ranges count."""
+    rows = {"measure": ["RR"] * 2, "depth": [0, 1], "tau": [0.95, 0.9], "low": [0.9, low], "high": [1.0, 0.95]}
+    (axes,) = draw(figures.tau_by_depth(pa.table(rows))).axes
+    space = 0.04 * (1 - bottom)
+    assert axes.get_ylim() == (pytest.approx(bottom - space), pytest.approx(1 + space))
 
 
 def test_cells_show_the_data():

@@ -105,14 +105,14 @@ def test_no_p_value_is_told_as_0():
 
 
 def test_gist_of_slopes():
-    """Who is best under each label set, and who passes whom; lower ranks are better."""
+    """Who is first under each label set, and whose lines cross; lower ranks are better."""
     rows = {"system": ["a", "b"] * 3, "labels": ["K"] * 2 + ["C"] * 2 + ["T"] * 2, "value": [3.0, 2, 1, 2, 1, 2]}
     figure = figures.slope_chart(pa.table(rows), measure="micro.MR")
     assert gist(figure) == (
-        "Best under K: b with 2.00; best under C: a with 1.00; best under T: a with 1.00; from K to C, a passes b; "
-        "from C to T, no order changes."
+        "First under K: b with 2.00; first under C: a with 1.00; first under T: a with 1.00; from K to C, the lines of "
+        "b and a cross; from C to T, no lines cross."
     )
-    assert "cross, the label sets order two systems differently" in figure.caption
+    assert "That two lines cross does not show that a difference is significant." in figure.caption
     same = pa.table({"system": ["a", "a"], "labels": ["K", "T"], "value": [1.0, 2.0]})
     assert "No two lines cross" in figures.slope_chart(same).caption
 
@@ -142,7 +142,7 @@ def test_scores_stand_in_the_order_of_the_first_measure():
     }
     figure = figures.score_intervals(pa.table(rows))
     assert figure.data["system"].to_pylist() == ["c", "b", "a"] * 2
-    assert gist(figure).startswith("micro.MR: best c with 10.0000, last b with 90.0000; RR: best c")
+    assert gist(figure).startswith("micro.MR: from c with 10.0000 to b with 90.0000; RR: from c")
 
 
 def test_micro_macro_and_other_measures_have_panels_of_their_own():

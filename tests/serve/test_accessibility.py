@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kgtrec.campaign.gold_settings import with_gold_settings
+from kgtrec.campaign.training import with_training
 from kgtrec.data.gold import Gold
 from kgtrec.formats.campaign.folder import write_settings
 from kgtrec.formats.campaign.gold import write_gold
@@ -190,7 +190,8 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / GUIDELINES).write_text(TEXT)
     gold = Gold.of([("oslo", "capital", "sweden", "N", "It is Stockholm.")])
     write_gold(folder, gold)
-    write_settings(folder, with_gold_settings(read_settings(folder), gold, training=1)[0])
+    settings, _ = with_training(read_settings(folder), campaign_with_roles().pool, gold, 1)
+    write_settings(folder, settings)
     draw(folder, (2,))
     found = Served(folder, folder.parent / "errors.txt")
     yield found

@@ -26,7 +26,6 @@ from kgtrec.serve.views import work_of
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import ENTITIES, campaign_of
 from tests.serve.conftest import JUDGED, WIKI, campaign_with_roles
-from tests.serve.test_gold import ROWS, SECRETS, golden  # noqa: F401  # the fixture of gold's own tests
 
 #: of three triples that wait for eve: two in conflict, one doubted
 EVENTS = [
@@ -104,22 +103,6 @@ def require_the_same(folder: Path, n_questions: int, n_known: int) -> None:
 def test_the_file_asks_what_the_page_asks(tmp_path: Path):
     """With the known answer of one question."""
     require_the_same(folder_of(campaign_with_roles(), tmp_path / "campaign"), n_questions=2, n_known=1)
-
-
-@pytest.mark.parametrize(
-    ("rows", "n_questions", "n_known"),
-    [pytest.param(ROWS[:1], 2, 0, id="gold-is-known"), pytest.param(ROWS[2:], 4, 0, id="nothing-known-of-gold")],
-)
-def test_a_file_with_gold_asks_what_the_page_asks(
-    request: pytest.FixtureRequest, rows: Any, n_questions: int, n_known: int
-):
-    """And tells no more of known answers, by which gold could be told from the rest."""
-    page = request.getfixturevalue("golden")(rows)
-    require_the_same(page.folder, n_questions, n_known)
-    campaign = read_campaign(page.folder)
-    text = tasks_file(campaign, tasks_for(campaign, "ann"), person="ann")
-    for secret in SECRETS:
-        assert secret not in text
 
 
 def test_equal_tasks_give_equal_bytes():

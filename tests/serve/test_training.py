@@ -13,16 +13,17 @@ import pytest
 
 from kgtrec.campaign import tasks_for
 from kgtrec.campaign.calibrate import calibration
-from kgtrec.campaign.gold_settings import with_gold_settings
+from kgtrec.campaign.training import with_training
 from kgtrec.cli import main
 from kgtrec.data.gold import Gold
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.folder import read_campaign, write_settings
 from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.campaign.pools import read_settings
-from kgtrec.formats.output.folders import GOLD, GOLD_JUDGEMENTS, JUDGEMENTS, SERVE_STATE
+from kgtrec.formats.output.folders import GOLD, JUDGEMENTS, SERVE_STATE
+from tests.campaigns_by_hand import campaign_of
 from tests.serve.conftest import URL, Browser, Page
-from tests.serve.test_gold import ROWS, Plain, judge, tasks_on, walk
+from tests.serve.test_gold import POOLED, ROWS, Plain, tasks_on, walk
 
 LINK = "https://en.wikipedia.org/wiki/Oslo"
 GIVEN = [(*row[:4], LINK if row[4] == "see the page" else row[4]) for row in ROWS]
@@ -111,14 +112,12 @@ def test_it_counts_nowhere(golden: Page):
     for _ in range(2):
         answer(browser, browser.get("/training").location, "N")
     assert (golden.folder / JUDGEMENTS).read_text() == ""
-    assert not (golden.folder / GOLD_JUDGEMENTS).exists()
     assert calibration(read_campaign(golden.folder)).annotators == ()
     assert '<span id="done">0</span>' in browser.get(browser.get("/question").location).text
 
 
-def test_nobody_is_given_it_unmarked_also_when_it_has_ended(golden: Page):
-    """Neither on the page nor in a file; the other two gold triples are."""
-    main(["campaign", "init", str(golden.folder), "--gold-share", "0.5"])
+def test_nobody_is_asked_about_it_also_when_it_has_ended(golden: Page):
+    """Neither on the page nor in a file."""
     for n in (2, 0):
         train(golden.folder, n)
         campaign = read_campaign(golden.folder)
@@ -127,27 +126,26 @@ def test_nobody_is_given_it_unmarked_also_when_it_has_ended(golden: Page):
             triples = set(
                 zip(*(getattr(tasks, name).to_pylist() for name in ("head", "relation", "tail")), strict=True)
             )
-            assert not triples & set(campaign.training_gold)
-            assert len(triples) == n_own + 2
+            assert not triples & set(campaign.gold.labels)
+            assert len(triples) == n_own
     browser = golden.browser("ann")
     assert browser.get("/question").location.startswith("/question/")  # it has ended
-    assert sum(len(tasks_on(text)) for text in walk(browser).values()) == 7
+    assert sum(len(tasks_on(text)) for text in walk(browser).values()) == 5
     assert browser.get("/training").status_code == 404
 
 
-def test_who_has_judged_gold_unmarked_is_not_trained_on_it(make: Callable[..., Page]):
-    """Or they would learn that it was gold, and could correct it."""
-    page = make()
-    page.numbers = Plain()  # type: ignore[assignment]
-    write_gold(page.folder, Gold.of(GIVEN))
-    write_settings(page.folder, read_settings(page.folder) | {"gold_share": 0.5})
-    ann, bob = page.browser("ann"), page.browser("bob")
-    for path, text in walk(ann).items():
-        for task in tasks_on(text):
-            assert judge(ann, path, task).status_code == 200
-    train(page.folder, 3)
-    assert ann.get("/question").location is None  # nothing is left
-    assert bob.get("/question").location == "/training"
+def test_nobody_is_trained_on_what_they_are_to_judge(golden: Page):
+    """A triple of the pool is never chosen, nor one without a verdict; and one that the pool asks for is left out."""
+    write_gold(golden.folder, Gold.of([*GIVEN, *POOLED, ("oslo", "capital", "fr", "", "")]))
+    with pytest.raises(SystemExit):
+        train(golden.folder, 5)
+    train(golden.folder, 4)
+    settings = read_settings(golden.folder)
+    assert {tuple(triple) for triple in settings["training_gold"]} == {row[:3] for row in ROWS}
+    chosen = [list(row[:3]) for row in (*POOLED, *ROWS[:1])]
+    write_settings(golden.folder, settings | {"training": 3, "training_gold": chosen})
+    ann = golden.browser("ann")
+    assert "Training, 1 of 1." in ann.get(ann.get("/training").location).text
 
 
 def test_a_role_and_a_person_have_their_own_round(golden: Page):
@@ -198,14 +196,14 @@ def test_managers_set_it_and_see_how_far_it_is(golden: Page):
     text = shown(max_.get("/manage").text)
     assert "How far each annotator is in it annotator answered of 2 right ann 2 1" in text
     for n, told in (("0", "There is no training round any more"), ("3", "a training round of 3 gold triples")):
-        data = {"token": max_.token("/manage"), "percent": "5", "training": n}
+        data = {"token": max_.token("/manage"), "training": n}
         answer_ = max_.client.post("/manage", base_url=URL, data=data, headers={"Origin": URL})
         assert told in shown(answer_.text)
         assert read_settings(golden.folder)["training"] == int(n)
     assert ann.get("/question").location == "/training"  # the third is new
     for n, message in (("5", "expected 0 to 4 gold triples for the training round, got 5; gold.tsv has no more"),
                        ("x", "expected a number of gold triples for the training round, got 'x'")):  # fmt: skip
-        data = {"token": max_.token("/manage"), "percent": "5", "training": n}
+        data = {"token": max_.token("/manage"), "training": n}
         refused = max_.client.post("/manage", base_url=URL, data=data, headers={"Origin": URL})
         assert refused.status_code == 422
         assert message in shown(refused.text)
@@ -219,7 +217,7 @@ def test_the_explained_come_first_and_what_was_chosen_stays():
     verdict_of = {row[:3]: row[3] for row in rows}
 
     def chosen(settings: dict[str, Any], n: int, gold: Gold = gold) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
-        settings, _ = with_gold_settings(settings, gold, training=n)
+        settings, _ = with_training(settings, campaign_of().pool, gold, n)
         return settings, [tuple(triple) for triple in settings["training_gold"]]
 
     settings, first = chosen({"seed": 1}, 4)
@@ -239,9 +237,12 @@ def test_a_round_without_gold_is_refused(make: Callable[..., Page], capsys: pyte
     page = make()
     with pytest.raises(SystemExit):
         train(page.folder, 1)
-    assert "expected 0 to 0 gold triples for the training round, got 1; gold.tsv has no more" in capsys.readouterr().err
+    assert (
+        "expected 0 to 0 gold triples for the training round, got 1; gold.tsv has no more outside the pool"
+        in capsys.readouterr().err
+    )
     with pytest.raises(KgtrecError, match=r"expected 0 to 50 gold triples for the training round, got 51\Z"):
-        with_gold_settings({}, Gold.of((f"e{nth}", "r", "x", "Y", "") for nth in range(60)), training=51)
+        with_training({}, campaign_of().pool, Gold.of((f"e{nth}", "r", "x", "Y", "") for nth in range(60)), 51)
 
 
 def test_check_takes_the_setting_and_refuses_what_is_none(golden: Page, capsys: pytest.CaptureFixture[str]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,7 @@ import pytest
 
 from kgtrec.campaign.tasks import tasks_for
 from kgtrec.cli import main
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.gold import Gold
 from kgtrec.formats.campaign.folder import read_campaign, write_settings
-from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.campaign.pools import read_settings
 from kgtrec.serve.tasks_file import tasks_file
 from tests.campaign_folders import folder_of
@@ -131,18 +127,6 @@ def test_a_wrong_description_is_named(folder: Path, tmp_path: Path, text: str, m
         main(["campaign", "init", str(folder), "--descriptions", str(described(tmp_path, text))])
     assert message in capsys.readouterr().err
     assert not (folder / "descriptions.tsv").exists()
-
-
-def test_gold_that_alone_lacks_descriptions_is_told(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """Annotators would know it by that."""
-    campaign: Campaign = replace(campaign_with_roles())
-    write_gold(tmp_path, Gold.of([("fr", "capital", "oslo", "N", "")]))
-    texts = described(tmp_path, "".join(f"{label}\tsomething\n" for label in campaign.pool.questions.entities))
-    (folder / "guidelines.md").write_text("Judge.\n")
-    main(["campaign", "init", str(folder), "--gold", str(tmp_path / "gold.tsv"), "--descriptions", str(texts)])
-    told = capsys.readouterr().err
-    assert "warning: 1 label of gold.tsv has no description, which tells annotators that they are gold: oslo" in told
-    assert "give it with --descriptions FILE --force" in told
 
 
 def test_the_script_of_the_page_stays_small():

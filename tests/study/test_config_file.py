@@ -89,7 +89,7 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
         (
             'baselines = ["rules", "popularity"]',
             'runs = ["runs"]',
-            "expected scores or baselines, which can also be ranked on",
+            "expected scores, baselines or answer ranks for label set some, a sample, found a run: runs/one.run",
         ),
         (
             'baselines = ["rules", "popularity"]',

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgtrec.data.table import Figure, Items, Provenance, Text
 from kgtrec.errors import KgtrecError
+from kgtrec.report.cells import MINUS
 from kgtrec.report.html import to_html
 from kgtrec.study.config import LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.report import study_report
@@ -65,77 +68,144 @@ def answers(found: Study) -> tuple[str, ...]:
     return lead.paragraphs
 
 
-def test_the_best_system_is_told_first():
-    """By the main measure: 0.5 is more than 0.3."""
-    assert answers(study()) == ("one is the best system (macro.MRR 0.5000 on S).",)
+def of_pair(p: float, measure: str = "macro.MRR", test: str = "clustered") -> pa.Table:
+    """The test of the two systems."""
+    return pa.table(
+        {"measure": [measure], "first": [SYSTEMS[0]], "second": [SYSTEMS[1]], "test": [test], "p_adjusted": [p]}
+    )
 
 
-def test_the_best_system_under_every_label_set_is_told_with_its_scores():
-    found = study(scores_s=scores(0.75, 0, 0.25, 0))
-    assert answers(found) == ("one is the best system under every label set (macro.MRR 0.5000 on S and 0.7500 on s).",)
+TEST = "t-tests with errors clustered by question, adjusted by Holm's method, alpha 0.05"
 
 
-def test_a_best_system_that_depends_on_the_labels_is_told_so():
-    found = study(scores_s=scores(0.25, 0, 0.75, 0))
-    assert answers(found) == ("The best system by macro.MRR depends on the labels: one on S; <b>two</b> on s.",)
+def test_a_system_is_the_best_if_it_is_significantly_better_than_all_others():
+    assert answers(study(pairs_S=of_pair(0.01))) == (
+        "By macro.MRR, one is significantly the best system on S (0.5000).",
+    )
 
 
-def test_systems_that_share_the_best_score_are_told_together():
-    found = replace(study(), tables={"scores/S": scores(0.5, 0, 0.5, 0)})
-    assert answers(found) == ("one and <b>two</b> are the best systems (macro.MRR 0.5000 on S).",)
+def test_systems_that_are_not_distinguishable_from_the_first_are_named_with_p():
+    assert answers(study(pairs_S=of_pair(0.05))) == (
+        "By macro.MRR, no system is significantly the best on S: one (0.5000) is not distinguishable from <b>two</b> "
+        "(p = 0.0500).",
+    )
+
+
+def test_without_a_test_no_system_is_called_the_best():
+    """Nor by the test of another measure."""
+    assert answers(study()) == answers(study(pairs_S=of_pair(0.01, "AP@20"))) == ()
+
+
+def test_a_system_that_is_the_best_on_two_label_sets_is_named_once_and_before_what_is_not_distinguishable():
+    found = study(scores_s=scores(0.75, 0, 0.25, 0), pairs_S=of_pair(0.01), pairs_s=of_pair(0.001))
+    assert answers(found)[0] == "By macro.MRR, one is significantly the best system on S (0.5000) and s (0.7500)."
+    found = study(scores_s=scores(0.75, 0, 0.25, 0), pairs_S=of_pair(0.5), pairs_s=of_pair(0.001))
+    assert answers(found)[:2] == (
+        "By macro.MRR, one is significantly the best system on s (0.7500).",
+        "By macro.MRR, no system is significantly the best on S: one (0.5000) is not distinguishable from <b>two</b> "
+        "(p = 0.5000).",
+    )
+
+
+def test_systems_with_equal_scores_have_no_p_value():
+    found = study(pairs_S=of_pair(math.nan))
+    found = replace(found, tables={**found.tables, "scores/S": scores(0.5, 0, 0.5, 0)})
+    assert answers(found) == (
+        "By macro.MRR, no system is significantly the best on S: one (0.5000) is not distinguishable from <b>two</b> "
+        "(no p-value).",
+    )
 
 
 def test_where_lower_is_better_the_lowest_is_best():
     ranks = pa.table({"system": list(SYSTEMS), "measure": ["micro.MR"] * 2, "value": [12.0, 3.5]})
-    found = replace(study(), tables={"scores/S": ranks}, measures=("micro.MR",), main=("micro.MR",))
-    assert answers(found) == ("<b>two</b> is the best system (micro.MR 3.50 on S).",)
+    tables = {"scores/S": ranks, "pairs/S": of_pair(0.01, "micro.MR")}
+    found = replace(study(), tables=tables, measures=("micro.MR",), main=("micro.MR",))
+    assert answers(found) == ("By micro.MR, <b>two</b> is significantly the best system on S (3.50).",)
+
+
+def test_a_score_below_zero_keeps_its_sign():
+    """An adjusted index of systems worse than chance."""
+    ranks = pa.table({"system": list(SYSTEMS), "measure": ["micro.AMRI"] * 2, "value": [-0.5, -0.25]})
+    tables = {"scores/S": ranks, "pairs/S": of_pair(0.01, "micro.AMRI")}
+    found = replace(study(), tables=tables, measures=("micro.AMRI",), main=("micro.AMRI",))
+    assert answers(found) == (f"By micro.AMRI, <b>two</b> is significantly the best system on S ({MINUS}0.2500).",)
 
 
 def test_without_a_defined_score_no_system_is_best():
-    assert answers(replace(study(), tables={"scores/S": scores(math.nan, 0, math.nan, 0)})) == ()
+    tables = {"scores/S": scores(math.nan, 0, math.nan, 0), "pairs/S": of_pair(math.nan)}
+    assert answers(replace(study(), tables=tables)) == ()
 
 
-def test_label_sets_that_agree_and_those_that_do_not_are_told_second():
-    """With the pair of systems that they put in opposite order; tau of label sets that agree is 1."""
-    swaps = pa.table(
-        {"measure": ["macro.MRR"], "better": ["one"], "worse": ["<b>two</b>"], "first": [0.2], "second": [-0.1]}
-    )
-    tables = {
-        **study().tables,
-        "correlation/S/s": correlations([0.25, 1.0]),
-        "correlation/s/T": correlations([1.0, 1.0]),
-        "swaps/S/s": swaps,
-    }
-    assert answers(replace(study(), tables=tables))[1] == (
-        "Label sets s and T agree on the order of the systems (Kendall's tau-b 1.000 under macro.MRR); S and s differ "
-        "(0.250; only S puts one above <b>two</b>)."
+def turned(first_p: float, second_p: float) -> Study:
+    """Two label sets that put the systems in opposite order."""
+    return study(
+        scores_s=scores(0.25, 0, 0.75, 0),
+        correlation_S_s=correlations([-1.0, 1.0]),
+        pairs_S=of_pair(first_p),
+        pairs_s=of_pair(second_p),
     )
 
 
-def test_of_many_label_sets_that_differ_the_nearest_and_the_farthest_pair_are_told():
-    pairs = {"S/s": 0.25, "S/T": 0.75, "s/T": 0.5}
-    tables = {f"correlation/{pair}": correlations([value, 1.0]) for pair, value in pairs.items()}
-    assert answers(replace(study(), tables={**study().tables, **tables}))[1] == (
-        "Label sets S and T differ on the order of the systems (Kendall's tau-b 0.750 under macro.MRR); S and s differ "
-        "(0.250), the greatest difference among the 3 pairs that differ."
+def test_systems_swap_if_both_differences_are_significant():
+    assert answers(turned(0.01, 0.00001))[-1] == (
+        "By macro.MRR, one is significantly above <b>two</b> on S (p = 0.0100) and significantly below it on s "
+        "(p <0.0001)."
     )
 
 
-def test_the_measure_to_trust_is_told_third():
-    """The one that distinguishes most and also agrees most; or the two of them, if they are not one."""
-    one = study(correlation_S_s=correlations([0.25, 0.5]), **power(1, 2))
-    assert answers(one)[2] == (
-        "AP@20 distinguishes the most pairs of systems (2 of 3 on S) and keeps the order of systems best across label "
-        "sets (Kendall's tau-b 0.500)."
+@pytest.mark.parametrize("p", [(0.01, 0.06), (0.06, 0.01), (math.nan, 0.01)])
+def test_systems_do_not_swap_if_one_difference_is_not_significant(p: tuple[float, float]):
+    assert answers(turned(*p))[-1] == "By macro.MRR, no pair of systems is significantly in opposite order on S and s."
+
+
+def test_without_tests_on_both_label_sets_no_swap_is_told():
+    found = turned(0.01, 0.01)
+    tables = {name: table for name, table in found.tables.items() if name != "pairs/s"}
+    assert "order" not in " ".join(answers(replace(found, tables=tables)))
+
+
+def test_systems_in_the_same_order_do_not_swap():
+    found = study(
+        scores_s=scores(0.75, 0, 0.25, 0),
+        correlation_S_s=correlations([1.0, 1.0]),
+        pairs_S=of_pair(0.01),
+        pairs_s=of_pair(0.01),
     )
-    two = study(correlation_S_s=correlations([0.5, 0.25]), **power(1, 2))
-    assert answers(two)[2] == (
-        "AP@20 distinguishes the most pairs of systems (2 of 3 on S); macro.MRR keeps the order of systems best across "
-        "label sets (Kendall's tau-b 0.500)."
+    assert answers(found)[-1] == "By macro.MRR, no pair of systems is significantly in opposite order on S and s."
+
+
+def test_how_many_pairs_differ_significantly_is_told_of_the_main_measure():
+    """By the test that knows of questions; no measure is preferred for it."""
+    assert answers(study(**power(1, 2))) == (
+        f"Of 3 pairs of systems, 1 on S differ significantly by macro.MRR ({TEST}).",
     )
-    assert answers(study(**power(2, 2)))[1] == (
-        "macro.MRR and AP@20 distinguish the most pairs of systems (2 of 3 on S)."
+    assert findings(study(**power(1, 2))) == []
+
+
+def test_without_p_values_no_number_of_pairs_is_told():
+    assert answers(study(**power(0, undefined=True))) == ()
+
+
+@given(
+    values=st.lists(st.floats(0, 1) | st.just(math.nan), min_size=4, max_size=4),
+    p=st.lists(st.floats(0, 1) | st.just(math.nan), min_size=2, max_size=2),
+)
+def test_an_order_is_told_if_and_only_if_it_is_significant(values: list[float], p: list[float]):
+    """On any scores, one label set's or two."""
+    found = study(
+        scores_s=scores(values[2], 0, values[3], 0),
+        correlation_S_s=correlations([0.0, 0.0]),
+        pairs_S=of_pair(p[0]),
+        pairs_s=of_pair(p[1]),
     )
+    found = replace(found, tables={**found.tables, "scores/S": scores(values[0], 0, values[1], 0)})
+    lead = " ".join(answers(found))
+    both = [not any(map(math.isnan, values[at : at + 2])) for at in (0, 2)]
+    sure = [known and own < 0.05 for known, own in zip(both, p, strict=True)]
+    assert ("is significantly the best system" in lead) == any(sure)
+    assert lead.count("not distinguishable") == sum(known and not own for known, own in zip(both, sure, strict=True))
+    is_swap = (values[0] - values[1]) * (values[2] - values[3]) < 0
+    assert ("significantly above" in lead) == (all(sure) and is_swap)
 
 
 def test_the_scores_under_each_label_set_are_drawn_first():
@@ -234,28 +304,20 @@ def test_pairs_of_label_sets_whose_names_run_together_have_keys_of_their_own():
     assert keys[2:] == ["correlation-a-b-c", "correlation-a-b-c-2"]
 
 
-def test_the_measures_that_agree_most_and_least_are_told():
+def test_a_correlation_is_told_with_its_range():
     assert findings(study(correlation_S_s=correlations([0.25, 1.0]))) == [
-        "Label sets S and s differ on the order of systems (Kendall's tau-b 0.250 under macro.MRR, 90% resampling "
-        "range 0.100 to 0.900); they agree most under AP@20 (1.000), least under macro.MRR (0.250)."
+        "Kendall's tau-b between the orders of 2 systems on S and s, with 90% resampling range: 0.250 (0.100 to 0.900) "
+        "by macro.MRR and 1.000 (0.200 to 1.000) by AP@20."
     ]
 
 
-def test_measures_that_agree_the_same_are_not_set_against_each_other():
-    assert findings(study(correlation_S_s=correlations([0.5, 0.5])))[0].endswith(
-        "0.500 under macro.MRR, 90% resampling range 0.100 to 0.900); the coefficient is the same under all measures."
-    )
-
-
-def test_correlations_that_are_told_by_the_same_digits_are_the_same():
-    """0.5 and the next number after it are both told as 0.500."""
-    told = findings(study(correlation_S_s=correlations([0.5, math.nextafter(0.5, 1)])))
-    assert told[0].endswith("; the coefficient is the same under all measures.")
-
-
-def test_where_the_main_measure_has_no_correlation_the_others_are_told():
-    assert findings(study(correlation_S_s=correlations([math.nan, 0.5]))) == [
-        "Label sets S and s differ on the order of systems (Kendall's tau-b 0.500 under AP@20)."
+def test_without_a_range_no_correlation_is_told():
+    table = correlations([0.25, 1.0])
+    assert findings(study(correlation_S_s=table.drop_columns(["low", "high"]))) == []
+    found = study(correlation_S_s=table.set_column(5, "low", pa.array([math.nan, 0.2])))
+    assert findings(found) == [
+        "Kendall's tau-b between the orders of 2 systems on S and s, with 90% resampling range: 1.000 (0.200 to 1.000) "
+        "by AP@20."
     ]
 
 
@@ -263,54 +325,39 @@ def test_where_no_correlation_is_defined_nothing_is_told():
     assert findings(study(correlation_S_s=correlations([math.nan, math.nan]))) == []
 
 
-def test_the_size_that_a_measure_needs_is_the_least_from_which_its_mean_stays_high():
-    """0.95 at 10% does not count, since 20% is below 0.9 again."""
-    table = pa.table(
+def sampled(*rows: tuple[float, float]) -> pa.Table:
+    """The mean and the low end of two measures at 1, 2, 5 and 9 of 10 triples."""
+    means, lows = zip(*rows, strict=True)
+    return pa.table(
         {
             "measure": ["macro.MRR"] * 4 + ["AP@20"] * 4,
             "share": [0.1, 0.2, 0.5, 0.9] * 2,
             "triples": [1, 2, 5, 9] * 2,
             "repeats": [3] * 8,
-            "mean": [0.95, 0.8, 0.9, 1.0, 0.1, 0.2, 0.3, math.nan],
-            "low": [0.0] * 8,
+            "mean": means,
+            "low": lows,
             "high": [1.0] * 8,
             "undefined": [0] * 8,
         }
     )
-    assert findings(study(stability_S=table)) == [
-        "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 5 triples (50%); "
-        "no size that was tried is enough for AP@20."
+
+
+BAND = "the middle 95% of 3 random samples of S have a Kendall's tau-b of at least 0.9 with all of S"
+
+
+def test_a_size_is_enough_if_the_low_end_of_the_samples_is_high_from_there_on():
+    """A mean of 0.95 is not enough, nor is a size before one that is not enough."""
+    own = [(0.95, 0.95), (0.95, 0.85), (0.95, 0.9), (1.0, 1.0)]
+    assert findings(study(stability_S=sampled(*own, *[(0.95, 0.89)] * 4))) == [
+        f"From a size of 5 triples (50%) by macro.MRR on, {BAND}; no size that was tried is enough for AP@20."
+    ]
+    assert findings(study(stability_S=sampled(*own, *[(1.0, 1.0)] * 4))) == [
+        f"From a size of 5 triples (50%) by macro.MRR and 1 triples (10%) by AP@20 on, {BAND}."
     ]
 
 
-def needed(*means: tuple[float, float]) -> pa.Table:
-    """Two measures at 2 and at 5 of 10 triples."""
-    return pa.table(
-        {
-            "measure": [measure for measure in MEASURES for _ in means[0]],
-            "share": [0.2, 0.5] * 2,
-            "triples": [2, 5] * 2,
-            "repeats": [3] * 4,
-            "mean": [mean for own in means for mean in own],
-            "low": [0.0] * 4,
-            "high": [1.0] * 4,
-            "undefined": [0] * 4,
-        }
-    )
-
-
-def test_the_measures_that_need_the_fewest_and_the_most_triples_are_told():
-    assert findings(study(stability_S=needed((0.95, 0.99), (0.8, 0.9)))) == [
-        "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 2 triples (20%); "
-        "AP@20 needs 5 triples (50%)."
-    ]
-
-
-def test_measures_that_need_as_many_triples_are_told_together():
-    assert findings(study(stability_S=needed((0.8, 0.99), (0.8, 0.9)))) == [
-        "All measures order the systems almost as all of S does (mean correlation of at least 0.9) with 5 "
-        "triples (50%)."
-    ]
+def test_where_no_size_is_enough_this_is_told():
+    assert findings(study(stability_S=sampled(*[(0.95, math.nan)] * 8))) == [f"At no size that was tried, {BAND}."]
 
 
 def depths(*values: float) -> pa.Table:
@@ -322,23 +369,22 @@ def depths(*values: float) -> pa.Table:
             "depth": [0] * n + [2] * n,
             "coefficient": ["tau"] * 2 * n,
             "value": pa.array([1.0] * n + list(values), pa.float64()),
+            "low": pa.array([1.0] * n + [-0.5] * n, pa.float64()),
+            "high": [1.0] * 2 * n,
         }
     )
 
 
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ((0.25, 1.0), "changes least under AP@20 (Kendall's tau-b 1.000) and most under macro.MRR (0.250)."),
-        ((0.5, 0.5), "changes under all measures (Kendall's tau-b 0.500)."),
-        ((0.5,), "changes under macro.MRR (Kendall's tau-b 0.500)."),
-        ((1.0, 1.0), "is the same under all measures (Kendall's tau-b 1.000)."),
-        ((math.nan, 0.5), "changes under AP@20 (Kendall's tau-b 0.500)."),
-    ],
-)
-def test_what_a_deeper_pool_changes_is_told_of_measures_that_differ(values: tuple[float, ...], told: str):
-    """A measure is never set against itself."""
-    assert findings(study(depths_s=depths(*values))) == [f"From depth 0 to depth 2 of s, the order of systems {told}"]
+def test_the_correlation_of_the_first_and_the_last_depth_is_told_with_its_range():
+    assert findings(study(depths_s=depths(0.25))) == [
+        "Kendall's tau-b between the orders of 2 systems on depth 0 and depth 2 of s, with 90% resampling range: 0.250 "
+        f"({MINUS}0.500 to 1.000) by macro.MRR."
+    ]
+
+
+def test_the_ranges_of_depths_are_drawn():
+    figure = next(each for each in study_report(study(depths_s=depths(0.25))).figures if each.kind == "tau_by_depth")
+    assert figure.data.to_pydict()["low"] == [1.0, -0.5]
 
 
 def test_without_a_correlation_at_the_last_depth_nothing_is_told():
@@ -382,27 +428,6 @@ def power(*below: int, pairs: int = 3, undefined: bool = False) -> dict[str, pa.
     return {"power_S": summary, "p__values_S": curves}
 
 
-@pytest.mark.parametrize(
-    ("below", "told"),
-    [
-        ((1, 2), "AP@20 distinguishes 2 of 3 pairs of systems; macro.MRR distinguishes 1"),
-        ((2, 2), "all measures distinguish 2 of 3 pairs of systems"),
-        ((0,), "macro.MRR distinguishes 0 of 3 pairs of systems"),
-    ],
-)
-def test_how_many_pairs_a_measure_distinguishes_is_told_of_measures_that_differ(below: tuple[int, ...], told: str):
-    """By the test that knows of questions."""
-    assert findings(study(**power(*below))) == [
-        f"On S, {told} (t-tests with errors clustered by question, alpha 0.05, adjusted)."
-    ]
-
-
-def test_a_measure_without_p_values_distinguishes_no_pair_and_is_not_told_of():
-    assert findings(study(**power(1, 0, undefined=True)))[0].startswith(
-        "On S, macro.MRR distinguishes 1 of 3 pairs of systems ("
-    )
-
-
 def ties(*apart: float) -> pa.Table:
     n = len(apart)
     return pa.table(
@@ -438,8 +463,8 @@ def test_where_no_policy_gives_a_score_nothing_is_told_of_ties():
     assert findings(study(ties_S=ties(math.nan))) == []
 
 
-def test_how_many_pairs_two_label_sets_put_in_opposite_order_is_told_by_measure():
-    """And which ones, of the main measures; the p-values name the label set on which they are below alpha."""
+def test_pairs_in_opposite_order_are_counted_with_those_that_are_significant_on_both():
+    """And the pairs of the main measures have their adjusted p on each label set, where it is tested."""
     swaps = pa.table(
         {
             "measure": ["AP@20", "macro.MRR"],
@@ -447,26 +472,19 @@ def test_how_many_pairs_two_label_sets_put_in_opposite_order_is_told_by_measure(
             "worse": ["<b>two</b>"] * 2,
             "first": [0.2, 0.1],
             "second": [-0.1, -0.2],
-            "first_p": [0.01, 0.2],
-            "second_p": [0.3, 0.02],
-            "significant": ["both", "second"],
         }
     )
-    whole = study(correlation_S_s=correlations([0.5, 0.5]), swaps_S_s=swaps)
-    sections = {section.key: section for section in study_report(whole).sections}
-    told = [block.paragraphs for block in sections["agreement"].blocks if isinstance(block, Text)]
-    assert told == [("Of 1 pairs of systems, S and s put in opposite order: macro.MRR 1, AP@20 1.",)]
-    table = next(table for table in study_report(whole).tables if table.key == "swaps-s-s")
-    assert table.data.to_pylist() == [{**swaps.to_pylist()[1], "significant": "s"}]
-    assert {column.name for column in table.columns if column.form == "p"} == {"first_p", "second_p"}
-
-
-def test_label_sets_that_turn_no_pair_round_are_told_to():
-    swaps = pa.table({"measure": pa.array([], pa.string())})
-    whole = study(correlation_S_s=correlations([1.0, 1.0]), swaps_S_s=swaps)
-    sections = {section.key: section for section in study_report(whole).sections}
-    told = [block.paragraphs for block in sections["agreement"].blocks if isinstance(block, Text)]
-    assert told == [("Of 1 pairs of systems, S and s put none in opposite order under any measure.",)]
+    whole = turned(0.01, 0.02)
+    tables = {
+        table.key: table.data
+        for table in study_report(replace(whole, tables={**whole.tables, "swaps/S/s": swaps})).tables
+    }
+    counted = tables["correlation-s-s"].select(["measure", "swapped", "significant"]).to_pylist()
+    assert counted == [
+        {"measure": "macro.MRR", "swapped": 1, "significant": 1},
+        {"measure": "AP@20", "swapped": 1, "significant": None},
+    ]
+    assert tables["swaps-s-s"].to_pylist() == [{**swaps.to_pylist()[1], "p on S": 0.01, "p on s": 0.02}]
 
 
 def test_a_study_without_scores_has_no_report():

@@ -159,7 +159,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, again: str):
     with pytest.raises(KeyboardInterrupt):
         run_study(config, tmp_path / "parts", executor=Ends(2))
     (units,) = (tmp_path / "parts" / "units").iterdir()
-    assert units.name.startswith("ranks-test-a-")
+    assert units.name.startswith("ranks-a-")
     total = len(plans.read_plan(units))
     assert len(plans.read_plan(units).left()) == total - 2
     told: list[str] = []
@@ -180,7 +180,7 @@ from kgtrec.ranking import tiles
 from kgtrec.workers import results
 tiles._TILE_BYTES, tiles._LEAST_ROWS, results._WORTH = 1, 3, 0
 written = import_module("kgtrec.ranking.executors")
-def collect(plan, collection, number):
+def collect(plan, collection, number, rounding):
     os.kill(os.getpid(), signal.SIGKILL)
 written.collected_block = collect
 main(sys.argv[1:])
@@ -225,5 +225,5 @@ def test_a_score_that_is_no_number_ends_the_study(tmp_path: Path, executor):
         arrays = dict(archive)
     arrays["E"][3] = np.nan
     np.savez(tmp_path / "s" / "a.npz", **arrays)
-    with pytest.raises(KgtrecError, match=r"ranks-test-a: .*NaN"):
+    with pytest.raises(KgtrecError, match=r"ranks-a: .*NaN"):
         run_study(config, tmp_path / "out", executor=executor)

@@ -40,6 +40,7 @@ kind = "qrels"
 file = "more.txt"
 [measures]
 names = [{measures}]
+unlisted_answers = "candidates"
 resamples = 20
 [stability]
 sizes = [0.5]

@@ -131,7 +131,8 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, ascii_only):
         (row(candidates=[["bob", "0.9"]]), "expected [label, score] as candidates, a text and a number, found others"),
         (row(candidates=[["bob", True]]), "expected [label, score] as candidates, a text and a number, found others"),
         (row(candidates=[[0.9, "bob"]]), "expected [label, score] as candidates, a text and a number, found others"),
-        (row(candidates=[["bob", float("nan")]]), "expected numbers as scores, found NaN"),
+        (row(candidates=[["bob", float("nan")]]), "expected numbers as scores, found NaN or +inf"),
+        (row(candidates=[["bob", float("inf")]]), "expected numbers as scores, found NaN or +inf"),
         (row(candidates=[["bob", 10**400]]), "expected scores that a float can hold, found a larger number"),
         (
             row(candidates=[["bob", 0.2], ["cid", 0.9]]),

@@ -7,7 +7,7 @@ import pytest
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError
+from kgtrec.errors import CollectionError, FormatError
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
@@ -57,14 +57,18 @@ def test_labels_stand_in_the_order_of_the_numbers(submission, tmp_path):
 
 
 def test_a_submission_is_ranked(submission):
-    """Tail 4 of (2, 1) is the best; tail 5 of (0, 0) is below three candidates, or two where 2 is known."""
+    """Tail 4 of (2, 1) is the best; tails 5 and 1 of (0, 0) are below 3, since 2 is known; another row contradicts."""
     path, given = submission
     train = Triples.of([("0", "0", "2"), ("1", "1", "3"), ("4", "1", "5")])
     collection = build_questions(train, Triples.of([]), Triples.of([("2", "1", "4"), ("0", "0", "5"), ("0", "0", "1")]))
-    with pytest.warns(UserWarning, match="order candidates differently"):
-        ranks = rank_system(collection, read_system(path, given=given), sides=["tail"]).answer_ranks
+    with pytest.raises(
+        CollectionError, match=r"tail of \(0, 0, 1\), found it below 0 candidates in one list, and missing"
+    ):
+        rank_system(collection, read_system(path, given=given), sides=["tail"])
+    np.savez_compressed(path, t_pred_top10=np.array([[3, 2, 5], [4, -1, -1], [3, 2, 1]], np.int32))
+    ranks = rank_system(collection, read_system(path, given=given), sides=["tail"]).answer_ranks
     labels = [collection.entities[entity] for entity in ranks.entity]
-    assert dict(zip(labels, ranks.above.tolist(), strict=True)) == {"4": 0, "5": 1, "1": 0}
+    assert dict(zip(labels, ranks.above.tolist(), strict=True)) == {"4": 0, "5": 1, "1": 1}
     assert not ranks.cut.any()
 
 

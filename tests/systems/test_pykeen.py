@@ -207,7 +207,8 @@ def test_the_evaluator_takes_tensors_by_what_they_hold(data, trained):
         assert again.get_metric("micro.MRR") == anew.get_metric("micro.MRR")
 
 
-def test_the_evaluator_refuses_answers_without_a_score(data):
+@pytest.mark.parametrize(("parameters", "found"), [(np.nan, "NaN"), (1e30, r"\+inf")])
+def test_the_evaluator_refuses_answers_without_a_score(data, parameters, found):
     """In PyKEEN's own loop, too."""
     from pykeen.models import DistMult
 
@@ -216,9 +217,9 @@ def test_the_evaluator_refuses_answers_without_a_score(data):
     model = DistMult(triples_factory=data.training, embedding_dim=2)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.fill_(float("nan"))
+            parameter.fill_(parameters)
     for options in ({}, {"slice_size": 7, "batch_size": 8}):
-        with pytest.raises(KgtrecError, match="expected numbers as scores, found NaN for"):
+        with pytest.raises(KgtrecError, match=f"expected numbers as scores, found {found} for"):
             TrecEvaluator("micro.MRR").evaluate(model, data.testing.mapped_triples, use_tqdm=False, **options)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from kgtrec.campaign.gold_settings import gold_shortage
+from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.sharing import share_out
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
@@ -54,6 +54,6 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     say(work_text(for_people, changed.per_triple))
     if much := much_text(for_people):
         say(much)
-    if shortage := gold_shortage(changed):
-        say(shortage)
+    if notes := gold_notes(changed):
+        say(notes)
     say(next_text(progress, shlex.quote(campaign)))

@@ -17,8 +17,9 @@ TABLES = ("people", "triples")
 def command(campaign: str, confidence: float, form: str | None, part: str | None, out: str | None) -> None:
     """Tell how often each annotator of CAMPAIGN is right on triples whose verdict is known: those of gold.tsv.
 
-    kgtrec campaign init --gold FILE mixes them into annotators' tasks, unmarked. right and wrong count the last verdict
-    of the annotator on each; unsure is neither. share is that of right, with Wilson's interval. Below it stand the gold
+    They are triples of the pool, which annotators judge like all others; kgtrec campaign init --gold-share 0.05 draws
+    some, and you fill in their verdicts. right and wrong count the last verdict of the annotator on each; unsure is
+    neither. share is that of right, with Wilson's interval. Below it stand the gold
     triples that were judged, most often wrong first: one that most people get wrong may be wrong itself.
 
     \b
@@ -32,6 +33,9 @@ def command(campaign: str, confidence: float, form: str | None, part: str | None
     form = form_of(out, form)
     require_initialised(campaign)
     read = read_campaign(campaign)
-    if len(read.gold) == 0:
-        raise KgtrecError(f"{campaign}: found no gold; see kgtrec campaign init --gold")
-    show(calibration(read, confidence=confidence), form, out, (part,) if part else None)
+    found = calibration(read, confidence=confidence)
+    if len(found.gold) == 0:
+        raise KgtrecError(
+            f"{campaign}: found no triple of the pool with a known verdict; see kgtrec campaign init --gold-share"
+        )
+    show(found, form, out, (part,) if part else None)

@@ -13,10 +13,11 @@ from typing import Any
 import click
 import numpy as np
 
-from kgtrec.campaign.gold_settings import gold_shortage, with_gold_settings
+from kgtrec.campaign.gold import draw_gold, gold_notes
 from kgtrec.campaign.people import changed_people
 from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
+from kgtrec.campaign.training import with_training
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
 from kgtrec.cli.options import GOLD_SHARES, Whole
@@ -33,8 +34,7 @@ from kgtrec.data.campaign import (
 )
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
-from kgtrec.data.pool import Pool
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible, one_of
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, one_of
 from kgtrec.formats.campaign.folder import (
     default_guidelines,
     is_initialised,
@@ -93,13 +93,15 @@ from kgtrec.formats.output.outputs import update_text
     metavar="[ROLE=]RULE",
     help="Whether Y and N need a link: required, asked or none; of one role as in adjudicator=asked.",
 )
-@click.option("--gold", type=click.Path(), help="Triples with a known verdict, to be mixed into annotators' tasks.")
-@click.option("--gold-share", type=GOLD_SHARES, metavar="SHARE", help="Of the tasks of each annotator. Default: 0.05.")
+@click.option("--gold", type=click.Path(), help="Triples with a known verdict; those of the pool show who judges well.")
+@click.option(
+    "--gold-share", type=GOLD_SHARES, metavar="SHARE", help="Draw so much of the pool as gold, for you to fill in."
+)
 @click.option(
     "--training",
     type=Whole(0, MOST_TRAINING),
     metavar="N",
-    help="Gold triples that annotators judge first on the page, told the answer of each; 0: none.",
+    help="Gold triples outside the pool that annotators judge first, told the answer of each; 0: none.",
 )
 @click.option(
     "--guidelines", type=click.Path(), help="Guidelines for annotators, Markdown. Default: a page that fits any."
@@ -141,6 +143,7 @@ def command(
     kgtrec campaign init CAMPAIGN --annotator cleo --left bob
     kgtrec campaign init CAMPAIGN --templates better.tsv --force
     kgtrec campaign init CAMPAIGN --links asked --links adjudicator=required
+    kgtrec campaign init CAMPAIGN --gold-share 0.05
     """
     click.get_current_context().with_resource(campaign_lock(campaign))  # or two that add somebody would lose one
     made, folder = read_pool(campaign), Path(campaign)
@@ -176,13 +179,18 @@ def command(
             _refuse_rule(sources)
             read_sources(sources)
             writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources), by=BY)  # with its comments
-    own_gold = read_gold(folder / GOLD, pool) if (folder / GOLD).exists() and not gold else Gold.none()
+    own_gold = read_gold(folder / GOLD) if (folder / GOLD).exists() and not gold else Gold.none()
     if gold and _is_due(folder / GOLD, gold, force=force):
-        own_gold = read_gold(gold, pool)
+        own_gold = read_gold(gold)
         writers[GOLD] = partial(write_gold, folder, own_gold)
         changes.append(f"{gold}: {counted(len(own_gold), 'gold triple')}")
-    settings, changed = with_gold_settings(settings, own_gold, share=gold_share, training=training)
+    settings, changed = with_training(settings, pool, own_gold, training)
     changes += changed
+    if gold_share is not None:
+        drawn = draw_gold(pool, made.automatic, settings, own_gold, gold_share)
+        if len(drawn) > len(own_gold):
+            changes.append(f"drew {counted(len(drawn) - len(own_gold), 'triple')} of the pool as gold")
+            own_gold, writers[GOLD] = drawn, partial(write_gold, folder, drawn)
     entities = named_entities(pool, own_gold)
     if _is_due(folder / NAMES, names, force=force):
         known = read_names(names, entities) if names else {}
@@ -191,13 +199,12 @@ def command(
             changes.append(f"{names}: names of {len(known):,} of the pool's {len(entities):,} entities")
     else:
         known = read_names(folder / NAMES, entities)
-    told: dict[str, str] = {}
     if descriptions and _is_due(folder / DESCRIPTIONS, descriptions, force=force):
         told = read_descriptions(descriptions, entities)
         writers[DESCRIPTIONS] = partial(write_descriptions, folder, told)
         changes.append(f"{descriptions}: descriptions of {len(told):,} of the pool's {len(entities):,} entities")
     elif (folder / DESCRIPTIONS).exists():
-        told = read_descriptions(folder / DESCRIPTIONS, entities)
+        read_descriptions(folder / DESCRIPTIONS, entities)
 
     # and so is what stays
     if (folder / JUDGEMENTS).exists():
@@ -230,11 +237,8 @@ def command(
         progress = replace(progress, step="assign")  # all tasks are somebody's, but not that of who has come
     if notes := notes_text(progress):
         say(notes)
-    if shortage := gold_shortage(found):
-        say(shortage)
-    for what, texts in (("name", known), ("description", told)):
-        if lacking := _lacking(pool, own_gold, texts, what):
-            say(lacking)
+    if notes := gold_notes(found):
+        say(notes)
     say(next_text(progress, shlex.quote(campaign)))
 
 
@@ -261,21 +265,6 @@ def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict
     return {**settings, "links": {**settings.get("links", {}), **changed}}, [
         f"{name}: {told[rule]}" for name, rule in changed.items()
     ]
-
-
-def _lacking(pool: Pool, gold: Gold, texts: Mapping[str, str], what: str) -> str:
-    """What to do about gold that can be told from the pool because only the pool's entities have names or the like."""
-    own, others = (
-        set(triples.entities.decode(np.unique(np.concatenate([triples.head, triples.tail]))).to_pylist())
-        for triples in (pool.triples, gold.pool.triples)
-    )
-    lacking = sorted(others - texts.keys())
-    if not lacking or len(own - texts.keys()) > len(own) / 2:
-        return ""
-    return (
-        f"warning: {counted(len(lacking), 'label')} of {GOLD} {'has' if len(lacking) == 1 else 'have'} no {what}, "
-        f"which tells annotators that they are gold: {legible(lacking[0])}; give it with --{what}s FILE --force"
-    )
 
 
 def _refuse_rule(sources: str) -> None:

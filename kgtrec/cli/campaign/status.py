@@ -6,7 +6,7 @@ import shlex
 
 import click
 
-from kgtrec.campaign.gold_settings import gold_shortage
+from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import managers_text, next_text, notes_text
 from kgtrec.cli.output import form_of, output_options, show
@@ -39,6 +39,6 @@ def command(campaign: str, per: str | None, form: str | None, part: str | None, 
     whole = None if form == "json" else (states, *people)
     show(progress, form, out, (part,) if part else whole)
     if form == "table":
-        notes = "\n".join(filter(None, (notes_text(progress), gold_shortage(found))))
+        notes = "\n".join(filter(None, (notes_text(progress), gold_notes(found))))
         told = managers_text(progress), notes, next_text(progress, shlex.quote(campaign))
         click.echo("".join(f"\n{text}\n" for text in told if text), nl=False)

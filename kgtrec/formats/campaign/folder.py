@@ -22,7 +22,6 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.campaign import (
     ASKED,
-    GOLD_SHARE,
     HOST,
     LINKS,
     MANAGER,
@@ -47,7 +46,6 @@ from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     DESCRIPTIONS,
     GOLD,
-    GOLD_JUDGEMENTS,
     GUIDELINES,
     JUDGEMENTS,
     NAMES,
@@ -62,7 +60,7 @@ from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines, read_fields
 
 #: beside the pool and the judgements
-EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD, GOLD_JUDGEMENTS)
+EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD)
 
 SOURCES_COMMENT = """\
 # Hosts whose pages may prove a verdict, one a line; hosts below one count too: wikipedia.org allows en.wikipedia.org.
@@ -165,9 +163,7 @@ def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Camp
         changes["sources"] = read_sources(own / SOURCES)
     gold = campaign.gold
     if GOLD in names:
-        changes["gold"] = gold = read_gold(own / GOLD, pool) if (own / GOLD).exists() else Gold.none()
-    if GOLD in names or GOLD_JUDGEMENTS in names:
-        changes["gold"] = gold = replace(gold, judgements=_gold_judgements(own / GOLD_JUDGEMENTS, gold))
+        changes["gold"] = gold = read_gold(own / GOLD) if (own / GOLD).exists() else Gold.none()
     if NAMES in names or GOLD in names:
         changes["names"] = read_names(own / NAMES, named_entities(pool, gold))
     if DESCRIPTIONS in names or GOLD in names:
@@ -176,14 +172,9 @@ def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Camp
     return replace(campaign, **changes)
 
 
-def _gold_judgements(path: Path, gold: Gold) -> Judgements:
-    """What was said of gold; a triple that is gold no more is nobody's matter."""
-    return read_judgements(path, gold.pool, others=True) if path.exists() else Judgements.none()
-
-
 def named_entities(pool: Pool, gold: Gold) -> Vocabulary:
     """The entities whose names a campaign needs."""
-    return pool.questions.entities.extended(gold.pool.triples.entities.labels)
+    return pool.questions.entities.extended(gold.triples.entities.labels)
 
 
 def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
@@ -200,11 +191,6 @@ def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> Non
             raise FormatError(
                 f"expected a whole number of at least {least} as {name}, got {found!r}", path=Path(folder, SETTINGS)
             )
-    share = settings.get("gold_share", GOLD_SHARE)
-    if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share < 1:
-        raise FormatError(
-            f"expected a share of at least 0 and less than 1 as gold_share, got {share!r}", path=Path(folder, SETTINGS)
-        )
     chosen = settings.get("training_gold", [])
     if not isinstance(chosen, list) or not all(map(_is_triple, chosen)):
         raise FormatError(

@@ -31,8 +31,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrays import RowsByCode
-from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.judgements import ROLES, TIME, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
@@ -52,9 +52,7 @@ _BOM = b"\xef\xbb\xbf"
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
 
 
-def read_judgements(
-    path: PathLike, pool: Pool, *, fast: bool = True, block_size: int = _BLOCK_SIZE, others: bool = False
-) -> Judgements:
+def read_judgements(path: PathLike, pool: Pool, *, fast: bool = True, block_size: int = _BLOCK_SIZE) -> Judgements:
     r"""The events of a file, oldest first; it may be read while a program adds to it.
 
     An incomplete last line is left out, with a warning.
@@ -68,15 +66,13 @@ def read_judgements(
         False reads line by line, with the same result.
     block_size : int, bytes
         Bytes read at a time.
-    others : bool
-        Whether there may be events on triples that are not in the pool; they are left out.
 
     Raises
     ------
     FormatError
         If there is no such file; for the first line that is not UTF-8 or not a JSON object, lacks a key, has an
-        unknown or repeated key, a value that is not text, an unknown role or verdict, a malformed time, no person, or,
-        unless ``others``, a triple that is not in the pool.
+        unknown or repeated key, a value that is not text, an unknown role or verdict, a malformed time, no person, or
+        a triple that is not in the pool.
 
     Examples
     --------
@@ -94,7 +90,7 @@ def read_judgements(
     <Judgements: 1 events of 1 people>
     """
     with reading(path) as stream:
-        return _events(stream, path, pool, fast=fast, block_size=block_size, others=others)
+        return _events(stream, path, pool, fast=fast, block_size=block_size)
 
 
 def _events(
@@ -105,12 +101,11 @@ def _events(
     line: int = 1,
     fast: bool = True,
     block_size: int = _BLOCK_SIZE,
-    others: bool = False,
 ) -> Judgements:
     """The events in the rest of a stream, which begins at a ``line`` of the file."""
     blocks = [_columns(b"", line, path, pool, fast)]
     for data in _whole_lines(stream, path, block_size, is_start=line == 1):
-        blocks.append(_columns(data, line, path, pool, fast, others))
+        blocks.append(_columns(data, line, path, pool, fast))
         line += data.count(b"\n")
 
     def joined(name: str) -> NDArray[Any]:
@@ -153,8 +148,8 @@ def _is_whole(line: bytes) -> bool:
     return False
 
 
-def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool, others: bool = False) -> dict[str, Any]:
-    """The columns of lines, coded; the first one is ``line`` of the file. ``others`` as in :func:`read_judgements`."""
+def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool) -> dict[str, Any]:
+    """The columns of lines, coded; the first one is ``line`` of the file."""
     table = _parsed(data) if fast else None
     if table is None:
         events = [_event(text, number, path) for number, text in enumerate(data.split(b"\n")[:-1], line)]
@@ -170,7 +165,7 @@ def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool, oth
         "person": values_of(pc.binary_length(table["person"])) == 0,
         "role": role < 0,
         "verdict": verdict < 0,
-        "head": (triple < 0) & (not others),
+        "head": triple < 0,
     }
     first = {key: int(np.argmax(wrong)) for key, wrong in is_wrong.items() if wrong.any()}
     if first:
@@ -179,14 +174,12 @@ def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool, oth
         raise FormatError(
             _wrong(key, {name: column[row].as_py() for name, column in table.items()}), path=path, line=line + row
         )
-    kept = np.flatnonzero(triple >= 0)
-    texts = {key: table[key] if len(kept) == len(triple) else table[key].take(arrow_of(kept)) for key in _TEXTS}
     return {
-        "triple": triple[kept].astype(np.int32),
-        "role": role[kept].astype(np.int8),
-        "verdict": verdict[kept].astype(np.int8),
-        **texts,
-        "person": texts["person"].dictionary_encode(),
+        "triple": triple.astype(np.int32),
+        "role": role.astype(np.int8),
+        "verdict": verdict.astype(np.int8),
+        **{key: table[key] for key in _TEXTS},
+        "person": table["person"].dictionary_encode(),
     }
 
 
@@ -388,13 +381,10 @@ class ReadJudgements:
     path : path
     pool : Pool
         The pool that was judged.
-    others : bool
-        Whether there may be events on triples that are not in the pool, which are left out; and no file, which has no
-        events.
     """
 
-    def __init__(self, path: PathLike, pool: Pool, *, others: bool = False) -> None:
-        self.path, self.pool, self.others = Path(path), pool, others
+    def __init__(self, path: PathLike, pool: Pool) -> None:
+        self.path, self.pool = Path(path), pool
         self._forget()
 
     def _forget(self) -> None:
@@ -455,10 +445,6 @@ class ReadJudgements:
         now = FileState.of(self.path)
         if self._state is not None and now == self._state:
             return
-        if self.others and now is None:
-            self._forget()
-            self._add(Judgements.none())
-            return
         require_regular(self.path)
         with reading(self.path) as stream:
             state = FileState.of_open(stream)
@@ -468,7 +454,7 @@ class ReadJudgements:
             stream.seek(self._size)
             summed = _Summed(stream, self._size, self._checksum)
             self._state = self._file = None
-            new = _events(summed, self.path, self.pool, line=self._lines + 1, others=self.others)
+            new = _events(summed, self.path, self.pool, line=self._lines + 1)
         if len(new) or not self._parts:
             self._add(new)
         self._size, self._checksum, self._is_whole = summed.size, summed.checksum, summed.last == b"\n"
@@ -622,8 +608,6 @@ class JudgementWriter:
     path : path
     make : bool
         Whether to create the file if there is none.
-    locks : bool
-        Whether to take the lock; False: the caller holds it, with the writer of another file.
 
     Raises
     ------
@@ -634,15 +618,14 @@ class JudgementWriter:
         so none are accepted. Reading needs no lock.
     """
 
-    def __init__(self, path: PathLike, *, make: bool = True, locks: bool = True) -> None:
-        self.path, self._make, self._locks = Path(path), make, locks
+    def __init__(self, path: PathLike, *, make: bool = True) -> None:
+        self.path, self._make = Path(path), make
         self._descriptor = -1
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as taken:
-            if self._locks:
-                taken.enter_context(campaign_lock(self.path.parent, needed=True))
+            taken.enter_context(campaign_lock(self.path.parent, needed=True))
             if not self._make and not self.path.exists():
                 raise FormatError(
                     "expected the judgements of this campaign, found no such file; put it back", path=self.path
@@ -704,18 +687,6 @@ class JudgementWriter:
                 failure.filename = os.fspath(self.path)
             raise
         return data
-
-    def take_back(self, data: bytes) -> None:
-        """Remove what the last call of :meth:`append` has added.
-
-        Raises
-        ------
-        OSError
-            If the disk fails.
-        """
-        if data:
-            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - len(data))
-            os.fsync(self._descriptor)
 
     def _is_ours(self, descriptor: int) -> bool:
         """Whether the open file is still the one of that name."""

@@ -52,7 +52,7 @@ from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
 BY = "campaign"  # the writer of the folder
-_KEPT = ("links", "gold_share", "training", "training_gold")  # settings that people choose, whatever the pool
+_KEPT = ("links", "training", "training_gold")  # settings that people choose, whatever the pool
 _REPLACED = {SETTINGS, RUNS, *GUARDED, ASSIGNMENTS}
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")

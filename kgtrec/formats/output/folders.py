@@ -34,7 +34,6 @@ ASSIGNMENTS = "assignments.tsv"
 JUDGEMENTS = "judgements.jsonl"
 EXPERT_SAMPLE = "expert_sample.tsv"
 GOLD = "gold.tsv"
-GOLD_JUDGEMENTS = "gold_judgements.jsonl"
 # and what its page needs, see kgtrec.serve.state: who is signed in, which may be lost, and what signs for it
 SERVE_STATE = "serve.sqlite"
 SERVE_KEY = "serve.key"
@@ -65,8 +64,6 @@ CAMPAIGN_FILES = (
     f"{JUDGEMENTS}.torn",
     EXPERT_SAMPLE,
     GOLD,
-    GOLD_JUDGEMENTS,
-    f"{GOLD_JUDGEMENTS}.torn",
 )
 
 _FILES = {

@@ -40,7 +40,10 @@ _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 _SHOWN = 100  # characters of an offending line
 
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
-"""A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are excluded."""
+"""A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are excluded.
+
++inf is read, and then refused: scores beyond the largest number tie, in whatever order they were.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +352,7 @@ def _schema(layout: Layout) -> pa.Schema:
 
 
 def _parsed(data: bytes, layout: Layout) -> pa.Table | None:
-    """The columns of regular lines; None where Arrow refuses them or finds NaN."""
+    """The columns of regular lines; None where Arrow refuses them or finds NaN or +inf."""
     schema = _schema(layout)
     tab = data.find(b"\t", 0, data.find(b"\n")) >= 0
     # Arrow would drop a byte-order mark, but in the middle of a file it belongs to a label
@@ -372,7 +375,7 @@ def _parsed(data: bytes, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
-    if layout.number and np.isnan(values_of(table.column(layout.number))).any():
+    if layout.number and not np.max(values_of(table.column(layout.number)), initial=-np.inf) < np.inf:
         return None
     return table
 
@@ -400,7 +403,7 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
             )
         for name, field in zip(layout.columns, fields, strict=True):
             if name == layout.number:
-                if not NUMBER.fullmatch(field):
+                if not NUMBER.fullmatch(field) or float(field) == np.inf:
                     fail(f"expected a number as {name}, got {shown(field)}", _way_out(field))
                 columns[name].append(float(field))
             elif name in columns:

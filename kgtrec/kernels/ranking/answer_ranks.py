@@ -20,13 +20,25 @@ _STRIP_BYTES = 1 << 20
 _SORT_FROM = 12
 
 
-class NanScoreError(ValueError):
-    """A score is NaN; ``row`` is the first row of the block with one, ``entity`` its column."""
+class ScoreError(ValueError):
+    """A score is NaN or +inf; ``row`` is the first row of the block with one, ``entity`` its column."""
 
-    def __init__(self, row: int, entity: int) -> None:
-        super().__init__(f"expected numbers as scores, found NaN in row {row}, column {entity}")
+    def __init__(self, row: int, entity: int, score: float) -> None:
+        super().__init__(f"expected numbers as scores, found {score_in_words(score)} in row {row}, column {entity}")
         self.row = row
         self.entity = entity
+        self.score = score
+
+
+def score_in_words(score: float) -> str:
+    """What no score may be.
+
+    Examples
+    --------
+    >>> score_in_words(float("nan")), score_in_words(float("inf"))
+    ('NaN', '+inf')
+    """
+    return "NaN" if np.isnan(score) else f"{score:+}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +73,8 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
 
     Raises
     ------
-    NanScoreError
-        If a score is NaN, whether or not it would be counted.
+    ScoreError
+        If a score is NaN or +inf, whether or not it would be counted.
 
     Examples
     --------
@@ -72,7 +84,7 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     >>> int(counts.above[0]), int(counts.tied[0]), int(counts.n_other[0])
     (1, 1, 3)
     """
-    refuse_nan(scores)
+    require_numbers(scores)
     own = scores[row, entity]
     above, tied = count_against(scores, row, own, aside_row, aside_entity)
     width = scores.shape[1]
@@ -93,7 +105,7 @@ def count_against(scores: Scores, row: Rows, own: Scores, aside_row: Rows, aside
 
     Parameters
     ----------
-    scores : (n_rows, n_entities) float or integer array, without NaN
+    scores : (n_rows, n_entities) float or integer array, without NaN and +inf
         A block of scores, higher is better.
     row : (n,) int array, ascending
     own : (n,) array of the block's type
@@ -118,16 +130,18 @@ def count_against(scores: Scores, row: Rows, own: Scores, aside_row: Rows, aside
     return above - aside_above, tied - aside_tied
 
 
-def refuse_nan(scores: Scores) -> None:
-    """Raise :class:`NanScoreError` where a block has a score that is NaN."""
+def require_numbers(scores: Scores) -> None:
+    """Raise :class:`ScoreError` where a block has a score that is NaN or +inf."""
     if scores.dtype.kind != "f" or scores.size == 0:
         return
     for first in range(0, len(scores), step := strip_rows(scores)):
         strip = contiguous(scores[first : first + step])
         # a maximum is NaN exactly where an element is; a flag per score would cost an array of the block's size
-        wrong = np.flatnonzero(np.isnan(strip.max(axis=1)))
+        wrong = np.flatnonzero(~(strip.max(axis=1) < np.inf))
         if len(wrong):
-            raise NanScoreError(first + int(wrong[0]), int(np.flatnonzero(np.isnan(strip[wrong[0]]))[0]))
+            row = strip[wrong[0]]
+            place = int(np.argmin(row < np.inf))
+            raise ScoreError(first + int(wrong[0]), place, float(row[place]))
 
 
 def strip_rows(scores: Scores) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.integer_keys import is_among_sorted
-from kgtrec.kernels.ranking.answer_ranks import Counts, NanScoreError, Rows
+from kgtrec.kernels.ranking.answer_ranks import Counts, Rows, ScoreError
 from kgtrec.kernels.ranking.top_k import TopK
 
 Tensor = Any
@@ -128,8 +128,8 @@ class DeviceRanker:
 
         Raises
         ------
-        NanScoreError
-            If a score is NaN, whether or not it would be counted.
+        ScoreError
+            If a score is NaN or +inf, whether or not it would be counted.
         """
         torch = sys.modules["torch"]
         scores = scores.detach()
@@ -149,15 +149,16 @@ class DeviceRanker:
                 chunk, row[low:high] - first, entity[low:high], _flat(aside_row, aside_entity, first, chunk), most
             )
             lists = _listed(chunk, k, _flat(left_out_row, left_out_entity, first, chunk), tie_order) if k else ()
-            parts.append((chunk.amax(dim=1).isnan(), own, above, tied, *lists))
+            parts.append((~(chunk.amax(dim=1) < np.inf), own, above, tied, *lists))
         if not parts:
             parts.append(_nothing(scores, k))
         found = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
-        is_nan, own, above, tied = found[:4]
-        if is_nan.any():
-            wrong = int(np.flatnonzero(is_nan)[0])
+        is_wrong, own, above, tied = found[:4]
+        if is_wrong.any():
+            wrong = int(np.flatnonzero(is_wrong)[0])
             values = scores[wrong] if column is None else scores[wrong].index_select(0, column)
-            raise NanScoreError(wrong, int(np.flatnonzero(values.isnan().cpu().numpy())[0]))
+            place = int(np.argmin((values < np.inf).cpu().numpy()))
+            raise ScoreError(wrong, place, float(values[place]))
         counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
         n_aside = np.bincount(aside_row, minlength=n_rows)[row]
         counts = Counts(

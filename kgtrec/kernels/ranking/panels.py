@@ -17,6 +17,10 @@ from kgtrec.kernels.ranking.comparisons import Comparison
 from kgtrec.kernels.rows import Rows
 
 PANEL = 1024  # entities
+_PAIRS = 1024  # that are compared with a panel at a time
+# Two scores in float64 are the same if they differ by no more than what their own computation may have rounded: a few
+# units of the last digit of the largest product of the query with a vector, and of the score.
+_NOISE, _LAST_DIGIT = 2.0**-45, 2.0**-51
 
 Queries = NDArray[np.float64]
 
@@ -28,9 +32,21 @@ class Vectors:
     E: Rows  # (entities, d) of any float type; may be mapped
     b: Rows | None  # (entities,)
     comparison: Comparison
+    is_wide: bool = False  # some of its numbers are of a type that float32 does not hold; see tied_by_rounding
 
     def __len__(self) -> int:
         return len(self.E)
+
+
+def are_wide(*arrays: Any) -> bool:
+    """Whether one of some arrays is of a type that float32 does not hold; None is no array.
+
+    Examples
+    --------
+    >>> are_wide(np.zeros(1, np.float16), None), are_wide(np.zeros(1, np.float16), np.zeros(1))
+    (False, True)
+    """
+    return not all(np.can_cast(array.dtype, np.float32) for array in arrays if array is not None)
 
 
 def scores_of(
@@ -68,7 +84,7 @@ def scores_of(
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(first, last, panel):
             end = min(start + panel, last)
-            scores = vectors.comparison.block(queries, np.ascontiguousarray(vectors.E[start:end], np.float64))
+            scores = vectors.comparison.block(queries, wide(vectors.E[start:end]))
             if vectors.b is not None:
                 scores += np.asarray(vectors.b[start:end], np.float64)
             found[:, start - first : end - first] = scores
@@ -86,12 +102,85 @@ def pair_scores(vectors: Vectors, queries: Queries, entity: NDArray[np.integer])
         Rows of E.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = vectors.comparison.pairs(queries, np.ascontiguousarray(vectors.E[entity], np.float64))
-        if vectors.b is not None:
-            scores = scores + np.asarray(vectors.b[entity], np.float64)
-        return scores.astype(np.float32)
+        return _wide_pair_scores(vectors, queries, entity).astype(np.float32)
 
 
-def wide(queries: Any) -> Queries:
-    """Queries as a model gives them, in float64."""
-    return np.ascontiguousarray(queries, np.float64)
+def _wide_pair_scores(vectors: Vectors, queries: Queries, entity: NDArray[np.integer]) -> NDArray[np.float64]:
+    scores = vectors.comparison.pairs(queries, wide(vectors.E[entity]))
+    return scores if vectors.b is None else scores + np.asarray(vectors.b[entity], np.float64)
+
+
+def tied_by_rounding(
+    vectors: Vectors,
+    queries: Queries,
+    scores: NDArray[np.float32],
+    entity: NDArray[np.integer],
+    row: NDArray[np.intp],
+    own: NDArray[np.float32],
+    own_entity: NDArray[np.integer],
+    aside_row: NDArray[np.intp],
+    aside_column: NDArray[np.intp],
+) -> NDArray[np.int64]:
+    """How many entities score the same as an answer in float32 alone, as they do not in float64.
+
+    Only rows with pairs are scored again, so that it costs nothing where there are few ties.
+
+    Parameters
+    ----------
+    vectors : Vectors
+    queries : (n_rows, d) float array
+    scores : (n_rows, n_columns) float32 array
+        What :func:`scores_of` gives for some entities.
+    entity : (n_columns,) int array, ascending
+        What the columns are about: rows of E; those beyond its end are none of the model's, and not counted.
+    row : (n,) int array
+    own : (n,) float32 array
+        The score of each pair.
+    own_entity : (n,) int array
+        Its entity, as in ``entity``; it may be in other columns than these.
+    aside_row, aside_column : (m,) int arrays
+        Entities that are not counted in their row.
+
+    Returns
+    -------
+    (n,) int array
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.ranking.comparisons import PRODUCT
+    >>> vectors, query = Vectors(np.array([[1.0], [1 + 1e-12], [1.0], [2.0]]), None, PRODUCT), np.ones((1, 1))
+    >>> at, none = np.zeros(1, np.intp), np.zeros(0, np.intp)
+    >>> scores = scores_of(vectors, query)
+    >>> tied_by_rounding(vectors, query, scores, np.arange(4), at, scores[at, at], at, none, none).tolist()
+    [1]
+    """
+    found = np.zeros(len(row), np.int64)
+    rows, place = np.unique(row, return_inverse=True)
+    is_here = np.isin(aside_row, rows)
+    aside_row, aside_column = np.searchsorted(rows, aside_row[is_here]), aside_column[is_here]
+    own_wide = np.full(len(row), -np.inf)
+    is_known = own_entity < len(vectors)
+    with np.errstate(over="ignore", invalid="ignore"):
+        own_wide[is_known] = _wide_pair_scores(vectors, queries[row[is_known]], own_entity[is_known])
+        of_own = _LAST_DIGIT * np.where(np.isfinite(own_wide), np.abs(own_wide), 0)
+        for first in range(0, int(np.searchsorted(entity, len(vectors))), PANEL):
+            columns = entity[first : first + PANEL]
+            columns = columns[columns < len(vectors)]
+            panel = vectors.comparison.block(queries[rows], wide(vectors.E[columns]))
+            noise = _NOISE * np.abs(panel).max(axis=1, where=np.isfinite(panel), initial=0)
+            if vectors.b is not None:
+                panel += np.asarray(vectors.b[columns], np.float64)
+            is_inside = (aside_column >= first) & (aside_column < first + len(columns))
+            panel[aside_row[is_inside], aside_column[is_inside] - first] = np.nan  # which differs from nothing
+            for start in range(0, len(row), _PAIRS):
+                pairs = slice(start, start + _PAIRS)
+                differs = np.abs(panel[place[pairs]] - own_wide[pairs, None])
+                differs = differs > (noise[place[pairs]] + of_own[pairs])[:, None]
+                differs &= scores[row[pairs], first : first + len(columns)] == own[pairs, None]
+                found[pairs] += np.count_nonzero(differs, axis=1)
+    return found
+
+
+def wide(vectors: Any) -> Queries:
+    """Queries or vectors as a model gives them, in float64."""
+    return np.ascontiguousarray(vectors, np.float64)

@@ -106,7 +106,7 @@ def test_a_byte_order_mark_goes_only_at_the_beginning():
         assert list(read_bytes(data, **options).run.questions) == ["q", "\ufeffq"]
 
 
-@pytest.mark.parametrize("text", ["+1.5", "1e5", ".5", "5.", "inf", "-Infinity", "1e400", "-1E-400", "007"])
+@pytest.mark.parametrize("text", ["+1.5", "1e5", ".5", "5.", "-inf", "-Infinity", "-1e400", "-1E-400", "007"])
 def test_every_decimal_number_of_c_is_a_score(text):
     """As Python's float reads it."""
     for fast in (True, False):
@@ -115,10 +115,10 @@ def test_every_decimal_number_of_c_is_a_score(text):
 
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize(
-    "text", ["nan", "-NaN", "nan(1)", "foo", "0x1p3", "1_000", "1e", "--1", "1,5", "\u0661", "1\x01"]
+    "text", ["nan", "-NaN", "nan(1)", "foo", "0x1p3", "1_000", "1e", "--1", "1,5", "\u0661", "1\x01", "inf", "1e400"]
 )
 def test_what_is_no_number_is_refused(text, fast):
-    """NaN, hexadecimal and grouped digits included; the message names the line, the score and the way out."""
+    """NaN, +inf, hexadecimal and grouped digits included; the message names the line, the score and the way out."""
     message = refused(f"q Q0 a 1 1 t\nq Q0 b 2 {text} t\nq Q0 c 3 foo t\n".encode(), fast=fast)
     assert message.startswith("x.run:2: expected a number as score, got ")
     way_out = (
@@ -348,6 +348,7 @@ def test_parquet_of_other_tools(tmp_path):
         ({"question": ["q"], "entity": [None], "score": [1.0]}, "column entity"),
         ({"question": ["q"], "entity": ["e"], "score": ["1"]}, "expected numbers in column score, found string"),
         ({"question": ["q"], "entity": ["e"], "score": [math.nan]}, "found NaN for (q, e)"),
+        ({"question": ["q"], "entity": ["e"], "score": [math.inf]}, "found +inf for (q, e)"),
         ({"question": ["q", "q"], "entity": ["e", "e"], "score": [1, 2]}, "found (q, e) more than once"),
         (dict.fromkeys(("question", "entity", "score"), pa.array([], pa.string())), "expected rows, found an empty"),
     ],

@@ -44,7 +44,7 @@ def drawn_run(seed: int, name: str = "drawn") -> Run:
     question, entity = np.array(pairs, np.int32).T
     questions = Vocabulary.of([*QRELS.questions, "other1", "other2"])
     entities = Vocabulary.of([*QRELS.entities, "x", "y", "z"])
-    score = rng.choice([0.0, -0.0, 1.5, np.inf, -np.inf], len(pairs))
+    score = rng.choice([0.0, -0.0, 1.5, 2.5, -np.inf], len(pairs))
     return Run.of(name, question.copy(), entity.copy(), score, questions, entities)
 
 
@@ -149,13 +149,14 @@ def test_rows_of_a_question_in_two_places_are_refused(tmp_path: Path):
     [
         ({"question": ["a", "a"], "entity": ["x", "x"], "score": [1.0, 2.0]}, "expected each pair once"),
         ({"question": ["a"], "entity": ["x"], "score": [float("nan")]}, "expected a number as score, found NaN for"),
+        ({"question": ["a"], "entity": ["x"], "score": [np.inf]}, r"expected a number as score, found \+inf for"),
         ({"question": ["a"], "entity": ["x"], "score": ["1"]}, "expected numbers in column score, found string"),
         ({"question": ["a", None], "entity": ["x", "y"], "score": [1.0, 2.0]}, "column question, found none in row 1"),
         ({"question": [1], "entity": ["x"], "score": [1.0]}, "expected text in column question, found int64"),
         ({"question": ["a"], "entity": ["x"]}, "expected a column score, found question, entity"),
         ({"question": pa.array([], pa.string()), "entity": pa.array([], pa.string()), "score": []}, "an empty table"),
     ],
-    ids=["repeated", "nan", "text", "missing", "number", "column", "empty"],
+    ids=["repeated", "nan", "infinite", "text", "missing", "number", "column", "empty"],
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, rows, expected: str):
     """When it is opened, or when the part is read."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import on_device
-from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_above_and_tied
+from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied
 from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, is_rankable_tensor, rows_at, stays_on_device
 from kgtrec.kernels.ranking.top_k import top_k
 
@@ -33,8 +33,7 @@ def extreme_values(dtype):
         bound = torch.iinfo(dtype)
         return torch.tensor([0, 1, 2, max(bound.min, -(2**53)), min(bound.max, 2**53), min(bound.max, 2**53) - 1])
     bound = torch.finfo(dtype)
-    inf = float("inf")
-    values = [0.0, -0.0, 1.0, 1 + bound.eps, -1.5, inf, -inf, bound.max, bound.min, bound.smallest_normal]
+    values = [0.0, -0.0, 1.0, 1 + bound.eps, -1.5, -np.inf, bound.max, bound.min, bound.smallest_normal]
     return torch.tensor([*values, bound.smallest_normal / 2, -bound.smallest_normal / 2], dtype=torch.float64)
 
 
@@ -128,18 +127,20 @@ def test_many_pairs_of_one_row_are_sorted_and_agree(device):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
-def test_the_first_nan_is_named_as_by_numpy(device, dtype, monkeypatch):
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_the_first_nan_or_infinity_is_named_as_by_numpy(device, dtype, wrong, monkeypatch):
     """By the entity, not the column; also where no pair stands; one in a column that is left out is none."""
     scores = torch.zeros((50, 9), dtype=getattr(torch, dtype), device=device)
-    scores[:, 8] = scores[33, 4] = scores[33, 6] = scores[40, 0] = float("nan")
+    scores[:, 8] = scores[33, 4] = scores[33, 6] = scores[40, 0] = wrong
     column = np.arange(8)[::-1].copy()
-    with pytest.raises(NanScoreError) as expected:
+    with pytest.raises(ScoreError) as expected:
         count_above_and_tied(as_array(scores)[:, column], NONE, NONE, NONE, NONE)
     for most in (1, 1 << 25):
         monkeypatch.setattr(on_device, "_MOST_SCORES", most)
-        with pytest.raises(NanScoreError) as found:
+        with pytest.raises(ScoreError) as found:
             DeviceRanker(8, column).rank(scores, NONE, NONE, NONE, NONE, 0, NONE, NONE)
         assert (found.value.row, found.value.entity) == (expected.value.row, expected.value.entity) == (33, 1)
+        assert str(found.value) == str(expected.value)
 
 
 def test_lists_need_a_tie_order():

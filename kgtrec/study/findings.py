@@ -1,0 +1,290 @@
+"""What the results of a study support: a record for each finding, with the p-values or the range that it rests on.
+
+A macro of ``sentences.jinja`` words each kind. What is not tested, or has no range, is no finding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from kgtrec.measures.names import better_of, digits_of
+from kgtrec.meta.power import SPEAKING
+from kgtrec.report import figures
+from kgtrec.report.cells import count_text, number_text, p_text
+from kgtrec.study.config import Study
+
+STABLE = 0.9  # with at least this tau, a sample ranks systems almost as the whole test set does
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ByMeasure:
+    """Rows of a table, one for each measure."""
+
+    main: Row | None  # that of the main measure
+    others: tuple[Row, ...]  # from the least to the greatest value
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The system with the best score; without rivals it is significantly better than all others."""
+
+    measure: str
+    system: str
+    values: tuple[tuple[str, float], ...]  # label sets, scores
+    rivals: tuple[tuple[str, float], ...]  # systems that are not distinguishable from it, with adjusted p
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """The pairs of systems whose order is significant under two label sets, and opposite."""
+
+    measure: str
+    label_sets: tuple[tuple[str, str], ...]  # the pairs of label sets that were tested
+    swaps: tuple[tuple[str, str, str, str, float, float], ...]  # label sets, better and worse on the first, adjusted p
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many pairs of systems differ significantly by one measure under each label set."""
+
+    measure: str
+    counts: tuple[tuple[str, int], ...]
+    pairs: int
+    test: str
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class Correlated:
+    """The correlation of two rankings by each measure: rows with a resampling range."""
+
+    ends: tuple[str, str]
+    coefficient: str
+    systems: int
+    confidence: float
+    rows: ByMeasure
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """The least size from which on the middle 95% of the samples rank the systems almost as all triples do."""
+
+    labels: str
+    coefficient: str
+    repeats: int
+    rows: ByMeasure
+    never: tuple[str, ...]  # measures for which no size is enough
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """How many triples a pool has, and how many of them were judged true."""
+
+    labels: str
+    depth: int
+    triples: int
+    positives: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """The largest difference that ties make."""
+
+    labels: str
+    row: Row
+
+
+Finding = Best | Swapped | Counted | Correlated | Enough | Pooled | Tied
+
+
+def sentence(finding: Finding) -> str:
+    """The words of a finding.
+
+    Examples
+    --------
+    >>> sentence(Pooled("C", 10, 200, 50))
+    'For C, 200 triples were pooled down to depth 10; 50 of them (25.0%) were judged true.'
+    """
+    return " ".join(str(getattr(_words(), type(finding).__name__.lower())(finding)).split())
+
+
+@cache
+def _words() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    words = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701  # nosec B701 # text, escaped later
+    words.filters |= {
+        "count": count_text,
+        "number": lambda value, digits=3: number_text(value, digits, typeset=True),
+        "score": lambda value, measure: number_text(value, digits_of(measure), typeset=True),
+        "p": _p_text,
+        "each": lambda rows, macro: [macro(*row) for row in rows],
+        "listed": listed,
+        "test": name_of_test,
+        "correlation": figures.CORRELATIONS.__getitem__,
+    }
+    source = (files("kgtrec.study") / "sentences.jinja").read_text(encoding="utf-8")
+    return words.from_string(source, globals={"STABLE": STABLE}).module
+
+
+def _p_text(p: float) -> str:
+    text = p_text(p)
+    return "no p-value" if math.isnan(p) else f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def name_of_test(test: str) -> str:
+    """The name of a test, and how its p-values are adjusted."""
+    return figures.TESTS[test] + ("" if test == "tukey" else ", adjusted by Holm's method")
+
+
+def listed(names: Sequence[str]) -> str:
+    """A few names, and the number of the others."""
+    shown = names if len(names) < 5 else [*names[:3], f"{len(names) - 3:,} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+class Findings:
+    """What a study supports: each method gives the findings of one part of the report."""
+
+    def __init__(self, study: Study) -> None:
+        self.study, self.main = study, study.main[0]
+        #: label set -> measure -> system -> score
+        self.scores: dict[str, dict[str, dict[str, float]]] = {}
+        #: label set -> the test of its systems; measure -> pair of systems -> adjusted p
+        self.tests: dict[str, str] = {}
+        self.p: dict[str, dict[str, dict[frozenset[str], float]]] = {}
+        for labels, table in study.part("scores").items():
+            own = self.scores[labels] = {}
+            for row in table.to_pylist():
+                own.setdefault(row["measure"], {})[row["system"]] = _float(row["value"])
+        for labels, table in study.part("pairs").items():
+            for row in of_main_test(table):
+                tested = self.p.setdefault(labels, {})
+                self.tests[labels] = row["test"]
+                pair = frozenset((row["first"], row["second"]))
+                tested.setdefault(row["measure"], {})[pair] = _float(row["p_adjusted"])
+
+    def best_systems(self) -> Iterator[Best]:
+        """By the main measure, for each label set whose systems are tested; those with one best system are joined."""
+        found: dict[str, list[tuple[str, float]]] = {}
+        unsettled: list[Best] = []
+        for labels, scores in self.scores.items():
+            own = {name: value for name, value in scores[self.main].items() if not math.isnan(value)}
+            tests = self.p.get(labels, {}).get(self.main)
+            if tests is None or len(own) < 2:
+                continue
+            best, *others = sorted(own, key=own.__getitem__, reverse=better_of(self.main) == "higher")
+            p = {name: tests.get(frozenset((best, name)), math.nan) for name in others}
+            if rivals := tuple((name, p[name]) for name in others if not p[name] < self.study.options.alpha):
+                unsettled.append(Best(self.main, best, ((labels, own[best]),), rivals))
+            else:
+                found.setdefault(best, []).append((labels, own[best]))
+        for best, values in found.items():
+            yield Best(self.main, best, tuple(values), ())
+        yield from unsettled
+
+    def swapped(self, one: str, other: str, measure: str) -> list[tuple[str, str, float, float]] | None:
+        """The significant swaps of two label sets: better and worse on the first, adjusted p; None: not tested."""
+        first, second = (self.p.get(labels, {}).get(measure) for labels in (one, other))
+        if first is None or second is None:
+            return None
+        found, alpha = [], self.study.options.alpha
+        higher_first = better_of(measure) == "higher"
+        for pair, p in first.items():
+            if p < alpha and second.get(pair, math.nan) < alpha:
+                better, worse = sorted(pair, key=self.scores[one][measure].__getitem__, reverse=higher_first)
+                now = self.scores[other][measure]
+                if now[better] != now[worse] and (now[better] < now[worse]) == higher_first:
+                    found.append((better, worse, p, second[pair]))
+        return found
+
+    def swaps(self) -> Iterator[Swapped]:
+        """By the main measure, over all pairs of label sets that are compared; none if no two are tested."""
+        tested = {
+            (one, other): found
+            for one, other in (pair.split("/") for pair in self.study.part("correlation"))
+            if (found := self.swapped(one, other, self.main)) is not None
+        }
+        if tested:
+            rows = ((*pair, *swap) for pair, several in tested.items() for swap in several)
+            yield Swapped(self.main, tuple(tested), tuple(rows))
+
+    def counts(self) -> Iterator[Counted]:
+        """By the main measure, over all label sets whose systems are tested."""
+        found = {
+            labels: row
+            for labels, table in self.study.part("power").items()
+            for row in of_main_test(table)
+            if row["measure"] == self.main and _has(row, "share_adjusted")
+        }
+        if found:
+            first = next(iter(found.values()))
+            counts = tuple((labels, row["below_adjusted"]) for labels, row in found.items())
+            yield Counted(self.main, counts, first["pairs"], first["test"], self.study.options.alpha)
+
+    def correlated(self, ends: tuple[str, str], table: pa.Table) -> Iterator[Correlated]:
+        """From the table of correlations of two rankings."""
+        options, n_systems = self.study.options, len(self.study.systems)
+        rows = [row for row in table.to_pylist() if row["coefficient"] == options.coefficients[0]]
+        rows = [row for row in rows if _has(row, "value", "low", "high")]
+        if rows:
+            name, confidence = options.coefficients[0], options.confidence
+            yield Correlated(ends, name, n_systems, confidence, self._by_measure(rows, "value"))
+
+    def enough(self, labels: str, table: pa.Table) -> Iterator[Enough]:
+        """From the stability table of a label set."""
+        needed = sizes_needed(table)
+        rows = [row for row in needed.values() if row is not None]
+        never = tuple(measure for measure, row in needed.items() if row is None)
+        repeats = table.column("repeats")[0].as_py()
+        yield Enough(labels, self.study.options.coefficient, repeats, self._by_measure(rows, "triples"), never)
+
+    def pooled(self, labels: str, table: pa.Table) -> Iterator[Pooled]:
+        """From the growth of a pool."""
+        last = table.slice(table.num_rows - 1).to_pylist()[0]
+        if last["triples"]:
+            yield Pooled(labels, **{name: last[name] for name in ("depth", "triples", "positives")})
+
+    def tied(self, labels: str, table: pa.Table) -> Iterator[Tied]:
+        """From the table of ties of a label set."""
+        rows = [row for row in table.to_pylist() if _has(row, "apart")]
+        if rows:
+            yield Tied(labels, max(rows, key=lambda row: row["apart"]))
+
+    def _by_measure(self, rows: Sequence[Row], value: str) -> ByMeasure:
+        main = next((row for row in rows if row["measure"] == self.main), None)
+        return ByMeasure(main, tuple(sorted((row for row in rows if row is not main), key=itemgetter(value))))
+
+
+def of_main_test(table: pa.Table) -> list[Row]:
+    """The rows of the test that findings rest on."""
+    rows = table.to_pylist()
+    there = {row["test"] for row in rows}
+    test = next((test for test in SPEAKING if test in there), "")
+    return [row for row in rows if row["test"] == test]
+
+
+def sizes_needed(table: pa.Table) -> dict[str, Row | None]:
+    """Measure -> the row of the least size from which on the middle 95% of the samples have at least ``STABLE``."""
+    needed: dict[str, Row | None] = {}
+    for row in table.to_pylist():
+        is_enough = _has(row, "low") and row["low"] >= STABLE
+        needed[row["measure"]] = (needed.get(row["measure"]) or row) if is_enough else None
+    return needed
+
+
+def _has(row: Row, *names: str) -> bool:
+    return not any(math.isnan(_float(row.get(name))) for name in names)
+
+
+def _float(value: float | None) -> float:
+    return math.nan if value is None else value
