@@ -7,40 +7,44 @@ import csv
 import io
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.cli.demo_campaign import run_campaign
+from kgtrec.cli.demo_campaign import ERROR, run_campaign
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_study import STUDY, run_study
-from kgtrec.cli.demo_world import write_world
+from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
 from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
-from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.output.outputs import write_text, writing_folder
 from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.kernels.statistics.correlation import kendall_tau_b
-from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.report.show import table_text
 
 SCRIPT = "steps.sh"
 BY = "demo"  # what writes the folder
-_DEPTH = 100
-_COMPARED = ("macro.MRR", "AP@20", "nDCG@20")
+_DEPTH = 100  # of the runs on the complete labels; the pooled ones hold whole lists, as subsets of their answers need
+# labels -> their file of triples, and the format of their runs: what is pooled must not depend on how a library
+# compresses, since the checksums of the runs are kept with the pool
+_FORMS = {"sparse": ("test", "run"), "complete": ("complete", "run.gz")}
+_COMPARED = ("AP@20", "nDCG@20", "macro.MRR")
+PAIR = (FAVOURED, "rules")  # which the known labels put in the wrong order
 # letter -> file, and what it holds
-_LABEL_SETS = {
+LABEL_SETS = {
     "K": ("qrels/qrels.depth0.txt", "the labels known before"),
     "C": ("qrels/qrels.txt", "the labels of the campaign"),
     "T": ("kg/truth.txt", "the truth: every hidden fact"),
 }
 _EXPLAINED = {
-    "sparse": "Sparse labels: only the facts in kg/test.tsv count as answers, as in a real benchmark.",
+    "sparse": "Sparse labels: only the facts in kg/test.tsv count as answers, as in a real benchmark. They favour "
+    f"{FAVOURED}.",
     "complete": "Complete labels: every true fact counts as an answer, which only a closed world can tell.",
 }
 
@@ -52,60 +56,62 @@ _EXPLAINED = {
 @click.option(
     "--people",
     type=Whole(20, MOST_PEOPLE),
-    default=200,
+    default=PEOPLE,
     show_default=True,
     help="Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
 )
 @click.option(
     "--hidden",
     type=SHARE,
-    default=0.3,
+    default=HIDDEN,
     show_default=True,
     help="Share of the true facts that are hidden from the systems.",
 )
 @click.option(
-    "--density",
-    type=Real(0, 1, min_open=True),
-    default=0.25,
+    "--labels",
+    type=Whole(1, 1000),
+    default=LABELS,
     show_default=True,
-    help="Share of the hidden facts that become sparse labels; the others are true but unlabelled.",
+    help=f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
+    "but unlabelled.",
 )
 @click.option(
     "--error",
     type=Real(0, 1),
-    default=0.05,
+    default=ERROR,
     show_default=True,
     help="Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
 )
 @click.option(
     "--seed", type=SEED, default=0, show_default=True, help="Random seed; the same seed gives the same folder."
 )
-def command(out: str, people: int, hidden: float, density: float, error: float, seed: int) -> None:
+def command(out: str, people: int, hidden: float, labels: int, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.
 
     Builds a closed-world KG of 23 kinship relations, hides facts from the baseline systems, ranks their scores, and
-    evaluates them on sparse and on complete labels. Then pools the systems for some of the sparse facts, simulates two
-    annotators with errors and an adjudicator who judge the pool, and evaluates on the resulting labels. Ends with a
-    study of the label sets, systems and measures, and its report.
+    evaluates them on sparse and on complete labels. The sparse labels are biased: they are facts that one of the
+    systems finds. Then pools the systems, simulates two annotators with errors and an adjudicator who judge the pool,
+    and evaluates on the resulting labels. Ends with a study of the label sets, systems and measures, and its report.
 
     \b
     kgtrec demo --out demo
-    kgtrec demo --out demo --people 6004 --density 0.1
+    kgtrec demo --out demo --people 6004
     """
-    tree = family_tree(people, seed)
-    world = hide_facts(tree.facts, hidden=hidden, density=density, seed=seed)
+    tree, world = make_world(people, hidden, labels, seed)
     click.echo(
         f"A family tree of {people:,} people: {len(tree.facts):,} true facts under "
         f"{len(tree.facts.relations)} relations.\n"
         f"Hidden from the systems: {len(world.complete):,} facts, of which {len(world.splits.test):,} become sparse "
-        "labels."
+        f"labels: facts that\nthe system {FAVOURED} finds, as if a program of that kind had collected them. So what is "
+        "missing depends on\nwhat one system finds."
     )
-    made_by = ["kgtrec", "demo", "--people", str(people), "--hidden", f"{hidden:g}", "--density", f"{density:g}"]
+    made_by = ["kgtrec", "demo", "--people", str(people), "--hidden", f"{hidden:g}", "--labels", str(labels)]
     made_by += ["--error", f"{error:g}", "--seed", str(seed), "--out", "demo"]
     with writing_folder(out, by=BY, records=True) as folder, contextlib.chdir(folder):
-        write_world(Path("kg"), tree, world, seed)
+        write_world(Path("kg"), tree, world)
         script = Script()
-        _evaluate_baselines(script, seed)
+        evaluate_baselines(script, "sparse", people, seed)
+        evaluate_baselines(script, "complete", _DEPTH, seed)
         run_campaign(script, tree.facts, error, seed)
         _compare_labels(script, world.complete)
         run_study(script)
@@ -114,43 +120,33 @@ def command(out: str, people: int, hidden: float, density: float, error: float, 
     click.echo(f"Everything is in {out}/; {Path(out, SCRIPT)} has each step as a command of its own.")
 
 
-def _evaluate_baselines(script: Script, seed: int) -> None:
-    """Rank and evaluate all baselines on sparse and on complete labels."""
-    # what is pooled must not depend on how a library compresses: the checksums of the runs are kept with the pool
-    for labels, test, form in (("sparse", "test", "run"), ("complete", "complete", "run.gz")):
-        script.note(_EXPLAINED[labels])
-        script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")
-        script.run(
-            "baseline",
-            "all",
-            labels,
-            "--out",
-            f"{labels}-ranks",
-            "--depth",
-            str(_DEPTH),
-            "--run-format",
-            form,
-            "--seed",
-            str(seed),
-        )
-        table = script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")
-        script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet", "--out", f"{labels}-scores.csv")
-        click.echo(f"\n{_EXPLAINED[labels]}\n\n{table}", nl=False)
+def evaluate_baselines(script: Script, labels: str, depth: int, seed: int) -> None:
+    """Rank and evaluate all baselines on the sparse or the complete labels."""
+    test, form = _FORMS[labels]
+    script.note(_EXPLAINED[labels])
+    script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")
+    lists = ("--depth", str(depth), "--run-format", form)
+    script.run("baseline", "all", labels, "--out", f"{labels}-ranks", *lists, "--seed", str(seed))
+    table = script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")
+    script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet", "--out", f"{labels}-scores.csv")
+    click.echo(f"\n{_EXPLAINED[labels]}\n\n{table}", nl=False)
 
 
 def _compare_labels(script: Script, complete: Triples) -> None:
     """Evaluate the same runs on the known labels, the campaign's labels and the truth, for the pooled questions."""
-    _write_truth("kg/truth.txt", complete)
-    script.note("The same runs on the same questions, with three sets of labels.")
-    words = [word for measure in _COMPARED for word in ("-m", measure)]
+    write_truth("kg/truth.txt", complete)
+    script.note("The same runs on the same questions, with three sets of labels; and which systems differ.")
+    given = ["sparse-ranks/*.run", *(word for measure in _COMPARED for word in ("-m", measure))]
+    given += ["--collection", "sparse", "--format", "csv"]
     values: list[dict[tuple[str, str], float]] = []
-    for file, _ in _LABEL_SETS.values():
-        table = script.run("evaluate", file, "sparse-ranks/*.run", *words, "--format", "csv")
-        rows = csv.DictReader(io.StringIO(table))
+    tests: list[dict[str, Any]] = []
+    for letter, (file, _) in LABEL_SETS.items():
+        rows = _rows(script.run("evaluate", file, *given))
         values.append({(row["measure"], row["system"]): float(row["value"]) for row in rows})
+        pairs = _rows(script.run("meta", "power", file, *given, "--test", "clustered", "--table", "pairs"))
+        tests += [row | {"labels": letter} for row in pairs if (row["first"], row["second"]) == PAIR]
     systems = sorted({system for _, system in values[0]})
     scores = np.array([[[own[measure, system] for system in systems] for measure in _COMPARED] for own in values])
-    about = {letter: f"{what}, {file}" for letter, (file, what) in _LABEL_SETS.items()}
     tau = kendall_tau_b(scores, scores[-1])
     long = [
         {
@@ -161,23 +157,48 @@ def _compare_labels(script: Script, complete: Triples) -> None:
             "tau": tau[at, column],
         }
         for column, measure in enumerate(_COMPARED)
-        for at, letter in enumerate(about)
+        for at, letter in enumerate(LABEL_SETS)
         for row, system in enumerate(systems)
     ]
     columns = (
         Column("measure"),
         Column("labels"),
         Column("score", across="system"),
-        Column("tau", f"tau to {list(about)[-1]}"),
+        Column("tau", f"tau to {list(LABEL_SETS)[-1]}"),
     )
-    caption = "\n".join(f"{letter}  {what}" for letter, what in about.items())
-    click.echo("\n" + table_text(Table("labels", "", caption, pa.Table.from_pylist(long), columns)), nl=False)
+    caption = "\n".join(f"{letter}  {what}, {file}" for letter, (file, what) in LABEL_SETS.items())
+    _show(Table("labels", "", caption, pa.Table.from_pylist(long), columns))
+    found = [
+        {
+            "measure": row["measure"],
+            "labels": row["labels"],
+            "difference": float(row["difference"]),
+            "p": float(row["p_adjusted"] or "nan"),
+        }
+        for row in sorted(tests, key=lambda row: _COMPARED.index(row["measure"]))
+    ]
+    first, second = PAIR
+    columns = (
+        Column("measure"),
+        Column("labels"),
+        Column("difference", f"{first} - {second}", form="difference"),
+        Column("p", form="p", least=[1e-4] * len(found)),
+    )
+    n_pairs = len(systems) * (len(systems) - 1) // 2
+    caption = f"Paired t-tests of {first} and {second} over questions, p adjusted for all {n_pairs} pairs of systems."
+    _show(Table("pair", "", caption, pa.Table.from_pylist(found), columns))
 
 
-def _write_truth(path: str, complete: Triples) -> None:
+def _rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def _show(table: Table) -> None:
+    click.echo("\n" + table_text(table), nl=False)
+
+
+def write_truth(path: str, complete: Triples) -> None:
     """Write all true answers to the pooled questions."""
-    pooled, asked = read_campaign("annotation").pool.questions, read_collection("sparse").questions
+    asked = read_collection("sparse").questions
     question, entity = completions(asked, complete.recoded(asked.entities, asked.relations))
-    question = pooled.ids.encode(asked.ids.labels)[question]
-    entity, question = entity[question >= 0], question[question >= 0]
-    write_qrels(path, Qrels.of(question, entity, np.ones(len(question), np.int32), pooled.ids, asked.entities))
+    write_qrels(path, Qrels.of(question, entity, np.ones(len(question), np.int32), asked.ids, asked.entities))

@@ -10,7 +10,7 @@ import numpy as np
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import REGISTER, SEEDS
+from kgtrec.cli.demo_world import REGISTER
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.expert_samples import read_expert_sample
@@ -24,7 +24,7 @@ _SAMPLE = 100  # labels that an expert gives again
 POOLED = ("inverse", "neighbours", "popularity", "rules")
 _ANNOTATORS, _ADJUDICATOR, _EXPERT = ("annotator-1", "annotator-2"), "adjudicator", "expert"
 _MANAGER = "manager"  # of a campaign that is served; one that a program judges needs none
-_UNSURE = 0.03
+ERROR, _UNSURE = 0.05, 0.03
 _SOURCE = f"https://{REGISTER}/"
 # when they judged: made up, so that the folder is the same
 _ANNOTATED = ("2026-01-12T12:00:00Z", "2026-01-13T12:00:00Z")
@@ -32,7 +32,7 @@ _ADJUDICATED, _SAMPLED = "2026-01-19T12:00:00Z", "2026-01-26T12:00:00Z"
 
 
 def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> None:
-    """Pool the systems for some of the sparse facts, have the pool judged, and write its qrels."""
+    """Pool the systems, have the pool judged, and write its qrels."""
     _pool(script, seed)
     _annotate(script, truth, error, seed)
     _adjudicate(script, truth, error / 4, seed)
@@ -43,24 +43,13 @@ def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> Non
 
 
 def _pool(script: Script, seed: int, depth: int = POOL_DEPTH) -> None:
-    script.note("A pool of what the systems put on top for some of the sparse facts, for people to judge.")
+    script.note("A pool of what the systems put on top, for people to judge.")
     pooled = (f"sparse-ranks/{name}.run" for name in POOLED)
     types = ("--trivial", "types", "--entity-types", "kg/entity_types.tsv", "--relation-types", "kg/relation_types.tsv")
     report = script.run(
-        "pool",
-        "sparse",
-        *pooled,
-        "--seeds",
-        "kg/seeds.tsv",
-        "--depth",
-        str(depth),
-        *types,
-        "--seed",
-        str(seed),
-        "--out",
-        "annotation",
+        "pool", "sparse", *pooled, "--depth", str(depth), *types, "--seed", str(seed), "--out", "annotation"
     )
-    click.echo(f"\nA pool for {SEEDS} of the sparse labels, to be judged by people:\n\n{_paragraph(report, 0)}")
+    click.echo(f"\nA pool of what the systems put on top, to be judged by people:\n\n{_paragraph(report, 0)}")
 
 
 def start_campaign(script: Script, seed: int, depth: int) -> None:

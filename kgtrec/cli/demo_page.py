@@ -10,16 +10,14 @@ from pathlib import Path
 
 from kgtrec.cli.demo_campaign import POOL_DEPTH, POOLED, start_campaign
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import write_world
-from kgtrec.openworld.family_tree import family_tree, hide_facts
+from kgtrec.cli.demo_world import PEOPLE, make_world, write_world
 
-_PEOPLE, _HIDDEN, _DENSITY, _DEPTH, _SEED = 200, 0.3, 0.25, 100, 0  # those of the demo
+_SEED = 0  # that of the demo
 
 
 def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
     """Make the demo's campaign in a new folder, with people of every role and nothing judged; less deep on request."""
-    tree = family_tree(_PEOPLE, _SEED)
-    world = hide_facts(tree.facts, hidden=_HIDDEN, density=_DENSITY, seed=_SEED)
+    tree, world = make_world(seed=_SEED)
     target = folder.absolute()
     with (
         tempfile.TemporaryDirectory() as work,
@@ -27,12 +25,12 @@ def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):
-        write_world(Path("kg"), tree, world, _SEED)
+        write_world(Path("kg"), tree, world)
         script = Script()
         script.run("questions", "kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "--out", "sparse")
         for name in POOLED:
             script.run(
-                "baseline", name, "sparse", "--out", "sparse-ranks", "--depth", str(_DEPTH), "--run-format", "run"
+                "baseline", name, "sparse", "--out", "sparse-ranks", "--depth", str(PEOPLE), "--run-format", "run"
             )
         start_campaign(script, _SEED, depth)
         shutil.copytree("annotation", target)

@@ -14,6 +14,8 @@ about = [
     "The labels of a benchmark are sparse: most true answers are in none of its files. Here the world is made up and \
 closed, so that the labels known before, those of a pool and its judges, and the truth can be compared on the same \
 questions.",
+    "The labels known before are biased on purpose: they are facts that the system `inverse` finds, as if a program of \
+that kind had collected them.",
 ]
 out = "study"
 
@@ -27,7 +29,7 @@ runs = ["sparse-ranks/*.run"]
 name = "known"
 kind = "qrels"
 file = "qrels/qrels.depth0.txt"
-about = "the labels known before: some of the facts in kg/test.tsv, each for its head and its tail question"
+about = "the labels known before: the facts in kg/test.tsv, each for its head and its tail question"
 
 [[labels]]
 name = "judged"
@@ -42,7 +44,7 @@ file = "kg/truth.txt"
 about = "the truth: every hidden fact that answers one of these questions"
 
 [measures]
-main = ["macro.MRR"]
+main = ["AP@20"]
 resamples = 200
 
 [correlation]
@@ -54,7 +56,7 @@ sizes = [0.05, 0.1, 0.25, 0.5, 0.75, 0.95]
 repeats = 20
 
 [power]
-labels = ["judged"]
+labels = ["known", "judged", "truth"]
 
 [ties]
 labels = ["judged"]

@@ -39,12 +39,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.baselines import baseline_blocks
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
 from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.sampling.label_draws import whole_share
+from kgtrec.openworld.labels import TrueFacts, found_answers
+from kgtrec.ranking.rank import rank_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,7 +198,13 @@ def kinship_facts(
 
 
 def hide_facts(
-    facts: Triples, *, hidden: float = 0.3, density: float = 0.25, valid: float = 0.05, seed: int = 0
+    facts: Triples,
+    *,
+    hidden: float = 0.3,
+    density: float = 0.25,
+    valid: float = 0.05,
+    labels_from: str | None = None,
+    seed: int = 0,
 ) -> HiddenFacts:
     r"""Hide a seeded random part of the true facts, and label only some of the hidden facts.
 
@@ -210,6 +220,11 @@ def hide_facts(
         The share of the hidden facts that become sparse test labels, in (0, 1]; the rest is true but unlabelled.
     valid : float
         The share of the facts in valid, in [0, 1).
+    labels_from : str, optional
+        Name of a baseline. The labels are then facts that it finds, as if a system of that kind had collected them: it
+        learns from train and ranks the fact's head and tail above every false candidate. If these are too few, the
+        others follow. Which labels are missing is then correlated with what this system finds, as far as it can be.
+        Default: the labels are a random sample of the hidden facts.
     seed : int
         The same seed gives the same split.
 
@@ -220,12 +235,13 @@ def hide_facts(
     Raises
     ------
     KgtrecError
-        If a share is out of range, the seed is negative, a fact is repeated, or an entity or a relation would have no
-        fact left in train.
+        If a share is out of range, the seed is negative, a fact is repeated, an entity or a relation would have no
+        fact left in train, or there is no such baseline.
 
     References
     ----------
-    Yang et al. (2022), NeurIPS, for the density of the test set, d = \|test\| / \|full\|.
+    Yang et al. (2022), NeurIPS, for the density of the test set, d = \|test\| / \|full\|, and for labels that are
+    missing in correlation with what a system finds.
 
     Examples
     --------
@@ -248,12 +264,26 @@ def hide_facts(
             "facts"
         )
     away, aside = np.sort(free[:n_hidden]), np.sort(free[n_hidden : n_hidden + n_valid])
-    # the order of `free` is random already, so its first part is a random sample of the hidden facts
-    labelled = np.sort(free[: max(1, whole_share(density, n_hidden))])
     left = np.ones(n, np.bool_)
     left[away] = left[aside] = False
-    splits = Splits(facts.take(left), facts.take(aside), facts.take(labelled))
-    return HiddenFacts(splits, facts.take(away))
+    train, valid_facts, complete = facts.take(left), facts.take(aside), facts.take(away)
+    candidates = free[:n_hidden]  # in random order already, so the first part is a random sample
+    if labels_from is not None:
+        found = np.isin(candidates, away[_found(labels_from, train, valid_facts, complete, seed)])
+        candidates = np.concatenate([candidates[found], candidates[~found]])
+    labelled = np.sort(candidates[: max(1, whole_share(density, n_hidden))])
+    return HiddenFacts(Splits(train, valid_facts, facts.take(labelled)), complete)
+
+
+def _found(system: str, train: Triples, valid: Triples, complete: Triples, seed: int) -> NDArray[np.bool_]:
+    """(facts,) bool: whether a baseline finds both answers of a hidden fact."""
+    collection = build_questions(train, valid, complete)
+    scores = baseline_blocks(system, collection, seed=seed)
+    ranks = rank_scores(collection, scores, questions=collection, entities=collection, name=system, depth=0)
+    true = TrueFacts.of(collection)
+    found = true.answers_per_fact(found_answers(true, ranks.answer_ranks)) == true.answers_per_fact()
+    keys = true.facts.take(found).recoded(complete.entities, complete.relations).keys()
+    return np.isin(complete.keys(), keys)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgtrec.cli.demo_world import make_world
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.triples import read_triples
-from kgtrec.openworld.family_tree import family_tree, hide_facts
 from tests.processors import environments, kernels
 
 # enough for a decomposition in full (100 factors of few entities) and for one of leading eigenvectors only (20)
@@ -41,10 +41,10 @@ def written(world: Path, out: Path, environment: dict[str, str]) -> list[str]:
 
 @pytest.fixture(scope="session", params=["demo", pytest.param("umls", marks=pytest.mark.slow)])
 def world(request, tmp_path_factory) -> Path:
-    """A family tree as the demo's is; and UMLS."""
+    """The demo's family tree; and UMLS."""
     folder = tmp_path_factory.mktemp("world") / request.param
     if request.param == "demo":
-        splits = hide_facts(family_tree(200, 0).facts, hidden=0.3, density=0.25, seed=0).splits
+        splits = make_world()[1].splits
         three = splits.train, splits.valid, splits.test
     else:
         umls = request.getfixturevalue("data") / "small" / "umls"

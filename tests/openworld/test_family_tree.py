@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.baselines import baseline_blocks
 from kgtrec.cli.demo_world import _KINSHIP
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.openworld.family_tree import KINSHIP, FamilyTree, family_statistics, family_tree, hide_facts
+from kgtrec.openworld.labels import TrueFacts, found_answers
+from kgtrec.ranking.rank import rank_scores
 from tests.examples import examples
 
 SIZES = st.integers(2, 60)
@@ -258,6 +262,39 @@ def test_more_density_only_adds_labels():
     sparse, dense = (hide_facts(facts, density=d, seed=3) for d in (0.2, 0.6))
     assert np.array_equal(sparse.complete.keys(), dense.complete.keys())
     assert np.isin(sparse.splits.test.keys(), dense.splits.test.keys()).all()
+
+
+def test_labels_from_a_system_are_facts_that_it_finds():
+    """Ranked above every false candidate as head and as tail, from what it learns of train; the rest is the same."""
+    facts = family_tree(80, 4).facts
+    random, biased = (
+        hide_facts(facts, hidden=0.5, density=0.1, labels_from=name, seed=4) for name in (None, "inverse")
+    )
+    assert triples(biased.complete) == triples(random.complete)
+    assert triples(biased.splits.train) == triples(random.splits.train)
+    assert len(biased.splits.test) == len(random.splits.test)
+    collection = build_questions(biased.splits.train, biased.splits.valid, biased.complete)
+    ranked = rank_scores(
+        collection, baseline_blocks("inverse", collection), questions=collection, entities=collection, depth=0
+    )
+    true = TrueFacts.of(collection)
+    missed = true.facts.take(np.unique(true.fact[~found_answers(true, ranked.answer_ranks)]))
+    assert not triples(biased.splits.test) & triples(missed)
+    assert triples(random.splits.test) & triples(missed)
+
+
+def test_labels_from_a_system_are_others_too_where_it_finds_too_few():
+    """The number of labels is the same in any case."""
+    facts = family_tree(40).facts
+    assert len(hide_facts(facts, density=0.9, labels_from="popularity").splits.test) == len(
+        hide_facts(facts, density=0.9).splits.test
+    )
+    with pytest.raises(KgtrecError, match=r"^expected a baseline of popularity, inverse, .*, found 'inversed'"):
+        hide_facts(facts, labels_from="inversed")
+
+
+def triples(facts: Triples) -> set[tuple[str, str, str]]:
+    return set(facts.to_frame().itertuples(index=False, name=None))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from tests.serve.test_browser import Served, sign_in, until
 
 pytestmark = pytest.mark.slow  # four browsers
 
-#: Of the demo's pool. All ten ranks are 1,666 tasks each, which a person may not send within 90 seconds.
+#: Of the demo's pool. All ten ranks are 2,105 tasks each, which a person may not send within 90 seconds.
 DEPTH = 2
 PACE = 0.12  # seconds for each verdict; the server takes ten a second from one person
 LONGEST = 240.0  # seconds for everything, on a busy machine
