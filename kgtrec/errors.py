@@ -40,7 +40,7 @@ def brief(message: str) -> str:
     Examples
     --------
     >>> len(brief("x.tsv:1: expected 3 columns, found " + repr("a" * 10**6)))
-    141
+    140
     """
     if len(message) <= 200:
         return message
