@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from sizes import parsed
 
 import kgtrec
 from kgtrec import meta
@@ -67,7 +68,7 @@ def measure() -> int:
     """Make and test the demo of each seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="100-119", metavar="FIRST-LAST")
-    low, high = map(int, parser.parse_args().seeds.split("-"))
+    low, high = map(int, parsed(parser, seeds="0-0").seeds.split("-"))
     seeds = range(low, high + 1)
     better, other = PAIR
     print(f"{MEASURE}: {better} less {other}, its adjusted p, and tau to T, with {', '.join(LABEL_SETS)}", flush=True)

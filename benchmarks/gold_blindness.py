@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sizes import parsed
 
 from kgtrec.campaign import assign, draw_gold, tasks_for
 from kgtrec.campaign.assign import groups_of
@@ -230,7 +231,7 @@ def main() -> None:
     parser.add_argument("--drawings", type=int, default=40)
     parser.add_argument("--campaigns", nargs="+", choices=CAMPAIGNS, default=list(CAMPAIGNS))
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("KGTREC_DATA", ".")))
-    args = parser.parse_args()
+    args = parsed(parser, drawings=3, campaigns=["cities"])
     print("campaign   triples  AUC of drawn gold  of gold that stands alone")
     for name in args.campaigns:
         with tempfile.TemporaryDirectory() as folder:

@@ -397,7 +397,7 @@ def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: p
         assert "other ids of questions; renumber it by its old topics (kgtrec convert RUN" in capsys.readouterr().err
         assert run("evaluate", "whole", file, "-m", measure) == 0
         own = value(capsys.readouterr().out, measure)
-        new = f"new{Path(file).suffix}"
+        new = f"new.{Path(file).name}"
         assert run("convert", file, new, *ways) == 0
         assert run("evaluate", "turned", new, "-m", measure) == 0
         assert value(capsys.readouterr().out, measure) == own
