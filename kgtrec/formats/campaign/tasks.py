@@ -20,6 +20,7 @@ from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
+from kgtrec.formats.csv_text import guarded, unguarded
 from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.output.outputs import FILE, OccupiedError, require_file, updating, writing
 from kgtrec.formats.trec.text import shown
@@ -39,50 +40,11 @@ REQUIRED = ("task", "head", "relation", "tail", "verdict")
 _UTF8_MARK, _UTF16_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = "in a spreadsheet, save as CSV UTF-8"
 
-# A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
-# separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
-_FORMULA = r"[ \u00a0\u3000]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']"
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-# What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
-_MANGLED = rf"(?:[0-9.][0-9.,:/eE% \-]*|{_MONTH}[ ./\-]?[0-9]+|[0-9]+[ ./\-]?{_MONTH}(?:[ ./\-]?[0-9]+)?|true|false)\Z"
-_GUARD = re.compile(rf"(?<=[;\t\r\n])(?={_FORMULA})|\A(?={_FORMULA}|(?i:{_MANGLED}))")
-_GUARDED = re.compile(rf"(?<=[;\t\r\n])'(?={_FORMULA})|\A'(?={_FORMULA}|(?i:{_MANGLED}))")
-
 # a number as exported, or as written by a spreadsheet that reads the column as decimals: 72088.0 or 72088,0
 _NUMBER = re.compile(r"([0-9]{1,10})(?:[.,]0)?", re.ASCII)
 
 # spellings of the three verdicts; anything else is passed on unchanged, to be refused
 _WRITTEN = {"y": "Y", "yes": "Y", "n": "N", "no": "N", "unsure": "unsure"}
-
-
-def guarded(cell: str) -> str:
-    """``cell`` with an apostrophe wherever a spreadsheet would read a formula, a number or a date.
-
-    :func:`unguarded` gives back exactly the cell: an apostrophe in such a place gets another one.
-
-    References
-    ----------
-    OWASP Foundation. CSV Injection.
-
-    Examples
-    --------
-    >>> guarded("=1+1"), guarded("'n Droom"), guarded("007"), guarded("Paris; =x"), guarded("e-mail")
-    ("'=1+1", "''n Droom", "'007", "Paris;' =x", 'e-mail')
-    """
-    if any(sign in cell for sign in ";\t\r\n"):
-        return _GUARD.sub("'", cell)
-    return f"'{cell}" if _GUARD.match(cell) else cell  # the same, and much faster
-
-
-def unguarded(cell: str) -> str:
-    """The cell that :func:`guarded` was given; a cell that was typed without an apostrophe is unchanged.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("''n Droom"), unguarded("'tis so"), unguarded("=1+1")
-    ('=1+1', "'n Droom", "'tis so", '=1+1')
-    """
-    return _GUARDED.sub("", cell) if "'" in cell else cell
 
 
 def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False) -> int:
@@ -195,13 +157,14 @@ def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -
             text.write("\ufeff")
             writer = csv.writer(text)
             names = _sheet_columns(tasks)
-            writer.writerow(map(guarded, names))
+            safe = partial(guarded, is_returned=True)
+            writer.writerow(map(safe, names))
             number = names.index("task")
             for row in _rows(tasks, names):
                 if "\0" in "".join(row):
                     cell = next(cell for cell in row if "\0" in cell)
                     raise KgtrecError(f"{path}: expected text without NUL, found {cell!r}; write .jsonl instead")
-                writer.writerow([*map(guarded, row[:number]), row[number], *map(guarded, row[number + 1 :])])
+                writer.writerow([*map(safe, row[:number]), row[number], *map(safe, row[number + 1 :])])
             text.flush()
         finally:
             with suppress(OSError, ValueError):
