@@ -368,4 +368,6 @@ def _without_cookie(response: Response) -> Response:
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page of somebody who is signed in."""
     values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values
+    if "manager" in look().roles:
+        values["broken"] = house().desk.broken
     return make_response(render_template(template, **values), status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -258,6 +259,12 @@ class Desk:
             campaign = self._opened.campaign_of(person)
             numbers, said = self._numbering(campaign), asked_judgements(campaign)
             return Look(person, replace(campaign, gold=Gold.none()), said, numbers, edition_of(campaign))
+
+    @property
+    def broken(self) -> list[str]:
+        """Lines of templates.tsv that cannot be read now: of their relations people are asked in general words."""
+        with self._lock:
+            return [str(error).removeprefix(f"{self.folder}{os.sep}") for error in self._opened.broken]
 
     def campaign(self) -> Campaign:
         """All that the folder holds now: for those who may see everybody's verdicts.

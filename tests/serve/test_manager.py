@@ -37,6 +37,7 @@ from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import MINUS
 from kgtrec.report.show import table_text
 from kgtrec.serve import manager_figures
+from kgtrec.serve.app import create_app
 from kgtrec.serve.desk import Numbers
 from kgtrec.serve.manager import grid, set_template
 from kgtrec.serve.manager_downloads import folder_archive, safe_name
@@ -556,6 +557,39 @@ def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page
 # --- templates
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_broken_template_is_named_to_managers_and_stops_nobody(judged: Page, restarted: bool):
+    """File and line on each of their pages; annotators are asked in general words about that relation alone."""
+    text = "relation\ttemplate\n@near\tIs {head} near {tail}?\ncapital\tIs {tail} the capital?\n"
+    (judged.folder / TEMPLATES).write_text(text)
+    made = Page(judged.folder, create_app(judged.folder, URL)) if restarted else judged
+    told = "templates.tsv:3: expected a template with {head} and {tail}, found no {head} in 'Is {tail} the capital?'."
+    for path in ("/manage", MANAGE, "/manage/templates", "/manage/template?relation=capital", "/manage/downloads"):
+        answer = made.browser("max").get(path)
+        assert answer.status_code == 200
+        assert told in shown(answer.text)
+    asked = made.browser("ann").get("/question/1")
+    assert asked.status_code == 200
+    assert "Is this true: " in shown(asked.text)
+    assert "templates.tsv" not in asked.text
+    stored = posted(made.browser("max"), "/manage/template", relation="@near", template="{head}, {tail}", save="yes")
+    assert (stored.status_code, told in shown(stored.text)) == (422, True)
+    assert (judged.folder / TEMPLATES).read_text() == text
+    (judged.folder / TEMPLATES).write_text(text.replace("capital?", "capital of {head}?"))
+    assert "templates.tsv:3" not in made.browser("max").get(MANAGE).text
+    assert " the capital of " in shown(made.browser("ann").get("/question/1").text)
+
+
+@pytest.mark.parametrize("text", ["", "\xff", "a\tb\n", "relation\ttemplate\nx\n", "relation\ttemplate\nx\t\ny"])
+def test_no_file_of_templates_stops_those_who_judge(judged: Page, text: str):
+    """Whatever is wrong with it, also where it is gone."""
+    (judged.folder / TEMPLATES).write_bytes(text.encode("latin-1"))
+    if not text:
+        (judged.folder / TEMPLATES).unlink()
+    assert "Is this true: " in shown(judged.browser("ann").get("/question/1").text)
+    assert "templates.tsv" in shown(judged.browser("max").get(MANAGE).text)
+
+
 def test_a_template_is_shown_on_triples_of_the_pool_and_stored(judged: Page):
     """A preview stores nothing; what is stored is asked at the next page."""
     browser, path = judged.browser("max"), "/manage/template"
@@ -752,8 +786,6 @@ def test_the_name_of_a_download_is_plain(text: str):
 @pytest.mark.parametrize("folder", ['a"; filename="x.exe', "a\r\nSet-Cookie: y=1", "...", "知识", "a\u202eb.exe"])
 def test_a_folder_of_any_name_gives_a_header_of_one_line(tmp_path: Path, folder: str):
     """Also where it is called like a header."""
-    from kgtrec.serve.app import create_app
-
     made = folder_of(campaign_with_roles(EVENTS), tmp_path / folder)
     browser = Page(made, create_app(made, URL)).browser("max")
     header = raw(browser, "/manage/downloads/agreement").headers["Content-Disposition"]

@@ -295,3 +295,20 @@ def test_more_columns_can_be_shown(tmp_path):
     assert read_tasks(tmp_path / "x.csv").not_done == 6
     with pytest.raises(KgtrecError, match="under names of their own, found 'verdict'"):
         write_tasks_csv(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["TASK,Head,relation,tail,Verdict", "Task;HEAD;Relation;Tail;VERDICT;Mine", "verdict\tTask\thead\trelation\ttail"],
+)
+def test_headings_may_be_in_any_case(tmp_path, header):
+    """As spreadsheet programs and people write them; of two that differ in nothing else, neither is meant."""
+    mark = next(sign for sign in ",;\t" if sign in header)
+    names = header.lower().split(mark)
+    cells = {"task": "7", "head": "De", "relation": "capital", "tail": "Berlin", "verdict": "y", "mine": "x"}
+    path = tmp_path / "ann.csv"
+    path.write_text(f"{header}\n{mark.join(cells[name] for name in names)}\n")
+    assert rows_of(read_tasks(path)) == [(7, "De", "capital", "Berlin", "Y", "", "")]
+    path.write_text(f"{header}{mark}tAsK\n")
+    with pytest.raises(FormatError, match="expected each column once, found 'task' 2 times"):
+        read_tasks(path)
