@@ -19,6 +19,7 @@ from tests.trees import tree
 
 PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
 FILES = {
+    "README.md",
     "guidelines.md",
     "templates.tsv",
     "sources.txt",

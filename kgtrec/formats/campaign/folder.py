@@ -77,11 +77,11 @@ _NAME_COLUMNS = ("entity", "name")
 _DESCRIPTION_COLUMNS = ("entity", "description")
 _PERSON_COLUMNS = ("person", "role", "active")
 ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
-_NEED = "`Y` and `N` need a link to a page that shows it. `unsure` needs none."
+_NEED = "Yes and No need a link to a page that shows it. Unsure needs none."
 #: what the guidelines say instead where links are not required
 _GUIDELINES_ON_LINKS: dict[str, dict[str, str]] = {
     REQUIRED: {},
-    ASKED: {_NEED: "With `Y` and `N`, please give a link to a page that shows it, if you have one."},
+    ASKED: {_NEED: "With Yes and No, please give a link to a page that shows it, if you have one."},
     NOT_ASKED: {_NEED: "You need not give a link. If you give one all the same:"},
 }
 _WHOLE_SETTINGS = {
@@ -255,6 +255,11 @@ def require_initialised(folder: PathLike) -> None:
         raise FormatError(f"found no {PEOPLE}; run kgtrec campaign init first", path=str(folder))
 
 
+def default_text(name: str) -> str:
+    """One of the texts that a campaign begins with."""
+    return files("kgtrec.formats").joinpath("campaign_defaults", name).read_text(encoding="utf-8")
+
+
 def default_guidelines(links: str = REQUIRED) -> str:
     """Guidelines for annotators that fit any campaign, in Markdown.
 
@@ -263,7 +268,7 @@ def default_guidelines(links: str = REQUIRED) -> str:
     links : {"required", "asked", "none"}
         Whether annotators' Y and N need a link.
     """
-    text = files("kgtrec.formats").joinpath("campaign_defaults", GUIDELINES).read_text(encoding="utf-8")
+    text = default_text(GUIDELINES)
     for required, other in _GUIDELINES_ON_LINKS[links].items():
         text = text.replace(required, other)
     return text

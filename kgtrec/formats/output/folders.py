@@ -24,6 +24,7 @@ POOL = "pool.tsv"
 RUNS = "runs.tsv"
 AUTOMATIC = "automatic.tsv"
 # and the files that people edit, and the judgements, see kgtrec.formats.campaign.folder
+README = "README.md"
 GUIDELINES = "guidelines.md"
 TEMPLATES = "templates.tsv"
 SOURCES = "sources.txt"
@@ -35,6 +36,7 @@ JUDGEMENTS = "judgements.jsonl"
 EXPERT_SAMPLE = "expert_sample.tsv"
 GOLD = "gold.tsv"
 GOLD_JUDGEMENTS = "gold_judgements.jsonl"
+SENT_BACK = "sent_back.jsonl"
 # and what its page needs, see kgtrec.serve.state: who is signed in, which may be lost, and what signs for it
 SERVE_STATE = "serve.sqlite"
 SERVE_KEY = "serve.key"
@@ -54,6 +56,7 @@ CAMPAIGN_FILES = (
     POOL,
     RUNS,
     AUTOMATIC,
+    README,
     GUIDELINES,
     TEMPLATES,
     SOURCES,
@@ -67,6 +70,8 @@ CAMPAIGN_FILES = (
     GOLD,
     GOLD_JUDGEMENTS,
     f"{GOLD_JUDGEMENTS}.torn",
+    SENT_BACK,
+    f"{SENT_BACK}.torn",
 )
 
 _FILES = {
