@@ -111,6 +111,7 @@ ROUTES = (
     *(route for role, pages in ROLE_PAGES.items() for route in _judging(role, pages.path)),
     _managing("", "manager.dashboard", "POST"),
     _managing("/people", "manager.people", "POST"),
+    _managing("/verdicts", "manager_verdicts.verdicts", "POST"),
     _managing("/templates", "manager.templates"),
     _managing("/template", "manager.template", "POST"),
     _managing("/downloads", "manager.downloads"),

@@ -30,7 +30,7 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.gold import Gold
 from kgtrec.data.incoming import Incoming
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.campaign.folder import read_campaign, read_people, read_templates
+from kgtrec.formats.campaign.folder import default_guidelines, read_campaign, read_people, read_templates
 from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.output.folders import CAMPAIGN_FILES, GOLD_JUDGEMENTS, PEOPLE, SERVE_FILES, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
@@ -38,7 +38,7 @@ from kgtrec.report.cells import MINUS
 from kgtrec.report.show import table_text
 from kgtrec.serve import manager_figures
 from kgtrec.serve.app import create_app
-from kgtrec.serve.desk import Numbers
+from kgtrec.serve.desk import Desk, Numbers
 from kgtrec.serve.manager import grid, set_template
 from kgtrec.serve.manager_downloads import folder_archive, safe_name
 from kgtrec.serve.manager_figures import HOURS, TOO_FAST, Figures, overview, pace_of, per_hour, time_of
@@ -66,8 +66,10 @@ def judged(make: Callable[..., Page]) -> Page:
 
 
 def act(browser: Browser, action: str, **fields: Any) -> Any:
-    """Send one of the forms of the people's page."""
-    return posted(browser, MANAGE, action=action, **fields)
+    """Send one of the forms of the people's page, and say yes where it asks."""
+    answer = posted(browser, MANAGE, action=action, **fields)
+    sure = re.search('name="sure" value="([0-9a-f]+)"', answer.text)
+    return posted(browser, MANAGE, action=action, **fields, sure=sure[1]) if sure else answer
 
 
 def raw(browser: Browser, path: str) -> Any:
@@ -436,6 +438,69 @@ def test_open_tasks_of_who_has_left_go_to_others_as_by_assign(judged: Page, tmp_
     assert answer.status_code == 200
     for name in ("people.tsv", "assignments.tsv", "campaign.json"):
         assert (judged.folder / name).read_text() == (by_command / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "told"),
+    [
+        ("leave", {"name": "ann"}, ("Has ann left?", "ann is signed out", "nobody judges their 2 open tasks until")),
+        (
+            "hand_over",
+            {"name": "ann"},
+            ("do others get the open tasks?", "ann loses 2 open tasks", "cleo gets 3 open tasks"),
+        ),
+        ("share", {"per_triple": "1"}, ("Share out the open triples anew?", "ann loses 2 open tasks")),
+    ],
+)
+def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(judged: Page, action: str, fields, told):
+    """Without an answer nothing is different; with one exactly that; if it is other than was asked, it asks again."""
+    browser = judged.browser("max")
+    act(browser, "add", name="cleo", role="annotator")
+    files = [judged.folder / name for name in ("people.tsv", "assignments.tsv", "campaign.json")]
+    before = [path.read_bytes() for path in files]
+    asked = posted(browser, MANAGE, action=action, **fields)
+    assert asked.status_code == 200
+    for text in (*told, "What was judged stays.", "Yes, do it", "No, leave it as it is"):
+        assert text in shown(asked.text)
+    assert [path.read_bytes() for path in files] == before
+    again = posted(browser, MANAGE, action=action, **fields, sure="0" * 64)
+    assert "The campaign has changed since you were asked." in shown(again.text)
+    assert [path.read_bytes() for path in files] == before
+    hidden = dict(
+        re.findall(
+            'type="hidden" name="([a-z_]+)" value="([^"]*)"', re.findall("(?s)ask-title.*?</section>", asked.text)[0]
+        )
+    )
+    sure = re.search('name="sure" value="([0-9a-f]+)"', asked.text)
+    assert sure
+    assert (
+        posted(browser, MANAGE, sure=sure[1], **{name: hidden[name] for name in ("action", *fields)}).status_code == 200
+    )
+    assert [path.read_bytes() for path in files] != before
+
+
+def test_sharing_out_asks_nothing_where_nobody_loses_anything(judged: Page):
+    """Somebody new only gets tasks that nobody has begun; a second time nothing is different."""
+    browser = judged.browser("max")
+    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
+    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
+
+
+def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
+    """In every heading, caption and explanation of a manager's pages, on a role's pages, and in what is refused."""
+    judged = make(EVENTS)
+    write_gold(judged.folder, Gold.of([("oslo", "capital", "sweden", "N", "It is Stockholm.")]))
+    Desk(judged.folder).store([Incoming("x", "ann", "Y", None, "oslo", "capital", "sweden", source=WIKI)])
+    pages = {"max": ("/manage", MANAGE, "/manage/verdicts", "/manage/templates", "/manage/downloads", "/guidelines")}
+    pages |= {"ann": ("/question/1", "/question/verdicts"), "eve": ("/conflict", "/conflict/verdicts")}
+    for person, paths in pages.items():
+        for path in paths:
+            (judged.folder / "guidelines.md").write_text(default_guidelines().replace("`Y`", "").replace("`N`", ""))
+            text = shown(judged.browser(person).get(path).text)
+            assert re.findall(r"(?<![\w'])[YN](?![\w'])", text) == [], path
+    assert " Yes " in shown(judged.browser("max").get("/manage").text)
+    refused = judged.browser("ann").judge(verdict_4="N")
+    assert "expected a link to the source of a No, found none" in refused.text
 
 
 def test_sharing_out_is_that_of_assign(judged: Page, tmp_path: Path):

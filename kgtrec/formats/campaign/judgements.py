@@ -678,11 +678,21 @@ class JudgementWriter:
         KgtrecError
             If this file was replaced by another one meanwhile.
         """
-        if len(judgements) == 0:
-            return b""
+        data = _lines_of(pool, judgements) if len(judgements) else b""
+        if data:
+            self.write(data)
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Add whole lines, as :meth:`append` does.
+
+        Raises
+        ------
+        OSError, KgtrecError
+            As :meth:`append`.
+        """
         if self._descriptor < 0:
             raise KgtrecError(f"{self.path}: expected an open writer; use it in a with block")
-        data = _lines_of(pool, judgements)
         self._mend()
         before = os.fstat(self._descriptor).st_size
         try:
@@ -703,7 +713,6 @@ class JudgementWriter:
             if isinstance(failure, OSError) and failure.filename is None:
                 failure.filename = os.fspath(self.path)
             raise
-        return data
 
     def take_back(self, data: bytes) -> None:
         """Remove what the last call of :meth:`append` has added.
