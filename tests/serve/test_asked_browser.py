@@ -40,7 +40,11 @@ def test_a_corrected_link_asks_and_corrects_the_answers_before_it(browser: Any, 
     to_france(browser, served)
     keys(browser, "/", WIKI, Keys.ENTER, "n", Keys.ENTER, "y")
     until(lambda: len(served.events()) == 2)
-    keys(browser, "/", BETTER, Keys.ENTER)
+    keys(browser, "/", f"{BETTER}_of_the_world", Keys.ENTER)
+    until(lambda: browser.find_element("id", "relink").is_displayed())
+    keys(browser, "/", WIKI, Keys.ENTER)  # back to it: nothing is left to ask
+    until(lambda: not browser.find_element("id", "relink").is_displayed())
+    keys(browser, "/", f"{BETTER}_of_the_world", Keys.ENTER, "/", BETTER, Keys.ENTER)
     until(lambda: f"2 answers of this question have the former link, {WIKI}." in main_text(browser))
     button = next(one for one in browser.find_elements("css selector", "#relink button") if one.text == answer)
     browser.find_element("id", "source").click()

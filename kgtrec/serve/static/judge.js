@@ -175,10 +175,13 @@
   const givenUnder = (former) =>
     cards.filter((card) => /[YN]/.test(chosen(card)) && field(card, "before").value && field(card, "source").value === former);
 
-  function askAbout(former) {
-    const [box, n] = [document.getElementById("relink"), givenUnder(former).length];
-    box.hidden = !(former && link.value.trim() && n);
-    box.querySelector("button").value = former;
+  function askAbout(last) {
+    const box = document.getElementById("relink");
+    const button = box.querySelector("button");
+    const former = box.hidden ? last : button.value; // what was asked and not answered is asked again
+    const [n, now] = [givenUnder(former).length, link.value.trim()];
+    box.hidden = !(former && now && now !== former && n);
+    button.value = former;
     const have = n === 1 ? "answer of this question has" : "answers of this question have";
     box.querySelector("p").textContent = `${n} ${have} the former link, ${former}.`;
   }
