@@ -22,7 +22,6 @@ from kgtrec.campaign.verdict_rules import (
     wrong_role,
     wrong_source,
     wrong_state,
-    wrong_time,
     wrong_triple,
 )
 from kgtrec.data.arrow import labels_of
@@ -91,11 +90,13 @@ def accept(
     - it was not assigned to that annotator, in a campaign that has assignments;
     - the same person gave another verdict, link or note for the triple in the same role, unless these are what the
       incoming verdict replaces (:attr:`kgtrec.campaign.Incoming.before`);
-    - it corrects an event of a later time than ``time``;
     - it is one of several different ones in ``incoming`` of one person in one role on one triple: all of them are
       refused, since it is unknown which one is meant;
     - its person has judged the triple in another role: annotator, adjudicator and expert of a triple are three people;
     - an adjudicator judges a triple that is neither in conflict nor doubted, and that was not adjudicated before.
+
+    A correction of an event of a later time, as after a clock was set back, is recorded with that later time: times of
+    one person on one triple never fall.
 
     A verdict that equals the last recorded one of its person in the role on the triple counts as repeated and changes
     nothing, also if the person has left since; a new one that occurs twice is recorded once. Annotators' and experts'
@@ -335,14 +336,17 @@ class _Desk:
                 f"expected the earlier verdict of {person!r}, {what} {quoted(before)} of {self.when[key]}, "
                 f"found {quoted(now)}; give --correct to replace it"
             )
-        if key in self.when and (wrong := wrong_time(person, self.time, self.when[key])):
-            return wrong
         if wrong := wrong_role(person, row.role, self.role.get((person, triple), row.role)):
             return wrong
         must_be_assigned = self.only_assigned and row.role == ROLES[ANNOTATOR] and key not in self.said
         if must_be_assigned and (person, triple) not in self.assigned:
             return f"expected a task that is assigned to {person!r}, found another; give --unassigned to accept it"
         return wrong_state(self.state[triple]) if row.role == ROLES[ADJUDICATOR] else ""
+
+    def _time(self, place: int) -> str:
+        """When a verdict counts as given: not before the one that it corrects."""
+        row = self.rows[place]
+        return max(self.time, self.when.get((str(row.person), row.role, self.accepted[place]), ""))
 
     def judgements(self) -> Judgements:
         """The events accepted so far, in the order of acceptance."""
@@ -356,7 +360,7 @@ class _Desk:
             np.array([VERDICTS.index(row.verdict) for row in rows], np.int8),
             labels_of([row.source for row in rows]),
             labels_of([row.note for row in rows]),
-            labels_of([self.time] * len(rows)),
+            labels_of([self._time(place) for place in places]),
             people,
         )
 

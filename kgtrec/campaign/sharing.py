@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from kgtrec.campaign.assign import assign
-from kgtrec.data.campaign import Campaign, People
+from kgtrec.data.campaign import Assignments, Campaign, People
 from kgtrec.formats.campaign.folder import write_assignments, write_people, write_settings
 from kgtrec.formats.files import PathLike
 
@@ -41,6 +42,15 @@ def share_out(
     KgtrecError
         If there are not enough active annotators; nothing is written then.
     """
+    changed = shared_out(campaign, people=people, per_triple=per_triple, seed=seed)
+    write_shares(folder, campaign, changed)
+    return changed
+
+
+def shared_out(
+    campaign: Campaign, *, people: People | None = None, per_triple: int | None = None, seed: int | None = None
+) -> Campaign:
+    """What :func:`share_out` would write."""
     settings = dict(campaign.settings)
     if per_triple is not None:
         settings["annotators_per_triple"] = per_triple
@@ -56,9 +66,33 @@ def share_out(
         per_triple=changed.per_triple,
         seed=changed.assignment_seed,
     )
-    if settings != campaign.settings:  # first: whoever is stopped here can share out again without the options
-        write_settings(folder, settings)
+    return replace(changed, assignments=assignments)
+
+
+def write_shares(folder: PathLike, campaign: Campaign, changed: Campaign) -> None:
+    """Write what is different in a campaign after :func:`shared_out`; the caller holds its lock."""
+    if changed.settings != campaign.settings:  # first: whoever is stopped here can share out again without the options
+        write_settings(folder, changed.settings)
     if changed.people is not campaign.people:
         write_people(folder, changed.people)
-    write_assignments(folder, changed.pool, assignments)
-    return replace(changed, assignments=assignments)
+    write_assignments(folder, changed.pool, changed.assignments)
+
+
+def moved_tasks(before: Assignments, after: Assignments) -> dict[str, tuple[int, int]]:
+    """Person -> how many tasks they lose and get; those for whom nothing is different are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> people, tasks = Vocabulary.of(["ann", "bob"]), np.array([7, 5, 7])
+    >>> before = Assignments(np.array([0, 0, 1]), tasks, people)
+    >>> moved_tasks(before, Assignments(np.array([0, 1, 1]), tasks, people))
+    {'ann': (1, 0), 'bob': (0, 1)}
+    """
+    old, new = (
+        set(zip(own.annotators.decode(own.annotator).to_pylist(), own.triple.tolist(), strict=True))
+        for own in (before, after)
+    )
+    lost, got = (Counter(person for person, _ in tasks) for tasks in (old - new, new - old))
+    return {person: (lost[person], got[person]) for person in sorted({*lost, *got}, key=str.encode)}

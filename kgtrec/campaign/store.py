@@ -18,6 +18,7 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.label_hashes import check_numbers
 from kgtrec.data.triples import Triples
+from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import (
     EDITED,
     read_campaign_without_judgements,
@@ -29,7 +30,7 @@ from kgtrec.formats.campaign.judgements import JudgementWriter, ReadJudgements
 from kgtrec.formats.campaign.parts import CampaignPart, Labels, read_part
 from kgtrec.formats.campaign.pools import GUARDED, read_settings
 from kgtrec.formats.files import FileState, PathLike
-from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, RUNS, SETTINGS
+from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, RUNS, SETTINGS, TEMPLATES
 
 POOL_FILES = (SETTINGS, *GUARDED, RUNS)
 _FEW = 8  # triples up to which a search for each is faster than reading a whole large campaign
@@ -57,6 +58,9 @@ class OpenCampaign:
     Other programs may add verdicts and people may edit files meanwhile: at each verdict changed files are detected and
     read again; of the judgements only the added ones, unless earlier lines were changed. Nothing is locked between two
     calls.
+
+    Lines of templates.tsv that cannot be read are left out and kept in :attr:`broken`: nobody has to wait for who mends
+    them.
 
     The campaign is read when it is first needed. A program that stores a few verdicts and ends never reads all of it:
     see :func:`kgtrec.formats.campaign.parts.read_part`. A program that runs longer reads :attr:`campaign` first.
@@ -87,6 +91,7 @@ class OpenCampaign:
         self._said: ReadJudgements | None = None
         self._states: dict[str, FileState | None] = {}
         self._decided = _Decided((), 0, np.zeros(0, np.int8))
+        self.broken: list[FormatError] = []
 
     @property
     def campaign(self) -> Campaign:
@@ -226,11 +231,14 @@ class OpenCampaign:
             campaign = replace(campaign, settings=settings) if same_pool else None
         elif changed.intersection(POOL_FILES):
             campaign = None
+        broken: list[FormatError] = []
         if campaign is None or said is None:
-            campaign = read_campaign_without_judgements(self.folder)
+            self.broken = broken
+            campaign = read_campaign_without_judgements(self.folder, broken)
             said = ReadJudgements(self.folder / JUDGEMENTS, campaign.pool)
         elif names := changed.intersection(EDITED):
-            campaign = reread(self.folder, campaign, names)
+            self.broken = broken if TEMPLATES in names else self.broken
+            campaign = reread(self.folder, campaign, names, broken)
         self._campaign, self._said = campaign, said
         if changed:
             self._states = {name: state for name, state in states.items() if state is None or state.is_old}

@@ -24,11 +24,13 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
     from kgtrec.campaign.gold import gold_notes
     from kgtrec.formats.campaign import folder as campaigns
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.campaign.sent_back import read_sent_back
     from kgtrec.report.refusals import refusal_lines
 
     try:
         found = campaigns.read_campaign(folder)
         sample = read_expert_sample(folder, found.pool) if is_drawn(folder) else None
+        sent_back = read_sent_back(folder)
     except KgtrecError as error:
         return {folder: CheckedFile("", [str(error)])}
     pool, automatic = found.pool, int(found.automatic.is_automatic.sum())
@@ -55,6 +57,8 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
         about[folders.EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
     if len(found.gold):
         about[folders.GOLD] = f"gold: {counted(len(found.gold), 'triple')}"
+    if sent_back:
+        about[folders.SENT_BACK] = f"sent back: {counted(len(sent_back), 'verdict')}"
     files = {str(Path(folder, name)): CheckedFile(text) for name, text in about.items()}
     if campaigns.is_initialised(folder):
         path = str(Path(folder, folders.JUDGEMENTS))

@@ -1,14 +1,64 @@
-"""CSV as plain text: decoded strictly, and its rows with the lines on which they begin."""
+"""CSV as plain text: decoded strictly, its rows with the lines on which they begin, and no cell a formula.
+
+Every CSV file that people may open has its texts from :func:`guarded`; what kgtrec reads again goes through
+:func:`unguarded`, so that labels come back as they were. Numbers, JSON, Parquet and TREC files are never guarded.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.trec.text import shown, text_of
+
+# A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
+# separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
+_FORMULA = "[ \u00a0\u3000]*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20']"
+MAY_BE_FORMULA = f"(?:^|[;\\t\\r\\n]){_FORMULA}"  #: of Arrow too: finds every text that :func:`guarded` changes
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+# What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
+_MANGLED = rf"(?:[0-9.][0-9.,:/eE% \-]*|{_MONTH}[ ./\-]?[0-9]+|[0-9]+[ ./\-]?{_MONTH}(?:[ ./\-]?[0-9]+)?|true|false)\Z"
+_GUARD = re.compile(rf"(?:(?<=[;\t\r\n])|\A)(?={_FORMULA})")
+_GUARD_ALL = re.compile(rf"(?<=[;\t\r\n])(?={_FORMULA})|\A(?={_FORMULA}|(?i:{_MANGLED}))")
+_GUARDED = re.compile(rf"(?<=[;\t\r\n])'(?={_FORMULA})|\A'(?={_FORMULA}|(?i:{_MANGLED}))")
+
+
+def guarded(cell: str, *, is_returned: bool = False) -> str:
+    """``cell`` with an apostrophe wherever a spreadsheet would read a formula.
+
+    ``is_returned``: and where it would read a number or a date, which it would not write back as it was.
+    :func:`unguarded` gives back exactly the cell: an apostrophe in such a place gets another one.
+
+    References
+    ----------
+    OWASP Foundation. CSV Injection.
+
+    Examples
+    --------
+    >>> guarded("=1+1"), guarded("'n Droom"), guarded("Paris; =x"), guarded("e-mail"), guarded("007")
+    ("'=1+1", "''n Droom", "Paris;' =x", 'e-mail', '007')
+    >>> guarded("007", is_returned=True)
+    "'007"
+    """
+    guard = _GUARD_ALL if is_returned else _GUARD
+    if any(sign in cell for sign in ";\t\r\n"):
+        return guard.sub("'", cell)
+    return f"'{cell}" if guard.match(cell) else cell  # the same, and much faster
+
+
+def unguarded(cell: str) -> str:
+    """The cell that :func:`guarded` was given; a cell that was typed without an apostrophe is unchanged.
+
+    Examples
+    --------
+    >>> unguarded("'=1+1"), unguarded("''n Droom"), unguarded("'tis so"), unguarded("=1+1")
+    ('=1+1', "'n Droom", "'tis so", '=1+1')
+    """
+    return _GUARDED.sub("", cell) if "'" in cell else cell
 
 
 def csv_text(path: PathLike, what: str) -> str:

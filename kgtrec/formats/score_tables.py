@@ -11,7 +11,7 @@ import numpy as np
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.csv_text import csv_rows, csv_text
+from kgtrec.formats.csv_text import csv_rows, csv_text, unguarded
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.leaderboards import is_leaderboard, read_rows
 from kgtrec.formats.trec.text import shown
@@ -227,4 +227,5 @@ def _first_line(text: str) -> str:
 def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """The rows, header first, each with the line on which it begins."""
     first = _first_line(text)
-    return csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")
+    rows = csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")
+    return ((line, [unguarded(cell) for cell in row]) for line, row in rows)

@@ -1,4 +1,4 @@
-"""Tables as CSV and JSON for programs, with values at full precision."""
+"""Tables as CSV for spreadsheets and as JSON for programs, with values at full precision."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
+from kgtrec.formats.csv_text import MAY_BE_FORMULA, guarded
 
 # numbers that Arrow and Python format alike: with a fraction, and without an exponent in both
 _ALIKE = r"^-?([1-9][0-9]*\.[0-9]+|0\.[0-9]{0,3}[1-9][0-9]*)$"
@@ -19,12 +20,17 @@ _ALIKE = r"^-?([1-9][0-9]*\.[0-9]+|0\.[0-9]{0,3}[1-9][0-9]*)$"
 def table_csv(table: pa.Table, *, is_short: bool = False) -> str:
     r"""A table as CSV with a header; an undefined value is an empty cell.
 
+    A text that a spreadsheet would take for a formula has an apostrophe before it, see
+    :func:`kgtrec.formats.csv_text.guarded`; JSON and Parquet hold it as it is.
+
     ``is_short``: whole numbers are written without a fraction, 1 instead of 1.0.
 
     Examples
     --------
     >>> table_csv(pa.table({"system": ["a,b"], "size": [10], "value": [0.5]}))
     'system,size,value\n"a,b",10,0.5\n'
+    >>> table_csv(pa.table({"relation": ["=HYPERLINK(x)"], "agreement": [-0.5]}))
+    "relation,agreement\n'=HYPERLINK(x),-0.5\n"
     """
     columns = (_csv_column(column.combine_chunks(), is_short=is_short) for column in table.columns)
     comma = labels_of([","])[0]  # Arrow would import pandas for a text of Python
@@ -46,7 +52,8 @@ def _csv_column(column: pa.Array, *, is_short: bool) -> pa.Array:
         return pc.replace_with_mask(texts, odd, _each_once(column.filter(odd)))
     if pa.types.is_string(column.type) and (data := column.buffers()[2]) is not None:
         text = data.to_pybytes()
-        if not any(sign in text for sign in (b'"', b",", b"\r", b"\n")):
+        is_plain = not any(sign in text for sign in (b'"', b",", b"\r", b"\n"))
+        if is_plain and not pc.any(pc.match_substring_regex(column, MAY_BE_FORMULA)).as_py():
             return _filled(column)
     return _each_once(column)
 
@@ -65,6 +72,7 @@ def _filled(texts: pa.Array) -> pa.Array:
 def _csv_cell(value: str | float | None) -> str:
     if not isinstance(value, str):
         return "" if value is None or value != value else repr(value)
+    value = guarded(value)
     return f'"{value.replace(chr(34), chr(34) * 2)}"' if any(sign in value for sign in ',"\r\n') else value
 
 

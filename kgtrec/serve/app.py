@@ -111,6 +111,7 @@ ROUTES = (
     *(route for role, pages in ROLE_PAGES.items() for route in _judging(role, pages.path)),
     _managing("", "manager.dashboard", "POST"),
     _managing("/people", "manager.people", "POST"),
+    _managing("/verdicts", "manager_verdicts.verdicts", "POST"),
     _managing("/templates", "manager.templates"),
     _managing("/template", "manager.template", "POST"),
     _managing("/downloads", "manager.downloads"),
@@ -368,4 +369,6 @@ def _without_cookie(response: Response) -> Response:
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page of somebody who is signed in."""
     values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values
+    if "manager" in look().roles:
+        values["broken"] = house().desk.broken
     return make_response(render_template(template, **values), status)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -31,8 +33,9 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
 from kgtrec.formats.campaign.folder import read_text
+from kgtrec.formats.campaign.sent_back import SentBack, append_sent_back, read_sent_back
 from kgtrec.formats.files import FileState, PathLike
-from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES
+from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES, SENT_BACK
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.kernels.sampling.random_order import mixed
 
@@ -142,6 +145,7 @@ class Look:
     campaign: Campaign  # its judgements are those of the person alone; without gold, which numbers have
     numbers: Numbers
     edition: str  # of the pool, in which forms are filled in
+    sent_back: Mapping[tuple[str, int], SentBack]  # role, row of a triple -> why a manager has sent it back; it waits
 
     @property
     def judgements(self) -> Judgements:
@@ -160,6 +164,15 @@ class Look:
         place = int(np.searchsorted(own.task, task, sorter=own.by_task))
         row = int(own.by_task[place]) if place < len(own.by_task) else -1
         return row if row >= 0 and own.task[row] == task else None
+
+    def labels(self, task: int) -> tuple[str, str, str]:
+        """Head, relation and tail of a task that there is."""
+        triples = self.campaign.pool.triples.take(np.array([self.row_of(task)], np.intp))
+        return (
+            triples.entities[triples.head[0]],
+            triples.relations[triples.relation[0]],
+            triples.entities[triples.tail[0]],
+        )
 
     def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Words]]:
         """Row of a triple, of those asked for -> what the person has said of it in a role, oldest first."""
@@ -224,6 +237,7 @@ class Desk:
         self._waiting: list[_Order] = []  # in the order in which they came
         self._guidelines: tuple[FileState | None, str] = (None, "")
         self._sample: tuple[FileState | None, Pool | None, NDArray[np.int32]] = (None, None, _NOTHING)
+        self._sent_back: tuple[FileState | None, dict[str, list[SentBack]]] = (None, {})
         self._numbers = Numbers.of_campaign(self._opened.campaign_of(""))
 
     def look(self, person: str) -> Look:
@@ -237,7 +251,70 @@ class Desk:
         with self._lock:
             campaign = self._opened.campaign_of(person)
             numbers = self._numbering(campaign)
-            return Look(person, replace(campaign, gold=Gold.none()), numbers, edition_of(campaign))
+            known = Look(person, replace(campaign, gold=Gold.none()), numbers, edition_of(campaign), {})
+            own = self._all_sent_back().get(person)
+            return replace(known, sent_back=_waiting(known, own)) if own else known
+
+    def _all_sent_back(self) -> dict[str, list[SentBack]]:
+        """Person -> the last line about each of their verdicts that was sent back."""
+        state = FileState.of(self.folder / SENT_BACK)
+        if state != self._sent_back[0] or not (state is None or state.is_old):
+            found: dict[str, list[SentBack]] = {}
+            for line in read_sent_back(self.folder).values():
+                found.setdefault(line.person, []).append(line)
+            self._sent_back = state, found
+        return self._sent_back[1]
+
+    def waiting(self) -> dict[tuple[str, str, int], SentBack]:
+        """Person, role, row of a triple -> what was sent back to them and waits: for managers.
+
+        Raises
+        ------
+        FormatError
+            As :meth:`look`.
+        """
+        with self._lock:
+            looks = map(self.look, self._all_sent_back())
+            return {(own.person, *key): line for own in looks for key, line in own.sent_back.items()}
+
+    def send_back(self, by: str, person: str, role: str, task: int, digest: str, remark: str) -> None:
+        """Ask somebody to judge a triple again, with a remark; on the disk when this returns.
+
+        Parameters
+        ----------
+        by : str
+            A manager; or the person themselves, whose verdict stands.
+        person, role : str
+        task : int
+            Number on the page.
+        digest : str
+            Of the verdict that is sent back.
+        remark : str
+
+        Raises
+        ------
+        KgtrecError
+            If the person is not active in the role, or has not said that of the triple last; nothing is stored then.
+        OSError
+            If the disk is full or fails; nothing is stored then.
+        """
+        with self._lock, campaign_lock(self.folder, needed=True):
+            known = self.look(person)
+            if role not in known.roles:
+                raise KgtrecError(f"expected an active {role}, found {person!r}")
+            row = known.row_of(task)
+            said = [] if row is None else known.said(role, [row]).get(row, [])
+            if row is None or not said or said[-1].digest != digest:
+                raise KgtrecError(f"{person} has said something else meanwhile; look at it again")
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            line = SentBack(now, by, person, role, *known.labels(task), len(said), remark)
+            append_sent_back(self.folder, line, locks=False)
+
+    @property
+    def broken(self) -> list[str]:
+        """Lines of templates.tsv that cannot be read now: of their relations people are asked in general words."""
+        with self._lock:
+            return [str(error).removeprefix(f"{self.folder}{os.sep}") for error in self._opened.broken]
 
     def campaign(self) -> Campaign:
         """All that the folder holds now: for those who may see everybody's verdicts.
@@ -406,6 +483,21 @@ class Desk:
         if not self._numbers.is_for(campaign):
             self._numbers = Numbers.of_campaign(campaign)
         return self._numbers
+
+
+def _waiting(known: Look, lines: Sequence[SentBack]) -> dict[tuple[str, int], SentBack]:
+    """Those of a person's lines after which the person has not said anything yet, by role and row of the triple."""
+    tasks = page_numbers(Triples.of([line.about[2:] for line in lines])).tolist()
+    found: dict[tuple[str, int], SentBack] = {}
+    for line, task in zip(lines, tasks, strict=True):
+        row = known.row_of(task)
+        if row is not None and line.by != line.person:
+            n_events = np.count_nonzero(
+                (known.judgements.triple == row) & (known.judgements.role == ROLES.index(line.role))
+            )
+            if n_events <= line.events:
+                found[line.role, row] = line
+    return found
 
 
 def page_numbers(triples: Triples) -> NDArray[np.int64]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kgtrec.campaign.verdict_rules import wrong_state
 from kgtrec.data.decisions import STATES
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.serve.desk import Desk, Look, Words
+from kgtrec.serve.views import in_words
 
 STORED, UNCHANGED, CONFLICT, REFUSED, GONE = "stored", "unchanged", "conflict", "refused", "gone"
 _SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what accept tells of what waits no more
@@ -26,6 +25,7 @@ class Given:
     source: str = ""
     note: str = ""
     before: str = ""  # digest of what the page showed as their last words, empty for none
+    is_alone: bool = False  # whether they have sent this one alone: the same words again then answer a remark
 
     @property
     def words(self) -> Words:
@@ -86,6 +86,9 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
         now = last.get(one.task)
         if now is not None and Given(one.task, *now.said).words.said == one.words.said:
             outcomes[one.task] = Outcome(one.task, UNCHANGED, now)
+            if one.is_alone and (role, look.row_of(one.task)) in look.sent_back:
+                desk.send_back(person, person, role, one.task, now.digest, "")  # their verdict stands
+                outcomes[one.task], look = Outcome(one.task, STORED, now), desk.look(person)
         elif now is not None and one.before != now.digest:
             outcomes[one.task] = Outcome(one.task, CONFLICT, now)
         elif one.verdict not in VERDICTS:
@@ -94,7 +97,7 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
             place = f"task {one.task}"
             rows[place] = one
             words = one.words
-            head, relation, tail = _labels(look, one.task)
+            head, relation, tail = look.labels(one.task)
             incoming.append(
                 Incoming(
                     place,
@@ -122,7 +125,7 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
                 outcomes[one.task] = Outcome(one.task, CONFLICT, now)
             else:
                 kind = GONE if refused[place] in _SETTLED else REFUSED
-                outcomes[one.task] = Outcome(one.task, kind, now, refused[place])
+                outcomes[one.task] = Outcome(one.task, kind, now, in_words(refused[place]))
     return [outcomes[one.task] for one in given], look
 
 
@@ -131,12 +134,3 @@ def _last_words(look: Look, role: str, given: Sequence[Given]) -> dict[int, Word
     task_of = {look.row_of(one.task): one.task for one in given}
     said = look.said(role, [row for row in task_of if row is not None])
     return {task_of[row]: words[-1] for row, words in said.items()}
-
-
-def _labels(look: Look, task: int) -> tuple[str, str, str]:
-    triples = look.campaign.pool.triples.take(np.array([look.row_of(task)], np.intp))
-    return (
-        triples.entities[triples.head[0]],
-        triples.relations[triples.relation[0]],
-        triples.entities[triples.tail[0]],
-    )

@@ -20,7 +20,7 @@ from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome,
 from kgtrec.serve.rendering import markdown
 from kgtrec.serve.state import View
 from kgtrec.serve.training import has_open
-from kgtrec.serve.views import PAGE, ROLE_PAGES, Work, now_utc, work_of
+from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Relink, Work, now_utc, work_of
 
 _LONGEST_VIEW = 3600.0  # seconds
 _LONGEST_TEXT = 200  # characters to look for
@@ -67,13 +67,35 @@ def question(role: str, number: int) -> Response:
         task = _number(form[name])
         if task not in tasks:
             return _gone(work, number, task)
-        return _undo(role, number, task) if name == "undo" else _answer(role, number, [_given(task)])
+        return _undo(role, number, task) if name == "undo" else _answer(role, number, [_given(task, is_alone=True)])
+    if "relink" in form:
+        former, link = form["relink"], form.get("source", "").strip()
+        given = [
+            Given(one.task, one.last.verdict, link, one.last.note, form.get(f"before-{one.task}", ""))
+            for one in _under(work, number, former)
+            if one.last
+        ]
+        return _answer(role, number, given)
     shown = [_number(name.removeprefix("before-")) for name in form if name.startswith("before-")]
     given = [_given(task) for task in dict.fromkeys([*tasks, *shown]) if task is not None]
     is_empty = [not (one.verdict or one.note.strip() or form.get(f"source-{one.task}", "").strip()) for one in given]
     given = [one for one, empty in zip(given, is_empty, strict=True) if not empty]
     theirs = [one for one in given if one.task in tasks]
     return _answer(role, number, theirs, n_gone=len(given) - len(theirs))
+
+
+def _under(work: Work, number: int, link: str) -> list[Candidate]:
+    """The candidates of a question to which Yes or No was said with a link."""
+    shown = work.page(number)
+    candidates = shown.candidates if shown and link else ()
+    return [one for one in candidates if one.last and one.last.source == link and one.last.verdict in VERDICTS[:2]]
+
+
+def _relink(work: Work, number: int) -> Relink | None:
+    """What to ask of answers under the former link of a question, whose link the form has corrected."""
+    former, link = (request.form.get(name, "").strip() for name in ("link", "source"))
+    n = len(_under(work, number, former)) if link and link != former else 0
+    return Relink(former, link, n) if n else None
 
 
 def verdicts(role: str) -> Response:
@@ -131,6 +153,7 @@ def _question(
     n_gone: int = 0,
     outcomes: Sequence[Outcome] = (),
     typed: Mapping[int, Given] | None = None,
+    relink: Relink | None = None,
 ) -> Response:
     shown = work.page(number)
     if shown is None:
@@ -148,6 +171,7 @@ def _question(
         n_gone=n_gone,
         outcomes={outcome.task: outcome for outcome in outcomes},
         typed=typed or {},
+        relink=relink,
     )
 
 
@@ -170,7 +194,10 @@ def _answer(role: str, number: int, given: Sequence[Given], *, n_gone: int = 0) 
     if kinds & {CONFLICT, REFUSED}:
         typed = {one.task: one for one, out in zip(given, outcomes, strict=True) if not out.is_good}
         return _question(work, number, status, n_gone=n_gone, outcomes=outcomes, typed=typed)
-    told = f"stored={sum(outcome.kind == STORED for outcome in outcomes)}" + (f"&gone={n_gone}" if n_gone else "")
+    n_stored = sum(outcome.kind == STORED for outcome in outcomes)
+    if relink := _relink(work, number):
+        return _question(work, number, n_stored=n_stored, n_gone=n_gone, relink=relink)
+    told = f"stored={n_stored}" + (f"&gone={n_gone}" if n_gone else "")
     first = work.first_open(number)
     if first is not None:
         return back(f"{work.pages.path}/{number}?{told}#task-{first}")
@@ -220,14 +247,14 @@ def _undo(role: str, number: int, task: int) -> Response:
     return _answer(role, number, [Given(task, *said[-2].said, before=request.form.get(f"before-{task}", ""))])
 
 
-def _given(task: int) -> Given:
+def _given(task: int, *, is_alone: bool = False) -> Given:
     """What a form says of a task; the link of the question stands for one that is not there."""
     form = request.form
     verdict = form.get(f"verdict-{task}", "")
     source = form.get(f"source-{task}", "").strip()
     if not source and verdict in VERDICTS[:2]:
         source = form.get("source", "").strip()
-    return Given(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""))
+    return Given(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""), is_alone)
 
 
 def _digest(text: str) -> str:

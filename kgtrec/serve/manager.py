@@ -6,9 +6,11 @@ the campaign.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,14 +24,15 @@ from werkzeug.wsgi import wrap_file
 
 from kgtrec.campaign.people import LONGEST_NAME, change_people, changed_people
 from kgtrec.campaign.qrels import LEVELS
-from kgtrec.campaign.sharing import share_out
+from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
 from kgtrec.campaign.tasks import draft_template, readable
+from kgtrec.campaign.track import track
 from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
 from kgtrec.data.templates import check_template
 from kgtrec.errors import KgtrecError, counted, one_of
-from kgtrec.formats.campaign.folder import read_people, read_templates, write_templates
+from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
@@ -39,7 +42,7 @@ from kgtrec.serve.links import active_roles, new_link
 from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST, is_large
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
-from kgtrec.serve.views import phrased, work_of
+from kgtrec.serve.views import in_words, phrased, work_of
 
 PER = ("", "relation", "pair")
 _RELATIONS = 100  # on a page of the list
@@ -97,7 +100,7 @@ def grid(table: Table) -> Grid:
     """
     wide = table.wide
     rows = [tuple(" ".join(filter(None, (cell.text, cell.interval))) for cell in row) for row in table_cells(table)]
-    head = tuple((column.label or column.name).replace("_", " ").strip() for column in wide.columns)
+    head = tuple(in_words((column.label or column.name).replace("_", " ").strip()) for column in wide.columns)
     return Grid(head, tuple(is_number_column(wide, column) for column in wide.columns), tuple(rows))
 
 
@@ -127,7 +130,7 @@ def dashboard() -> Response:
         **told,
         tables=tables,
         agreement=None if agreement is None else grid(agreement.tables()[0]),
-        agreement_about="" if agreement is None else agreement.tables()[0].caption,
+        agreement_about="" if agreement is None else in_words(agreement.tables()[0].caption),
         pairs=None if (pairs := found.pairs_table()) is None else grid(pairs),
         n_pairs=0 if found.pairs is None else len(found.pairs.pairs),
         calibration=None if calibration is None else grid(calibration.tables()[0]),
@@ -151,6 +154,8 @@ def people() -> Response:
     try:
         one_of("something to do among", action := form.get("action", ""), _PEOPLE_ACTIONS)
         done, link = _PEOPLE_ACTIONS[action]()
+    except NotSureError as asked:
+        return _people(asked=asked, typed=form)
     except KgtrecError as error:
         return _people(422, error=str(error), typed=form)
     return _people(done=done, link=link)
@@ -164,7 +169,7 @@ def templates() -> Response:
         folded = words.casefold()
         found = [one for one in found if folded in f"{one.relation}\n{one.name}\n{one.template}".casefold()]
     n_pages = max(-(-len(found) // _RELATIONS), 1)
-    nth = min(max(_whole(request.args.get("page", ""), 1), 1), n_pages)
+    nth = min(max(whole(request.args.get("page", ""), 1), 1), n_pages)
     shown = found[(nth - 1) * _RELATIONS : nth * _RELATIONS]
     return page("manager_templates.html", relations=shown, n_found=len(found), nth=nth, n_pages=n_pages, text=words)
 
@@ -275,16 +280,24 @@ def _people(
     typed: Mapping[str, str] | None = None,
     done: Sequence[str] = (),
     link: tuple[str, str] | None = None,
+    asked: NotSureError | None = None,
 ) -> Response:
     progress = house().figures.progress()
     own = read_people(Path(house().desk.folder, PEOPLE))
     to_do = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
     linked = {name for name, _ in house().state.links()}
+    again = Counter(name for name, role, _ in house().desk.waiting() if role == ROLES[ANNOTATOR])
     return page(
         "manager_people.html",
         status,
         participants=[
-            Participant(name, roles, name in linked, to_do.get(name, 0) + _waiting(name, roles), to_do.get(name, 0))
+            Participant(
+                name,
+                roles,
+                name in linked,
+                to_do.get(name, 0) + again[name] + _waiting(name, roles),
+                to_do.get(name, 0),
+            )
             for name, roles in _roles(own).items()
         ],
         person_roles=PERSON_ROLES,
@@ -294,6 +307,7 @@ def _people(
         typed=typed or {},
         done=done,
         link=link,
+        asked=asked,
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
     )
@@ -335,10 +349,53 @@ def _add() -> _Done:
     return done, None if has_link else (name, _linked(name))
 
 
+class NotSureError(Exception):
+    """Whoever asks for a change is to see first what it means.
+
+    Parameters
+    ----------
+    question : str
+    changes : sequence of str
+        What will be different.
+    is_again : bool
+        Whether they have said yes to other changes.
+    """
+
+    def __init__(self, question: str, changes: Sequence[str], *, is_again: bool) -> None:
+        super().__init__(question)
+        self.question, self.changes, self.is_again = question, tuple(changes), is_again
+        self.digest = hashlib.sha256("\n".join([question, *changes]).encode()).hexdigest()
+
+
+def _ask(question: str, changes: Sequence[str]) -> None:
+    """Go on if the form says yes to exactly this; something may have happened since it was asked."""
+    sure = request.form.get("sure", "")
+    asked = NotSureError(question, changes, is_again=bool(sure))
+    if sure != asked.digest:
+        raise asked
+
+
+def _in_words(moved: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Who loses and who gets how many tasks."""
+    return [
+        *(f"{name} loses {counted(lost, 'open task')}" for name, (lost, _) in moved.items() if lost),
+        *(f"{name} gets {counted(got, 'open task')}" for name, (_, got) in moved.items() if got),
+    ]
+
+
 def _leave() -> _Done:
     """Somebody takes part no more."""
     name = _not_oneself()
-    return change_people(house().desk.folder, {}, [name]) or [f"{name} had left already"], None
+    with house().desk.changing() as campaign:
+        people, done = changed_people(campaign.people, {}, [name])
+        if not done:
+            return [f"{name} had left already"], None
+        progress = track(campaign)
+        left = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True)).get(name, 0)
+        waits = [f"nobody judges their {counted(left, 'open task')} until triples are shared out anew"] if left else []
+        _ask(f"Has {name} left?", [*done, f"{name} is signed out", *waits])
+        write_people(house().desk.folder, people)
+    return done, None
 
 
 def _hand_over() -> _Done:
@@ -346,7 +403,10 @@ def _hand_over() -> _Done:
     name = _not_oneself()
     with house().desk.changing() as campaign:
         people, done = changed_people(campaign.people, {}, [name])
-        share_out(house().desk.folder, campaign, people=people)
+        changed = shared_out(campaign, people=people)
+        moved = moved_tasks(campaign.assignments, changed.assignments)
+        _ask(f"Has {name} left, and do others get the open tasks?", [*done, *_in_words(moved)])
+        write_shares(house().desk.folder, campaign, changed)
     return [*done, "Open tasks of those who have left went to others"], None
 
 
@@ -360,15 +420,17 @@ def _not_oneself() -> str:
 
 def _share() -> _Done:
     """The open triples are shared out anew."""
-    per_triple = _whole(request.form.get("per_triple", ""), 0)
+    per_triple = whole(request.form.get("per_triple", ""), 0)
     if not 1 <= per_triple <= MOST_PER_TRIPLE:
         raise KgtrecError(
             f"expected 1 to {MOST_PER_TRIPLE} annotators per triple, got {request.form.get('per_triple', '')!r}"
         )
     with house().desk.changing() as campaign:
-        changed = share_out(
-            house().desk.folder, campaign, per_triple=None if per_triple == campaign.per_triple else per_triple
-        )
+        changed = shared_out(campaign, per_triple=None if per_triple == campaign.per_triple else per_triple)
+        moved = moved_tasks(campaign.assignments, changed.assignments)
+        if any(lost for lost, _ in moved.values()):
+            _ask("Share out the open triples anew?", _in_words(moved))
+        write_shares(house().desk.folder, campaign, changed)
     before, now = len(campaign.assignments), len(changed.assignments)
     return [f"Shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
 
@@ -482,5 +544,6 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(min(seconds, 32_503_680_000), UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _whole(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else otherwise
+def whole(text: str, otherwise: int) -> int:
+    """A number that somebody typed."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else otherwise

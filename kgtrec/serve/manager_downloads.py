@@ -12,12 +12,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
 
-import pyarrow as pa
-
 from kgtrec.campaign.agreement import campaign_agreement
 from kgtrec.campaign.publish import publication_of
 from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.campaign.tasks import guarded
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import CAMPAIGN_FILES
 from kgtrec.formats.output.locks import campaign_lock
@@ -125,14 +122,8 @@ def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: 
 
 
 def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
-    """What ``kgtrec campaign agreement --per PER --format csv`` prints, with labels that no spreadsheet runs."""
-    data = campaign_agreement(read_campaign(folder), per=per, tells=False).tables()[0].data
-    for place, field in enumerate(data.schema):
-        if pa.types.is_string(field.type):
-            texts = data.column(place).combine_chunks().dictionary_encode()
-            safe = pa.array([guarded(text) for text in texts.dictionary.to_pylist()], pa.string())
-            data = data.set_column(place, field.name, safe.take(texts.indices))
-    return table_csv(data)
+    """What ``kgtrec campaign agreement --per PER --format csv`` prints."""
+    return table_csv(campaign_agreement(read_campaign(folder), per=per, tells=False).tables()[0].data)
 
 
 def _fill(stream: IO[bytes], name: str, parts: Iterable[Part]) -> None:

@@ -5,18 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from kgtrec.campaign.verdict_rules import wrong_link
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+#: signs that turn the direction of what follows, and how they are shown instead
+_TURNING = {sign: f"[U+{sign:04X}]" for sign in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
 
 def prepare(environment: Environment) -> None:
     """Give an environment what all templates rely on; ``ROOT`` stands before the address of every page."""
     environment.trim_blocks = environment.lstrip_blocks = True
     environment.globals["ROOT"] = ""
+    environment.filters |= {"visible": visible, "isolated": isolated}
     environment.tests["link"] = lambda text: bool(text) and not wrong_link(text, ())
+
+
+def visible(text: str) -> str:
+    """A text whose signs that turn the direction of reading are shown, not obeyed; judge.js does the same.
+
+    Examples
+    --------
+    >>> visible("ann\u202esirap"), visible("\u05e4\u05e8\u05d9\u05d6") == "\u05e4\u05e8\u05d9\u05d6"
+    ('ann[U+202E]sirap', True)
+    """
+    return text if text.isascii() else text.translate(_TURNING)
+
+
+def isolated(text: str) -> Markup:
+    """Somebody's text as HTML: visible, and in whatever direction it runs, without effect on what stands around it.
+
+    Examples
+    --------
+    >>> print(isolated("<b>"))
+    <bdi>&lt;b&gt;</bdi>
+    """
+    return Markup("<bdi>{}</bdi>").format(visible(text))
 
 
 def markdown(text: str) -> str:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import own_order
-from kgtrec.campaign.tasks import names_of, phrase_triples
+from kgtrec.campaign.tasks import names_of
 from kgtrec.campaign.verdict_rules import link_patterns, wrong_source
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.arrow import compute as pc
@@ -34,11 +34,11 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.serve.desk import edition_of, page_numbers
 from kgtrec.serve.rendering import markdown, prepare
-from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, searches
+from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches
 
 _WORDS = "verdict", "source", "note"
 _SIDE = {"letter": "[[LETTER]]", "answer": "[[answer]]", "source": "[[side_source]]", "note": "[[side_note]]"}
-_TEXTS = "head", "relation", "tail", "question", "search", *_WORDS
+_TEXTS = "head", "relation", "tail", "search", *_WORDS
 
 
 def tasks_file(
@@ -85,6 +85,7 @@ def tasks_file(
         "roles": (role,),
         "person": person,
         "here": "",  # which the script knows
+        "broken": (),
     }
     edition = hashlib.sha256(f"{edition_of(campaign)} {name}".encode()).hexdigest()[:16]
     data = _data(campaign, tasks, person, role) | {
@@ -140,6 +141,7 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
                         "last": None,
                         "digest": "",
                         "sides": [_SIDE] if role == ROLES[ADJUDICATOR] else [],
+                        "remark": "",
                     }
                 ],
                 "known": _Some([{"name": "[[known_name]]", "label": "[[known_label]]"}]),
@@ -154,9 +156,12 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
             "again": "",
             "typed": {},
             "outcomes": {},
+            "relink": None,
         },
         "verdicts.html": {
-            "verdicts": [{"task": "[[task]]", "question": "[[question]]", "number": "[[number]]", "words": words}],
+            "verdicts": [
+                {"task": "[[task]]", "question": "[[question]]", "number": "[[number]]", "words": words, "remark": ""}
+            ],
             "n_found": "[[n_found]]",
             "nth": _Number(2, "[[nth]]"),
             "n_pages": _Number(3, "[[n_pages]]"),
@@ -250,7 +255,7 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
     columns = {
         "task": page_numbers(triples).tolist(),
         "number": check_numbers(triples).tolist(),
-        "question": of["question"].to_pylist(),
+        "question": phrased(campaign, triples),
         "head": head.tolist(),
         "relation": relation.tolist(),
         "tail": tail.tolist(),
@@ -271,7 +276,7 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
         strict=bool(len(questions)),
     )
     return {
-        "missing": {verdict: wrong_source(verdict, "", str, campaign.links(role)) for verdict in VERDICTS},
+        "missing": {verdict: in_words(wrong_source(verdict, "", str, campaign.links(role))) for verdict in VERDICTS},
         "rules": link_patterns(campaign.sources),
         "searches": [[one.host, one.url] for one in searches(campaign.sources, "")],
         "entities": [
@@ -315,7 +320,7 @@ def _titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
     anchor, relation = own.entities.decode(own.anchor[rows]), own.relations.decode(own.relation[rows])
     is_head, blank = pa.array(own.is_head[rows]), pa.scalar(BLANK)
     asked = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
-    found: list[str] = phrase_triples(asked, campaign.templates, campaign.names).to_pylist()
+    found: list[str] = phrased(campaign, asked)
     return found
 
 

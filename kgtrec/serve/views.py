@@ -7,6 +7,7 @@ times, by :meth:`kgtrec.serve.desk.Desk.sides`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.adjudicate import Sides
 from kgtrec.campaign.assign import own_order
-from kgtrec.campaign.tasks import phrase_triples, readable, search_text
+from kgtrec.campaign.tasks import draft_template, phrase_triples, readable, search_text
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import REQUIRED, Campaign
@@ -27,12 +28,17 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, VERDIC
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.serve.desk import Desk, Look, Theirs, Words
+from kgtrec.serve.rendering import visible
 
 BLANK = "\N{HORIZONTAL ELLIPSIS}"  # what a question shows in the place of its candidates
 PAGE = 50  # verdicts that a list shows at once
 _WIKIS = ("wikipedia.org", "wikidata.org", "wiktionary.org", "wikisource.org", "wikivoyage.org", "wikimedia.org")
 _ENTRANCES = {"wikipedia.org": "en.wikipedia.org", "wikidata.org": "www.wikidata.org"}
 _MOST_SEARCHES = 12
+_TURNS = re.compile(
+    "[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_SAID = re.compile(r"'[^']*'|\b[YN]\b")
 _PAUSE = 600  # seconds without a verdict, after which somebody has had a break
 _STRETCH = 3600  # seconds of work, after which a break is suggested
 _RECENT = 50  # verdicts from which the pace is told
@@ -123,6 +129,7 @@ class Candidate:
     last: Words | None = None  # the person's own last words on it
     can_undo: bool = False  # whether these took the place of earlier ones
     sides: tuple[Side, ...] = ()  # for an adjudicator
+    remark: str = ""  # with which a manager has sent the last words back; they wait for others
 
     @property
     def digest(self) -> str:
@@ -152,10 +159,26 @@ class QuestionPage:
     previous: int | None  # number of the question before
     next: int | None  # number of the next question that has something to do, another one
 
+
+@dataclass(frozen=True, slots=True)
+class Relink:
+    """The link of a question was corrected, and answers that were given under the former one still have that."""
+
+    former: str
+    link: str
+    n: int  # such answers
+
     @property
-    def n_open(self) -> int:
-        """How many candidates have no verdict."""
-        return sum(candidate.last is None for candidate in self.candidates)
+    def told(self) -> str:
+        """What the page says of it; judge.js says the same.
+
+        Examples
+        --------
+        >>> Relink("https://a.org", "https://b.org", 2).told
+        '2 answers of this question have the former link, https://a.org.'
+        """
+        have = "answer of this question has" if self.n == 1 else "answers of this question have"
+        return f"{self.n} {have} the former link, {self.former}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +213,7 @@ class Verdict:
     question: str
     number: int  # of the question's page
     words: Words
+    remark: str = ""  # with which it was sent back, if it waits
 
 
 class Work:
@@ -225,13 +249,14 @@ class Work:
             others = others[~look.campaign.automatic.is_automatic[others]]
         theirs = theirs.followed_by(others, look.numbers.group[others])
         self.rows, self._question, self.questions = theirs.row, theirs.question, theirs.questions
-        self.is_judged = np.isin(self.rows, judged, kind="table")
+        self._remarks = {row: line.remark for (of, row), line in look.sent_back.items() if of == role}
+        self.is_judged = np.isin(self.rows, judged, kind="table") & ~np.isin(self.rows, list(self._remarks))
         self.task_numbers = look.numbers.task[self.rows]
         self.numbers = look.numbers.question[self.questions]
 
     @property
     def n_open(self) -> int:
-        """How many tasks have no verdict."""
+        """How many tasks have no verdict, or one that was sent back."""
         return int((~self.is_judged).sum())
 
     def has_task(self, task: int) -> bool:
@@ -257,7 +282,7 @@ class Work:
         return int(self.numbers[found[0]]) if len(found) else None
 
     def first_open(self, number: int) -> int | None:
-        """The first task on a question's page that has no verdict, in the person's order."""
+        """The first task on a question's page that has something to do, in the person's order."""
         rows = self.rows[self._is_of(number) & ~self.is_judged]
         if not len(rows):
             return None
@@ -282,16 +307,18 @@ class Work:
         asked = campaign.pool.questions
         anchor, relation = asked.entities[asked.anchor[question]], asked.relations[asked.relation[question]]
         labels = (BLANK, relation, anchor) if asked.is_head[question] else (anchor, relation, BLANK)
-        title = phrase_triples(Triples.of([labels]), campaign.templates, _names(campaign, [anchor]))[0].as_py()
+        (title,) = phrased(campaign, Triples.of([labels]))
         known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
         answers = known.entities.decode(known.entity[first:last]).to_pylist()
         text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
-        given = sorted((words[-1] for row in rows.tolist() for words in [said.get(row)] if words), key=_time)
-        own = [words.source for words in reversed(given) if words.source]
+        events = self.look.judgements
+        events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
+        own = [source for source in reversed(events.source.to_pylist()) if source]
         words = [said.get(row, ()) for row in rows.tolist()]
         tasks = self.look.numbers.task[rows].tolist()
-        asked_about = candidates(campaign, tasks, triples, words, self._sides and self._sides(rows))
+        remarks = [self._remarks.get(row, "") for row in rows.tolist()]
+        asked_about = candidates(campaign, tasks, triples, words, self._sides and self._sides(rows), remarks)
         of_sides = [side.source for one in asked_about for side in one.sides if side.source]
         return QuestionPage(
             number,
@@ -319,8 +346,9 @@ class Work:
         questions = phrased(self.look.campaign, self._triples(rows))
         wanted, of = text.casefold(), self.look.numbers
         page_of = dict(zip(self.rows.tolist(), of.question[self._question].tolist(), strict=True))
+        remarks = self._remarks
         found = [
-            Verdict(int(of.task[row]), question, page_of[row], said[row])
+            Verdict(int(of.task[row]), question, page_of[row], said[row], remarks.get(row, ""))
             for row, question in zip(rows.tolist(), questions, strict=True)
             if wanted in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
         ]
@@ -373,6 +401,7 @@ def candidates(
     triples: Triples,
     said: Sequence[Sequence[Words]] | None = None,
     sides: Sequence[tuple[Side, ...]] | None = None,
+    remarks: Sequence[str] | None = None,
 ) -> list[Candidate]:
     """Triples as candidates, in their order.
 
@@ -386,6 +415,8 @@ def candidates(
         What the person has said of each in their role, oldest first.
     sides : (n,) sequence of tuples, optional
         What an adjudicator is told of each.
+    remarks : (n,) sequence of str, optional
+        With which remark the person's verdict on each was sent back.
     """
     labels = zip(
         triples.entities.decode(triples.head).to_pylist(),
@@ -395,19 +426,36 @@ def candidates(
     )
     found = []
     nothing: list[tuple[()]] = [()] * len(tasks)
-    each = zip(tasks, labels, phrased(campaign, triples), said or nothing, sides or nothing, strict=True)
-    for task, (head, relation, tail), question, words, told in each:
+    columns = phrased(campaign, triples), said or nothing, sides or nothing, remarks or [""] * len(tasks)
+    for task, (head, relation, tail), question, words, told, remark in zip(tasks, labels, *columns, strict=True):
         last = words[-1] if words else None
         own = _entity(campaign, head), readable(relation), _entity(campaign, tail)
-        found.append(Candidate(task, question, *own, last, len(words) > 1, told))
+        found.append(Candidate(task, question, *own, last, len(words) > 1, told, remark))
     return found
 
 
 def phrased(campaign: Campaign, triples: Triples) -> list[str]:
-    """(n,) triples as questions, which costs no more than these."""
+    """(n,) triples as questions, which costs no more than these; no name turns the direction of what is around it."""
     triples = _small(triples)
-    texts: list[str] = phrase_triples(triples, campaign.templates, _names(campaign, triples.entities)).to_pylist()
+    names = _names(campaign, triples.entities)
+    for label in triples.entities:
+        if _TURNS.search(names.get(label, label)):
+            name = visible(names.get(label) or readable(label, is_entity=True))
+            names[label] = f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
+    templates = {label: visible(campaign.templates.get(label, draft_template(label))) for label in triples.relations}
+    texts: list[str] = phrase_triples(triples, templates, names).to_pylist()
     return texts
+
+
+def in_words(text: str) -> str:
+    """What a command says of Y and N, in the words of the page; what is quoted stays.
+
+    Examples
+    --------
+    >>> in_words("expected a link to the source of a N, found none"), in_words("N called Y"), in_words("found 'N'")
+    ('expected a link to the source of a No, found none', 'No called Yes', "found 'N'")
+    """
+    return _SAID.sub(lambda found: _ANSWERS.get(found[0], found[0]), text)
 
 
 def searches(hosts: Sequence[str], text: str) -> tuple[Search, ...]:
@@ -476,10 +524,6 @@ def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None,
 def now_utc() -> datetime:
     """The time."""
     return datetime.now(UTC)
-
-
-def _time(words: Words) -> str:
-    return words.time
 
 
 def _small(own: Triples) -> Triples:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.campaign.accept import Accepted, RefusedError, accept
+from kgtrec.campaign.check import check_judgements
 from kgtrec.campaign.verdict_rules import LONGEST_NOTE, LONGEST_SOURCE, Refusal, wrong_link
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.incoming import Incoming
@@ -237,18 +238,16 @@ def test_one_person_judges_a_triple_in_one_role_of_the_same_file():
     ]
 
 
-def test_a_correction_is_not_older_than_what_it_corrects():
-    """Equal times will do; what is not new at all may have any time."""
+def test_a_clock_that_was_set_back_refuses_no_correction():
+    """It is recorded with the time of what it corrects, so that times never fall; what is new has its own."""
     before = campaign(CONFLICT)  # of 2026-11-21T20:00:00Z
-    with pytest.raises(RefusedError) as caught:
-        accept(before, [row(1, verdict="N")], time="1999-12-31T23:59:59Z", correct=True)
-    assert str(caught.value) == (
-        "a.csv:2: expected a correction no older than the earlier verdict of 'ann', of 2026-11-21T20:00:00Z, found one "
-        "of 1999-12-31T23:59:59Z"
-    )
-    assert len(accept(before, [row(1, verdict="N")], time="2026-11-21T20:00:00Z", correct=True)) == 1
-    assert accept(before, [row(1)], time="1999-12-31T23:59:59Z").repeated == 1
-    assert len(accept(before, [row(2)], time="1999-12-31T23:59:59Z")) == 1
+    back = "1999-12-31T23:59:59Z"
+    accepted = accept(before, [row(1, verdict="N"), row(2)], time=back, correct=True)
+    assert accepted.judgements.time.to_pylist() == ["2026-11-21T20:00:00Z", back]
+    assert not check_judgements(replace(before, judgements=before.judgements.joined(accepted.judgements)), "j").wrong
+    later = accept(before, [row(1, verdict="N")], time="2026-11-22T20:00:00Z", correct=True)
+    assert later.judgements.time.to_pylist() == ["2026-11-22T20:00:00Z"]
+    assert accept(before, [row(1)], time=back).repeated == 1
 
 
 def test_rows_that_contradict_each_other_are_all_refused():

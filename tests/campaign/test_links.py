@@ -102,7 +102,7 @@ def test_the_default_is_not_written_down(tmp_path: Path):
     before = (folder / "campaign.json").read_bytes()
     main(["campaign", "init", str(folder), "--annotator", "ann", "--annotator", "bob", "--links", "required"])
     assert (folder / "campaign.json").read_bytes() == before
-    assert "`Y` and `N` need a link" in (folder / "guidelines.md").read_text()
+    assert "Yes and No need a link" in (folder / "guidelines.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,6 @@ def test_the_rule_is_kept_when_the_pool_is_replaced(tmp_path: Path):
 
 @pytest.mark.parametrize("links", LINKS)
 def test_the_default_guidelines_tell_the_rule(links: str):
-    needed = "`Y` and `N` need a link" in default_guidelines(links)
+    needed = "Yes and No need a link" in default_guidelines(links)
     assert needed == (links == "required")
     assert "begins with `https://`" in default_guidelines(links)

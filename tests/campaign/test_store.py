@@ -384,7 +384,7 @@ def test_what_is_wrong_is_told_until_it_is_mended(tmp_path):
     folder = made(tmp_path / "C", CONFLICT)
     held = OpenCampaign(folder)
     held.campaign  # noqa: B018  # reads it
-    for name in (PEOPLE, SOURCES, ASSIGNMENTS, JUDGEMENTS, "pool.tsv", "campaign.json", "templates.tsv"):
+    for name in (PEOPLE, SOURCES, ASSIGNMENTS, JUDGEMENTS, "pool.tsv", "campaign.json"):
         good_bytes = (folder / name).read_bytes()
         (folder / name).write_bytes(good_bytes + b"?\n")
         with pytest.raises(FormatError, match=name) as caught:

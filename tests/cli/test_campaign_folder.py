@@ -18,6 +18,7 @@ from tests.trees import tree
 
 PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
 FILES = {
+    "README.md",
     "guidelines.md",
     "templates.tsv",
     "sources.txt",

@@ -27,7 +27,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
 from kgtrec.formats.campaign.folder import JUDGEMENTS, read_campaign
 from kgtrec.formats.campaign.judgements import JudgementWriter, append_judgements
-from kgtrec.formats.campaign.tasks import guarded
+from kgtrec.formats.csv_text import guarded
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import campaign_of
 from tests.judged_pools import judgements_of, pool_of
@@ -62,7 +62,10 @@ def labels_of_tasks(campaign: Campaign) -> list[tuple[str, str, str]]:
         triples.relations.decode(triples.relation),
         triples.entities.decode(triples.tail),
     )
-    return [tuple(map(guarded, row)) for row in zip(*(column.to_pylist() for column in columns), strict=True)]
+    return [
+        tuple(guarded(cell, is_returned=True) for cell in row)
+        for row in zip(*(column.to_pylist() for column in columns), strict=True)
+    ]
 
 
 def events(folder: Path) -> list[tuple]:

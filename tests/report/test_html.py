@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from kgtrec.data.table import Report, Section, Table
+from kgtrec.formats.csv_text import guarded
 from kgtrec.report import figures, html
 from kgtrec.report.html import to_html
 from tests.report.sample import HOSTILE, small_report
@@ -89,6 +90,10 @@ def test_what_comes_from_data_is_text_everywhere(page: str):
     assert texts.count(HOSTILE) > 20
 
 
+def _cell(value: str | float) -> str:
+    return guarded(value) if isinstance(value, str) else str(value)
+
+
 def test_data_of_every_figure_and_table_can_be_saved(page: str, report: Report):
     """Each link holds the data as CSV, number by number."""
     links = [link for link in Seen(page).all("a") if "download" in link]
@@ -103,7 +108,7 @@ def test_data_of_every_figure_and_table_can_be_saved(page: str, report: Report):
         assert head == "data:text/csv;charset=utf-8"
         rows = list(csv.DictReader(io.StringIO(urllib.parse.unquote(data, errors="strict"), newline="")))
         expected = [
-            {name: "" if cell is None or cell != cell else str(cell) for name, cell in row.items()}
+            {name: "" if cell is None or cell != cell else _cell(cell) for name, cell in row.items()}
             for row in block.data.to_pylist()
         ]
         assert rows == expected

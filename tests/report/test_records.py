@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import math
+import re
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.formats.csv_text import unguarded
 from kgtrec.report.records import records_of, table_csv, table_json, tables_json
 
 LABELS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -34,9 +36,25 @@ def test_csv_gives_back_labels_and_numbers(rows: list[tuple[str, float, int]]):
     """Numbers to the last bit; an undefined one is an empty cell."""
     header, *found = csv.reader(io.StringIO(table_csv(table_of(rows)), newline=""))
     assert header == ["a,b", "value", "n"]
-    assert [(label, int(n)) for label, _, n in found] == [(label, n) for label, _, n in rows]
+    assert [(unguarded(label), int(n)) for label, _, n in found] == [(label, n) for label, _, n in rows]
     values = [math.nan if text == "" else float(text) for _, text, _ in found]
     assert [value.hex() for value in values] == [(value if value == value else math.nan).hex() for _, value, _ in rows]
+
+
+@given(
+    st.lists(st.sampled_from(["", " ", "\u3000", "a;", "\t"]) | LABELS, max_size=3).map("".join),
+    st.sampled_from("=+-@'\uff1d"),
+)
+def test_no_text_of_a_csv_file_is_a_formula(before: str, sign: str):
+    """A label or a heading that a spreadsheet would run has an apostrophe before it; a negative number has none."""
+    label = f"{before}{sign}HYPERLINK(A1)"
+    text = table_csv(pa.table({label: [label, "plain"], "agreement": [-0.5, -1.0]}))
+    header, first, second = csv.reader(io.StringIO(text, newline=""))
+    for cell in (header[0], first[0]):
+        for part in re.split("[;\t\r\n]", cell):
+            assert not part.lstrip(" \u00a0\u3000").startswith(("=", "+", "-", "@", "\uff1d"))
+        assert unguarded(cell) == label
+    assert (first[1], second) == ("-0.5", ["plain", "-1.0"])
 
 
 @given(st.lists(st.floats() | st.none() | st.integers(-20, 20).map(lambda n: 10.0**n), max_size=20))

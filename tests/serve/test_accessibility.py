@@ -123,6 +123,20 @@ def _wrong_name(browser: Any, served: Served) -> None:
     until(lambda: "Nothing was changed" in browser.find_element("id", "main").text)
 
 
+def _asked(browser: Any, served: Served) -> None:
+    browser.find_element("css selector", "button[value=leave]").click()
+    until(lambda: "Then:" in browser.find_element("id", "main").text)
+
+
+def _sent_back(browser: Any, served: Served) -> None:
+    """A verdict of ann, whose page shows it after that."""
+    browser.get(f"{served.url}/manage/verdicts?person=ann")
+    browser.find_element("css selector", ".verdicts summary").click()
+    browser.find_element("css selector", ".verdicts textarea").send_keys("The link leads elsewhere.")
+    browser.find_element("css selector", ".verdicts button").click()
+    until(lambda: "Sent back to ann" in browser.find_element("id", "main").text)
+
+
 def _wrong_slot(browser: Any, served: Served) -> None:
     browser.find_element("id", "template").send_keys("{{7*7}}")
     browser.find_element("name", "save").click()
@@ -158,6 +172,11 @@ PAGES = (
     Shown("dashboard", "/manage", "manager", "/manage", ready=_all_open),
     Shown("people", "/manage/people", "manager", "/manage/people"),
     Shown("people-refused", "/manage/people", "manager", "/manage/people", ready=_wrong_name),
+    Shown("people-ask", "/manage/people", "manager", "/manage/people", ready=_asked),
+    Shown("verdicts", "/manage/verdicts", "manager", "/manage/verdicts", ready=_all_open),
+    Shown("verdicts-sent-back", "/manage/verdicts", "manager", "/manage/verdicts", ready=_sent_back),
+    Shown("question-sent-back", "/question/<int:number>", "annotator", f"/question/{FRANCE}"),
+    Shown("verdicts-returned", "/question/verdicts", "annotator", "/question/verdicts"),
     Shown("templates", "/manage/templates", "manager", "/manage/templates"),
     Shown("template", "/manage/template", "manager", "/manage/template?relation=capital"),
     Shown("template-refused", "/manage/template", "manager", "/manage/template?relation=capital", ready=_wrong_slot),

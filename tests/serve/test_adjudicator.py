@@ -39,7 +39,7 @@ def sides(text: str) -> dict[int, list[tuple[str, str, str, str]]]:
             (
                 *re.findall(r'class="letter">(.)</span> <strong>(.*?)<', side)[0],
                 re.findall(r'data-source="(.*?)"', side)[0],
-                (re.findall(r'class="note">(.*?)<', side) or [""])[0],
+                (re.findall(r'class="note"><bdi>(.*?)<', side) or [""])[0],
             )
             for side in re.findall(r'(?s)(<li class="side".*?)</li>', card)
         ]

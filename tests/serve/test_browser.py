@@ -128,7 +128,7 @@ def test_a_question_is_judged_by_keys_alone(browser: Any, served: Served):
     keys(browser, Keys.ENTER)
     until(lambda: served.place(browser) == FRANCE)
     keys(browser, "n")
-    told = "Not stored: expected a link to the source of a N, found none. Give one above: this answer is stored then."
+    told = "Not stored: expected a link to the source of a No, found none. Give one above: this answer is stored then."
     until(lambda: told in browser.find_element("id", "main").text)
     keys(browser, WIKI, Keys.ENTER)
     until(lambda: len(served.events()) == 3)

@@ -22,7 +22,7 @@ from kgtrec.data.campaign import Assignments
 from kgtrec.data.incoming import Incoming
 from kgtrec.formats.campaign import judgements as judgements_module
 from kgtrec.formats.campaign.pools import read_pool
-from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, TEMPLATES
+from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, SOURCES, TEMPLATES
 from kgtrec.serve.app import create_app
 from kgtrec.serve.giving import Given, give
 from kgtrec.serve.views import pace, work_of
@@ -197,7 +197,7 @@ def test_a_verdict_of_another_program_at_the_same_moment_is_not_replaced(page: P
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"verdict_4": "Y"}, "expected a link to the source of a Y, found none"),
+        ({"verdict_4": "Y"}, "expected a link to the source of a Yes, found none"),
         ({"verdict_4": "N", "source_4": "http://en.wikipedia.org/"}, "expected a link that begins with https://"),
         ({"verdict_4": "N", "source_4": "https://evil.example.org/"}, "expected a link to one of the campaign"),
         ({"verdict_4": "N", "source_4": "javascript:alert(1)"}, "expected a link"),
@@ -312,12 +312,55 @@ def test_what_changes_in_the_folder_is_seen_at_the_next_page(page: Page):
     assert "Stored: No" in browser.get("/question/1").text
 
 
+FORMER, BETTER = WIKI, "https://en.wikipedia.org/wiki/List_of_capitals"
+
+
+def test_a_link_that_is_corrected_asks_about_the_answers_under_the_former_one(page: Page):
+    """A, A, then B: without a script, the answers with A are counted, and get B when the person says so."""
+    browser = page.browser("ann")
+    browser.judge(source=FORMER, verdict_4="N", verdict_5="Y", note_5="kept")
+    asked = browser.judge(source=BETTER, verdict_6="N")
+    assert asked.status_code == 200
+    assert "2 answers of this question have the former link" in asked.text
+    assert f'name="relink" value="{FORMER}"' in asked.text
+    assert 'id="relink" class="notice" role="alert">' in asked.text
+    assert [event[4] for event in page.events()] == [FORMER, FORMER, BETTER]
+    fields = dict(re.findall(r'name="([^"]+)"[^>]* value="([^"]*)"', asked.text))
+    known = {name.replace("-", "_"): value for name, value in fields.items() if name.startswith(("before", "edit"))}
+    token = browser.token(f"/question/{FRANCE}")
+    answer = browser.post(
+        f"/question/{FRANCE}", **(known | {"token": token, "link": BETTER, "source": BETTER, "relink": FORMER})
+    )
+    assert answer.status_code == 303
+    events = page.events()
+    assert sorted(event[:6] for event in events[3:]) == [
+        (3, "ann", "annotator", 0, BETTER, ""),
+        (4, "ann", "annotator", 1, BETTER, "kept"),
+    ]
+    assert 'id="relink" class="notice" role="alert" hidden>' in browser.get(f"/question/{FRANCE}").text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": FORMER, "verdict_6": "N"},  # the same link
+        {"source": "", "verdict_6": "unsure"},  # none
+        {"source": BETTER, "verdict_4": "N", "source_4": BETTER, "verdict_5": "Y", "source_5": BETTER},  # all have it
+    ],
+)
+def test_a_link_that_leaves_no_answer_behind_asks_nothing(page: Page, fields):
+    """Nor does one that was not there before."""
+    browser = page.browser("ann")
+    assert browser.judge(source=FORMER, verdict_4="N", verdict_5="Y").status_code == 303
+    assert browser.judge(**fields).status_code == 303
+
+
 def test_a_folder_that_cannot_be_read_is_told_without_its_secrets(page: Page):
     """503, and the place of the mistake is not for annotators; mended, it goes on."""
     browser = page.browser("ann")
-    path = page.folder / TEMPLATES
+    path = page.folder / SOURCES
     before = path.read_text()
-    path.write_text("nonsense\n")
+    path.write_text("no host\n")
     answer = browser.get("/question/1")
     assert answer.status_code == 503
     assert str(page.folder) not in answer.text

@@ -28,13 +28,14 @@ from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.gold import Gold
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.campaign.folder import read_campaign, read_people, read_templates
+from kgtrec.formats.campaign.folder import default_guidelines, read_campaign, read_people, read_templates
 from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.output.folders import CAMPAIGN_FILES, PEOPLE, SERVE_FILES, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import MINUS
 from kgtrec.report.show import table_text
 from kgtrec.serve import manager_figures
+from kgtrec.serve.app import create_app
 from kgtrec.serve.desk import Numbers
 from kgtrec.serve.manager import grid, set_template
 from kgtrec.serve.manager_downloads import folder_archive, safe_name
@@ -63,8 +64,10 @@ def judged(make: Callable[..., Page]) -> Page:
 
 
 def act(browser: Browser, action: str, **fields: Any) -> Any:
-    """Send one of the forms of the people's page."""
-    return posted(browser, MANAGE, action=action, **fields)
+    """Send one of the forms of the people's page, and say yes where it asks."""
+    answer = posted(browser, MANAGE, action=action, **fields)
+    sure = re.search('name="sure" value="([0-9a-f]+)"', answer.text)
+    return posted(browser, MANAGE, action=action, **fields, sure=sure[1]) if sure else answer
 
 
 def raw(browser: Browser, path: str) -> Any:
@@ -428,6 +431,68 @@ def test_open_tasks_of_who_has_left_go_to_others_as_by_assign(judged: Page, tmp_
         assert (judged.folder / name).read_text() == (by_command / name).read_text()
 
 
+@pytest.mark.parametrize(
+    ("action", "fields", "told"),
+    [
+        ("leave", {"name": "ann"}, ("Has ann left?", "ann is signed out", "nobody judges their 2 open tasks until")),
+        (
+            "hand_over",
+            {"name": "ann"},
+            ("do others get the open tasks?", "ann loses 2 open tasks", "cleo gets 3 open tasks"),
+        ),
+        ("share", {"per_triple": "1"}, ("Share out the open triples anew?", "ann loses 2 open tasks")),
+    ],
+)
+def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(judged: Page, action: str, fields, told):
+    """Without an answer nothing is different; with one exactly that; if it is other than was asked, it asks again."""
+    browser = judged.browser("max")
+    act(browser, "add", name="cleo", role="annotator")
+    files = [judged.folder / name for name in ("people.tsv", "assignments.tsv", "campaign.json")]
+    before = [path.read_bytes() for path in files]
+    asked = posted(browser, MANAGE, action=action, **fields)
+    assert asked.status_code == 200
+    for text in (*told, "What was judged stays.", "Yes, do it", "No, leave it as it is"):
+        assert text in shown(asked.text)
+    assert [path.read_bytes() for path in files] == before
+    again = posted(browser, MANAGE, action=action, **fields, sure="0" * 64)
+    assert "The campaign has changed since you were asked." in shown(again.text)
+    assert [path.read_bytes() for path in files] == before
+    hidden = dict(
+        re.findall(
+            'type="hidden" name="([a-z_]+)" value="([^"]*)"', re.findall("(?s)ask-title.*?</section>", asked.text)[0]
+        )
+    )
+    sure = re.search('name="sure" value="([0-9a-f]+)"', asked.text)
+    assert sure
+    assert (
+        posted(browser, MANAGE, sure=sure[1], **{name: hidden[name] for name in ("action", *fields)}).status_code == 200
+    )
+    assert [path.read_bytes() for path in files] != before
+
+
+def test_sharing_out_asks_nothing_where_nobody_loses_anything(judged: Page):
+    """Somebody new only gets tasks that nobody has begun; a second time nothing is different."""
+    browser = judged.browser("max")
+    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
+    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
+
+
+def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
+    """In every heading, caption and explanation of a manager's pages, on a role's pages, and in what is refused."""
+    judged = make(EVENTS)
+    write_gold(judged.folder, Gold.of([("oslo", "capital", "sweden", "N", "It is Stockholm.")]))
+    pages = {"max": ("/manage", MANAGE, "/manage/verdicts", "/manage/templates", "/manage/downloads", "/guidelines")}
+    pages |= {"ann": ("/question/1", "/question/verdicts"), "eve": ("/conflict", "/conflict/verdicts")}
+    for person, paths in pages.items():
+        for path in paths:
+            (judged.folder / "guidelines.md").write_text(default_guidelines().replace("`Y`", "").replace("`N`", ""))
+            text = shown(judged.browser(person).get(path).text)
+            assert re.findall(r"(?<![\w'])[YN](?![\w'])", text) == [], path
+    assert " Yes " in shown(judged.browser("max").get("/manage").text)
+    refused = judged.browser("ann").judge(verdict_4="N")
+    assert "expected a link to the source of a No, found none" in refused.text
+
+
 def test_sharing_out_is_that_of_assign(judged: Page, tmp_path: Path):
     """With another number of annotators per triple, too."""
     import shutil
@@ -545,6 +610,39 @@ def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page
 
 
 # --- templates
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_broken_template_is_named_to_managers_and_stops_nobody(judged: Page, restarted: bool):
+    """File and line on each of their pages; annotators are asked in general words about that relation alone."""
+    text = "relation\ttemplate\n@near\tIs {head} near {tail}?\ncapital\tIs {tail} the capital?\n"
+    (judged.folder / TEMPLATES).write_text(text)
+    made = Page(judged.folder, create_app(judged.folder, URL)) if restarted else judged
+    told = "templates.tsv:3: expected a template with {head} and {tail}, found no {head} in 'Is {tail} the capital?'."
+    for path in ("/manage", MANAGE, "/manage/templates", "/manage/template?relation=capital", "/manage/downloads"):
+        answer = made.browser("max").get(path)
+        assert answer.status_code == 200
+        assert told in shown(answer.text)
+    asked = made.browser("ann").get("/question/1")
+    assert asked.status_code == 200
+    assert "Is this true: " in shown(asked.text)
+    assert "templates.tsv" not in asked.text
+    stored = posted(made.browser("max"), "/manage/template", relation="@near", template="{head}, {tail}", save="yes")
+    assert (stored.status_code, told in shown(stored.text)) == (422, True)
+    assert (judged.folder / TEMPLATES).read_text() == text
+    (judged.folder / TEMPLATES).write_text(text.replace("capital?", "capital of {head}?"))
+    assert "templates.tsv:3" not in made.browser("max").get(MANAGE).text
+    assert " the capital of " in shown(made.browser("ann").get("/question/1").text)
+
+
+@pytest.mark.parametrize("text", ["", "\xff", "a\tb\n", "relation\ttemplate\nx\n", "relation\ttemplate\nx\t\ny"])
+def test_no_file_of_templates_stops_those_who_judge(judged: Page, text: str):
+    """Whatever is wrong with it, also where it is gone."""
+    (judged.folder / TEMPLATES).write_bytes(text.encode("latin-1"))
+    if not text:
+        (judged.folder / TEMPLATES).unlink()
+    assert "Is this true: " in shown(judged.browser("ann").get("/question/1").text)
+    assert "templates.tsv" in shown(judged.browser("max").get(MANAGE).text)
 
 
 def test_a_template_is_shown_on_triples_of_the_pool_and_stored(judged: Page):
@@ -718,8 +816,6 @@ def test_agreement_is_that_of_the_command(judged: Page, capsys: pytest.CaptureFi
     main(["campaign", "agreement", str(judged.folder), "--format", "csv", *(["--per", per] if per else [])])
     printed = capsys.readouterr().out
     answer = raw(judged.browser("max"), f"/manage/downloads/agreement?per={per}")
-    if per == "relation":
-        printed = printed.replace("@near", "'@near")  # which a spreadsheet would take for a formula
     assert answer.text == printed
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
     name = "-".join(filter(None, ("campaign-agreement", per)))
@@ -745,8 +841,6 @@ def test_the_name_of_a_download_is_plain(text: str):
 @pytest.mark.parametrize("folder", ['a"; filename="x.exe', "a\r\nSet-Cookie: y=1", "...", "知识", "a\u202eb.exe"])
 def test_a_folder_of_any_name_gives_a_header_of_one_line(tmp_path: Path, folder: str):
     """Also where it is called like a header."""
-    from kgtrec.serve.app import create_app
-
     made = folder_of(campaign_with_roles(EVENTS), tmp_path / folder)
     browser = Page(made, create_app(made, URL)).browser("max")
     header = raw(browser, "/manage/downloads/agreement").headers["Content-Disposition"]

@@ -98,7 +98,7 @@ def test_the_whole_way_without_a_server(browser: Any, open_file: Any, ann: Path,
     keys(browser, Keys.ENTER)
     until(lambda: counts(browser) == (2, 3) and "France" in browser.title)
     keys(browser, "n")
-    until(lambda: "expected a link to the source of a N, found none" in text(browser))
+    until(lambda: "expected a link to the source of a No, found none" in text(browser))
     keys(browser, f"{WIKI}#b", Keys.ENTER)
     until(lambda: counts(browser) == (3, 2))
     keys(browser, "j", "u", "j", "m", "a <b>river</b>", Keys.ESCAPE, "y")

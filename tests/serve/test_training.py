@@ -181,7 +181,7 @@ def test_an_explanation_is_text(golden: Page, why: str):
     browser = golden.browser("ann")
     path = browser.get("/training").location
     answer(browser, path, "N")
-    assert f"<p>{html.escape(why)}</p>" in browser.get(path).text
+    assert f"<p><bdi>{html.escape(why)}</bdi></p>" in browser.get(path).text
 
 
 # --- the setting

@@ -37,6 +37,7 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, one_of
 from kgtrec.formats.campaign.folder import (
     default_guidelines,
+    default_text,
     is_initialised,
     named_entities,
     read_assignments,
@@ -67,6 +68,7 @@ from kgtrec.formats.output.folders import (
     JUDGEMENTS,
     NAMES,
     PEOPLE,
+    README,
     SOURCES,
     TEMPLATES,
 )
@@ -164,6 +166,8 @@ def command(
 
     # all that was given is read before anything is written
     writers: dict[str, Callable[[], None]] = {}
+    if not (folder / README).exists():
+        writers[README] = partial(update_text, folder / README, default_text(README), by=BY)
     if _is_due(folder / GUIDELINES, guidelines, force=force):
         text = read_text(guidelines) if guidelines else default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR]))
         writers[GUIDELINES] = partial(update_text, folder / GUIDELINES, text, by=BY)

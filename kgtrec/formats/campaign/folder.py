@@ -8,7 +8,8 @@ that people edit, and the assignments. Tables have a header line and are split a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -74,11 +75,11 @@ _NAME_COLUMNS = ("entity", "name")
 _DESCRIPTION_COLUMNS = ("entity", "description")
 _PERSON_COLUMNS = ("person", "role", "active")
 ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
-_NEED = "`Y` and `N` need a link to a page that shows it. `unsure` needs none."
+_NEED = "Yes and No need a link to a page that shows it. Unsure needs none."
 #: what the guidelines say instead where links are not required
 _GUIDELINES_ON_LINKS: dict[str, dict[str, str]] = {
     REQUIRED: {},
-    ASKED: {_NEED: "With `Y` and `N`, please give a link to a page that shows it, if you have one."},
+    ASKED: {_NEED: "With Yes and No, please give a link to a page that shows it, if you have one."},
     NOT_ASKED: {_NEED: "You need not give a link. If you give one all the same:"},
 }
 _WHOLE_SETTINGS = {
@@ -91,8 +92,8 @@ _IS_ACTIVE = {"yes": True, "no": False}
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-def read_campaign(folder: PathLike) -> Campaign:
-    """The whole campaign in a folder.
+def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
+    """The whole campaign in a folder; for ``broken`` see :func:`read_templates`.
 
     A folder that only has a pool reads as a campaign of no people and no judgements; commands that need more ask
     :func:`require_initialised` first.
@@ -102,14 +103,14 @@ def read_campaign(folder: PathLike) -> Campaign:
     FormatError
         If there is no pool, a file is missing, or for the first malformed line of any file.
     """
-    campaign = read_campaign_without_judgements(folder)
+    campaign = read_campaign_without_judgements(folder, broken)
     if not is_initialised(folder):
         return campaign
     return replace(campaign, judgements=read_judgements(Path(folder, JUDGEMENTS), campaign.pool))
 
 
-def read_campaign_without_judgements(folder: PathLike) -> Campaign:
-    """The campaign in a folder, without the judgements.
+def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
+    """The campaign in a folder, without the judgements; for ``broken`` see :func:`read_templates`.
 
     Raises
     ------
@@ -136,11 +137,13 @@ def read_campaign_without_judgements(folder: PathLike) -> Campaign:
         Judgements.none(nobody.names),
         settings=made.settings,
     )
-    return reread(folder, campaign, EDITED) if is_initialised(folder) else campaign
+    return reread(folder, campaign, EDITED, broken) if is_initialised(folder) else campaign
 
 
-def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Campaign:
-    """The campaign with some of ``EDITED`` read again.
+def reread(
+    folder: PathLike, campaign: Campaign, names: Collection[str], broken: list[FormatError] | None = None
+) -> Campaign:
+    """The campaign with some of ``EDITED`` read again; for ``broken`` see :func:`read_templates`.
 
     Raises
     ------
@@ -158,7 +161,7 @@ def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Camp
             else Assignments.none(people.names)
         )
     if TEMPLATES in names:
-        changes["templates"] = read_templates(own / TEMPLATES)
+        changes["templates"] = read_templates(own / TEMPLATES, broken)
     if SOURCES in names:
         changes["sources"] = read_sources(own / SOURCES)
     gold = campaign.gold
@@ -238,6 +241,11 @@ def require_initialised(folder: PathLike) -> None:
         raise FormatError(f"found no {PEOPLE}; run kgtrec campaign init first", path=str(folder))
 
 
+def default_text(name: str) -> str:
+    """One of the texts that a campaign begins with."""
+    return files("kgtrec.formats").joinpath("campaign_defaults", name).read_text(encoding="utf-8")
+
+
 def default_guidelines(links: str = REQUIRED) -> str:
     """Guidelines for annotators that fit any campaign, in Markdown.
 
@@ -246,7 +254,7 @@ def default_guidelines(links: str = REQUIRED) -> str:
     links : {"required", "asked", "none"}
         Whether annotators' Y and N need a link.
     """
-    text = files("kgtrec.formats").joinpath("campaign_defaults", GUIDELINES).read_text(encoding="utf-8")
+    text = default_text(GUIDELINES)
     for required, other in _GUIDELINES_ON_LINKS[links].items():
         text = text.replace(required, other)
     return text
@@ -335,8 +343,15 @@ def write_people(folder: PathLike, people: People) -> None:
     _write_rows(Path(folder, PEOPLE), _PERSON_COLUMNS, rows)
 
 
-def read_templates(path: PathLike) -> dict[str, str]:
+def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> dict[str, str]:
     r"""The question template of each relation, from `relation template` lines; relations need not be the pool's.
+
+    Parameters
+    ----------
+    path : path
+    broken : list of FormatError, optional
+        To which lines that cannot be read are added, and left out: people go on judging, and are asked about these
+        relations in general words. Default: the first one is raised.
 
     Raises
     ------
@@ -354,14 +369,30 @@ def read_templates(path: PathLike) -> dict[str, str]:
     """
     templates: dict[str, str] = {}
     line_of: dict[str, int] = {}
-    for line, (relation, template) in _rows(path, _TEMPLATE_COLUMNS):
-        _refuse_again(path, line_of, relation, line, repr(relation))
-        try:
-            check_template(template)
-        except KgtrecError as error:
-            raise FormatError(str(error), path=path, line=line) from None
-        templates[relation] = template
+    lines: Sequence[tuple[int, bytes]] = ()
+    with _collecting(broken):
+        lines = _lines(path).below_header(_TEMPLATE_COLUMNS).numbered
+    for line, data in lines:
+        with _collecting(broken):
+            relation, template = _fields(path, line, data, _TEMPLATE_COLUMNS)
+            _refuse_again(path, line_of, relation, line, repr(relation))
+            try:
+                check_template(template)
+            except KgtrecError as error:
+                raise FormatError(str(error), path=path, line=line) from None
+            templates[relation] = template
     return templates
+
+
+@contextmanager
+def _collecting(broken: list[FormatError] | None) -> Iterator[None]:
+    """Add an error to a list, where there is one, and go on."""
+    try:
+        yield
+    except FormatError as error:
+        if broken is None:
+            raise
+        broken.append(error)
 
 
 def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
@@ -550,18 +581,19 @@ def _rows(path: PathLike, columns: Sequence[str]) -> list[tuple[int, list[str]]]
 
 
 def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
-    rows = []
-    for line, data in lines.numbered:
-        fields = _decoded(lines.path, line, data).split("\t")
-        if len(fields) != len(columns) or not all(fields):
-            found = len(fields) if all(fields) else "an empty one"
-            raise FormatError(
-                f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: {shown(data)}",
-                path=lines.path,
-                line=line,
-            )
-        rows.append((line, fields))
-    return rows
+    return [(line, _fields(lines.path, line, data, columns)) for line, data in lines.numbered]
+
+
+def _fields(path: PathLike, line: int, data: bytes, columns: Sequence[str]) -> list[str]:
+    fields = _decoded(path, line, data).split("\t")
+    if len(fields) != len(columns) or not all(fields):
+        found = len(fields) if all(fields) else "an empty one"
+        raise FormatError(
+            f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: {shown(data)}",
+            path=path,
+            line=line,
+        )
+    return fields
 
 
 def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:

@@ -608,6 +608,8 @@ class JudgementWriter:
     path : path
     make : bool
         Whether to create the file if there is none.
+    locks : bool
+        Whether to take the lock; False: the caller holds it.
 
     Raises
     ------
@@ -618,14 +620,15 @@ class JudgementWriter:
         so none are accepted. Reading needs no lock.
     """
 
-    def __init__(self, path: PathLike, *, make: bool = True) -> None:
-        self.path, self._make = Path(path), make
+    def __init__(self, path: PathLike, *, make: bool = True, locks: bool = True) -> None:
+        self.path, self._make, self._locks = Path(path), make, locks
         self._descriptor = -1
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as taken:
-            taken.enter_context(campaign_lock(self.path.parent, needed=True))
+            if self._locks:
+                taken.enter_context(campaign_lock(self.path.parent, needed=True))
             if not self._make and not self.path.exists():
                 raise FormatError(
                     "expected the judgements of this campaign, found no such file; put it back", path=self.path
@@ -661,11 +664,21 @@ class JudgementWriter:
         KgtrecError
             If this file was replaced by another one meanwhile.
         """
-        if len(judgements) == 0:
-            return b""
+        data = _lines_of(pool, judgements) if len(judgements) else b""
+        if data:
+            self.write(data)
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Add whole lines, as :meth:`append` does.
+
+        Raises
+        ------
+        OSError, KgtrecError
+            As :meth:`append`.
+        """
         if self._descriptor < 0:
             raise KgtrecError(f"{self.path}: expected an open writer; use it in a with block")
-        data = _lines_of(pool, judgements)
         self._mend()
         before = os.fstat(self._descriptor).st_size
         try:
@@ -686,7 +699,6 @@ class JudgementWriter:
             if isinstance(failure, OSError) and failure.filename is None:
                 failure.filename = os.fspath(self.path)
             raise
-        return data
 
     def _is_ours(self, descriptor: int) -> bool:
         """Whether the open file is still the one of that name."""

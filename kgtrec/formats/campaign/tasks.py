@@ -20,6 +20,7 @@ from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
+from kgtrec.formats.csv_text import guarded, unguarded
 from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.output.outputs import FILE, OccupiedError, require_file, updating, writing
 from kgtrec.formats.trec.text import shown, text_of
@@ -39,50 +40,11 @@ REQUIRED = ("task", "head", "relation", "tail", "verdict")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = "in a spreadsheet, save as CSV UTF-8"
 
-# A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
-# separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
-_FORMULA = r"[ \u00a0\u3000]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']"
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-# What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
-_MANGLED = rf"(?:[0-9.][0-9.,:/eE% \-]*|{_MONTH}[ ./\-]?[0-9]+|[0-9]+[ ./\-]?{_MONTH}(?:[ ./\-]?[0-9]+)?|true|false)\Z"
-_GUARD = re.compile(rf"(?<=[;\t\r\n])(?={_FORMULA})|\A(?={_FORMULA}|(?i:{_MANGLED}))")
-_GUARDED = re.compile(rf"(?<=[;\t\r\n])'(?={_FORMULA})|\A'(?={_FORMULA}|(?i:{_MANGLED}))")
-
 # a number as exported, or as written by a spreadsheet that reads the column as decimals: 72088.0 or 72088,0
 _NUMBER = re.compile(r"([0-9]{1,10})(?:[.,]0)?", re.ASCII)
 
 # spellings of the three verdicts; anything else is passed on unchanged, to be refused
 _WRITTEN = {"y": "Y", "yes": "Y", "n": "N", "no": "N", "unsure": "unsure"}
-
-
-def guarded(cell: str) -> str:
-    """``cell`` with an apostrophe wherever a spreadsheet would read a formula, a number or a date.
-
-    :func:`unguarded` gives back exactly the cell: an apostrophe in such a place gets another one.
-
-    References
-    ----------
-    OWASP Foundation. CSV Injection.
-
-    Examples
-    --------
-    >>> guarded("=1+1"), guarded("'n Droom"), guarded("007"), guarded("Paris; =x"), guarded("e-mail")
-    ("'=1+1", "''n Droom", "'007", "Paris;' =x", 'e-mail')
-    """
-    if any(sign in cell for sign in ";\t\r\n"):
-        return _GUARD.sub("'", cell)
-    return f"'{cell}" if _GUARD.match(cell) else cell  # the same, and much faster
-
-
-def unguarded(cell: str) -> str:
-    """The cell that :func:`guarded` was given; a cell that was typed without an apostrophe is unchanged.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("''n Droom"), unguarded("'tis so"), unguarded("=1+1")
-    ('=1+1', "'n Droom", "'tis so", '=1+1')
-    """
-    return _GUARDED.sub("", cell) if "'" in cell else cell
 
 
 def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False) -> int:
@@ -195,13 +157,14 @@ def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -
             text.write("\ufeff")
             writer = csv.writer(text)
             names = _sheet_columns(tasks)
-            writer.writerow(map(guarded, names))
+            safe = partial(guarded, is_returned=True)
+            writer.writerow(map(safe, names))
             number = names.index("task")
             for row in _rows(tasks, names):
                 if "\0" in "".join(row):
                     cell = next(cell for cell in row if "\0" in cell)
                     raise KgtrecError(f"{path}: expected text without NUL, found {cell!r}; write .jsonl instead")
-                writer.writerow([*map(guarded, row[:number]), row[number], *map(guarded, row[number + 1 :])])
+                writer.writerow([*map(safe, row[:number]), row[number], *map(safe, row[number + 1 :])])
             text.flush()
         finally:
             with suppress(OSError, ValueError):
@@ -328,8 +291,7 @@ def _read_csv(path: PathLike, back: _Back) -> None:
     text = _text(path)
     rows, may_hold_nul = _table(str(path), text), "\0" in text
     line, header = next(rows, (1, []))
-    names = [unguarded(name.strip()) for name in header]
-    _check_columns(str(path), line, names)
+    names = _names_of_columns(str(path), line, [unguarded(name) for name in header])
     for line, cells in rows:
         if not any(cell.strip() for cell in cells):
             continue
@@ -355,8 +317,9 @@ def read_tasks_xlsx(path: PathLike, *, person: str | None = None, role: str = "a
     Raises
     ------
     FormatError
-        See :func:`read_tasks` and :func:`kgtrec.formats.campaign.workbooks.rows_of_workbook`; for the first cell of a
-        task's column that holds a formula, an error, or a date, which a program has made of what was typed.
+        See :func:`read_tasks` and :func:`kgtrec.formats.campaign.workbooks.rows_of_workbook`. A row in which a cell of
+        a task's column holds a formula, an error, or a date, which a program has made of what was typed, is refused by
+        :func:`kgtrec.campaign.accept`, and the others are not.
     """
     back = _Back(str(path), person, role)
     _read_xlsx(path, back)
@@ -370,32 +333,30 @@ def _read_xlsx(path: PathLike, back: _Back) -> None:
         raise FormatError(
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
-    named = {column: cell.text.strip() for column, cell in heading.cells.items()}
-    _check_columns(str(path), heading.number, list(named.values()))
-    own = {column: name for column, name in named.items() if name in COLUMNS}
+    names = _names_of_columns(str(path), heading.number, [cell.text for cell in heading.cells.values()])
+    own = {column: name for column, name in zip(heading.cells, names, strict=True) if name in COLUMNS}
     for line, cells in rows:
-        row = dict.fromkeys(own.values(), "")
-        for column, name in own.items():
-            if column in cells:
-                row[name] = _typed_text(back.path, line, name, cells[column])
+        held = {name: cells[column] for column, name in own.items() if column in cells}
+        row = dict.fromkeys(own.values(), "") | {name: cell.text or cell.kind for name, cell in held.items()}
+        wrong = next(filter(None, (_not_typed(name, cell) for name, cell in held.items())), "")
         if not any(text.strip() for text in row.values()):
             continue
-        if (wrong := next((text for text in row.values() if "\0" in text), None)) is not None:
-            raise FormatError(f"expected text, found NUL: {_excerpt([wrong])}", path=back.path, line=line)
+        if (nul := next((text for text in row.values() if "\0" in text), None)) is not None:
+            raise FormatError(f"expected text, found NUL: {_excerpt([nul])}", path=back.path, line=line)
         number = _NUMBER.fullmatch(row["task"].strip())
-        back.add(line, int(number[1]) if number else None, row)
+        back.add(line, int(number[1]) if number else None, row, wrong)
 
 
-def _typed_text(path: str, line: int, name: str, cell: Cell) -> str:
-    """The text of a cell that holds what somebody typed."""
+def _not_typed(name: str, cell: Cell) -> str:
+    """What is wrong with a cell that does not hold what somebody typed, or the empty string."""
     if cell.kind in ("text", "number", "boolean"):
-        return cell.text
+        return ""
     what, way_out = {
         "formula": ("a formula", "type the text itself"),
         "date": ("a date that the program made of it", "format the cell as text and type it again"),
         "error": (f"the error {cell.text[:20]}", "type the text itself"),
     }[cell.kind]
-    raise FormatError(f"expected text as {name}, found {what}; {way_out}", path=path, line=line)
+    return f"expected text as {name}, found {what}; {way_out}"
 
 
 def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
@@ -456,9 +417,9 @@ class _Back:
         self.not_done = 0
         self.begun: list[str] = []
 
-    def add(self, line: int, task: int | None, row: Mapping[str, str]) -> None:
-        """Take a row; a task of None means that the cell is not a number, which is refused later."""
-        named = row.get("annotator", "").strip()
+    def add(self, line: int, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
+        """Take a row; what is wrong with it is refused later, and so is a task of None: its cell is not a number."""
+        named = "" if wrong else row.get("annotator", "").strip()
         if named and self.person is not None and named != self.person:
             raise FormatError(
                 f"expected a task of {self.person!r}, found one of {named!r}; import each person's file as theirs",
@@ -484,9 +445,12 @@ class _Back:
                 source,
                 note,
                 self.role,
-                ""
-                if task is not None
-                else f"expected a task's number, found {row['task'].strip()[:40]!r}; do not edit it",
+                wrong
+                or (
+                    ""
+                    if task is not None
+                    else f"expected a task's number, found {row['task'].strip()[:40]!r}; do not edit it"
+                ),
             )
         )
 
@@ -502,8 +466,10 @@ class _Typed(_Back):
         self.people = people
         self.typed: dict[tuple[str, str, str], tuple[str, str, str]] = {}
 
-    def add(self, line: int, task: int | None, row: Mapping[str, str]) -> None:
-        """Take a row."""
+    def add(self, line: int, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
+        """Take a row; one that cannot be read as it was typed cannot be kept either."""
+        if wrong:
+            raise FormatError(wrong, path=self.path, line=line)
         typed = row["verdict"], row.get("source", ""), row.get("note", "")
         if any(text.strip() for text in typed):
             named = row.get("annotator", "").strip()
@@ -525,7 +491,10 @@ class _Typed(_Back):
                 )
 
 
-def _check_columns(path: str, line: int, names: list[str]) -> None:
+def _names_of_columns(path: str, line: int, headings: Sequence[str]) -> list[str]:
+    """The name of each column of a header line; those of a task in lower case, however they are typed."""
+    folded = [heading.strip().lower() for heading in headings]
+    names = [own if own in COLUMNS else heading.strip() for own, heading in zip(folded, headings, strict=True)]
     if missing := [name for name in REQUIRED if name not in names]:
         raise FormatError(
             f"expected a header line with the columns {', '.join(REQUIRED)}, separated by "
@@ -538,6 +507,7 @@ def _check_columns(path: str, line: int, names: list[str]) -> None:
             raise FormatError(
                 f"expected each column once, found {name!r} {names.count(name)} times", path=path, line=line
             )
+    return names
 
 
 def _excerpt(cells: list[str]) -> str:
@@ -594,7 +564,7 @@ def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _n_columns(header: str, mark: str) -> int:
     """How many of a task's columns a header line has when it is split at ``mark``."""
-    return len({cell.strip().strip('"') for cell in header.strip().split(mark)}.intersection(COLUMNS))
+    return len({cell.strip().strip('"').lower() for cell in header.strip().split(mark)}.intersection(COLUMNS))
 
 
 def _object(path: str, line: int, data: bytes) -> dict[str, Any]:

@@ -24,6 +24,7 @@ POOL = "pool.tsv"
 RUNS = "runs.tsv"
 AUTOMATIC = "automatic.tsv"
 # and the files that people edit, and the judgements, see kgtrec.formats.campaign.folder
+README = "README.md"
 GUIDELINES = "guidelines.md"
 TEMPLATES = "templates.tsv"
 SOURCES = "sources.txt"
@@ -34,6 +35,7 @@ ASSIGNMENTS = "assignments.tsv"
 JUDGEMENTS = "judgements.jsonl"
 EXPERT_SAMPLE = "expert_sample.tsv"
 GOLD = "gold.tsv"
+SENT_BACK = "sent_back.jsonl"
 # and what its page needs, see kgtrec.serve.state: who is signed in, which may be lost, and what signs for it
 SERVE_STATE = "serve.sqlite"
 SERVE_KEY = "serve.key"
@@ -53,6 +55,7 @@ CAMPAIGN_FILES = (
     POOL,
     RUNS,
     AUTOMATIC,
+    README,
     GUIDELINES,
     TEMPLATES,
     SOURCES,
@@ -64,6 +67,8 @@ CAMPAIGN_FILES = (
     f"{JUDGEMENTS}.torn",
     EXPERT_SAMPLE,
     GOLD,
+    SENT_BACK,
+    f"{SENT_BACK}.torn",
 )
 
 _FILES = {

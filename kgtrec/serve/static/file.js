@@ -94,8 +94,12 @@
   const made = (name, values) => fill(element(`page-${name}`).content.cloneNode(true), values);
 
   function show(page) {
-    const nothing = ".label:empty, .about:empty, .note:empty, a[href=''], time[datetime=''], .side[data-source=''] .scripted";
-    for (const one of page.querySelectorAll(nothing)) one.remove();
+    for (const one of page.querySelectorAll("a[href=''], time[datetime=''], .side[data-source=''] .scripted")) one.remove();
+    for (const one of page.querySelectorAll(".label, .about, .note")) {
+      const text = one.textContent;
+      if (!text) one.remove();
+      else if (one.matches(".note") && (text.length > 400 || text.split("\n").length > 9)) fold(one, text);
+    }
     for (const one of page.querySelectorAll(".names")) if (!one.querySelector(".label")) one.remove();
     const isLink = (one) => /^(https:|#)/i.test(one.getAttribute("href"));
     for (const one of page.querySelectorAll("a")) if (!isLink(one)) one.removeAttribute("href");
@@ -105,9 +109,18 @@
     element("main").focus();
   }
 
+  function fold(note, text) {
+    const folded = document.createElement("details");
+    folded.className = "note";
+    folded.append(document.createElement("summary"), ...note.childNodes);
+    folded.firstChild.textContent = `${text.slice(0, 200)}\u2026 (${text.length.toLocaleString("en")} characters)`;
+    note.replaceWith(folded);
+  }
+
   function entity(place, of) {
     const [label, name = label, text = ""] = data.entities[place];
-    return { [`${of}name`]: name, [`${of}label`]: name === label ? "" : label, [`${of}text`]: text };
+    const shown = [name, name === label ? "" : label, text].map(judging.visible);
+    return { [`${of}name`]: shown[0], [`${of}label`]: shown[1], [`${of}text`]: shown[2] };
   }
 
   function open(after) {
@@ -126,7 +139,7 @@
     each(page, ".searches a", data.searches.map(([host, url]) => ({ host, url: url + encodeURIComponent(search) })));
     each(page, ".card", cards.map((card) => ({ ...card, ...entity(card.head, "head_"), ...entity(card.tail, "tail_") })));
     for (const own of [...page.querySelectorAll(".side")].map((side) => side.closest(".card")))
-      each(own, ".side", tasks.get(Number(own.dataset.task)).sides);
+      each(own, ".side", tasks.get(Number(own.dataset.task)).sides.map((side) => ({ ...side, side_note: judging.visible(side.side_note) })));
     page.querySelector(".known").open = known.length <= 8;
     if (!known.length) page.querySelector(".known").remove();
     if (!place) page.querySelector(".steps a").remove();
@@ -145,7 +158,7 @@
     const n_pages = Math.ceil(found.length / data.page) || 1;
     const page = made("verdicts", { n_found: found.length, nth, n_pages });
     const rows = found.slice((nth - 1) * data.page, nth * data.page);
-    const shown = (one) => ({ answer: data.answers[one.verdict], time: one.time.slice(0, 16).replace("T", " ") });
+    const shown = (one) => ({ note: judging.visible(one.note), answer: data.answers[one.verdict], time: one.time.slice(0, 16).replace("T", " ") });
     each(page, ".verdicts li", rows.map((one) => ({ ...one, ...shown(one) })));
     page.querySelector("#verdict").value = verdict;
     page.querySelector("#text").value = text;

@@ -7,12 +7,16 @@
   const PATIENCE = 1200; // after an arrow key has moved an answer, before it counts as given
   const hidden = (name) => form.elements[name].value;
   const nameOf = (verdict) => (verdict ? form.querySelector(`.answer-${verdict}`).textContent.trim() : "nothing");
+  const isReturned = (card) => card.querySelector(".sent-back") !== null;
+  // signs that turn the direction of reading are shown, not obeyed, as on the server
+  const visible = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `[U+${sign.charCodeAt().toString(16).toUpperCase()}]`);
   const live = document.getElementById("live");
   const busy = new Set(); // tasks whose answers are on their way
   const again = new Set(); // and those that were changed meanwhile
   const waiting = new Set(); // tasks that were refused, and may be right with another link
   let form, cards, link, shelf; // of the question in front of the person, see begin
   let current = null; // the card that they look at
+  let under = ""; // the link of the question that answers were given under
   let byArrow = 0; // when an arrow key has moved an answer
   let soon = 0;
   let unkept = null; // what the browser has no room for
@@ -149,6 +153,7 @@
       if (field(card, "source")) field(card, "source").value = outcome.source;
     }
     card.classList.add("is-stored");
+    card.querySelector(".sent-back")?.remove();
     card.querySelector(".undo").hidden = false;
     const left = cards.filter((other) => !other.classList.contains("is-stored")).length;
     tell(card, `Stored: ${outcome.answer}`, "good");
@@ -162,11 +167,37 @@
     const option = document.createElement("option");
     option.value = source;
     list.prepend(option);
-    if (!link.value.trim() && !form.querySelector(".side")) link.value = source;
+    if (!link.value.trim() && !form.querySelector(".side")) under = link.value = source;
   }
 
+  // answers that were given under a link which is corrected now may need the new one too: ask
+
+  const givenUnder = (former) =>
+    cards.filter((card) => /[YN]/.test(chosen(card)) && field(card, "before").value && field(card, "source").value === former);
+
+  function askAbout(last) {
+    const box = document.getElementById("relink");
+    const button = box.querySelector("button");
+    const former = box.hidden ? last : button.value; // what was asked and not answered is asked again
+    const [n, now] = [givenUnder(former).length, link.value.trim()];
+    box.hidden = !(former && now && now !== former && n);
+    button.value = former;
+    const have = n === 1 ? "answer of this question has" : "answers of this question have";
+    box.querySelector("p").textContent = `${n} ${have} the former link, ${former}.`;
+  }
+
+  function relink(former) {
+    for (const card of givenUnder(former)) {
+      field(card, "source").value = link.value.trim();
+      give(card);
+    }
+    document.getElementById("relink").hidden = true;
+  }
+
+  const shortened = (text) => (text.length > 200 ? `${text.slice(0, 200)}\u2026` : text);
+
   function ask(card, mine, now) {
-    const words = (one) => [nameOf(one.verdict), one.source, one.note].filter(Boolean).join(", ");
+    const words = (one) => [nameOf(one.verdict), one.source, shortened(one.note)].filter(Boolean).map(visible).join(", ");
     const text = `Not stored. You have said something else meanwhile: ${words(now)}. Here it is: ${words(mine)}.`;
     tell(card, text, "bad");
     const button = (name, act) => {
@@ -243,6 +274,7 @@
       event.preventDefault(); // there would be nothing but the browser's own words
       tell(current, "No network. The next question can be opened when it is back; your answers are kept in this browser.", "bad");
     }
+    if (event.target.name === "leave") document.getElementById("relink").hidden = true;
     if (event.target.closest(".take")) take(event.target.closest(".card"), event.target.closest(".side"));
   });
 
@@ -257,7 +289,7 @@
   function onward() {
     const place = cards.indexOf(current);
     const order = [...cards.slice(place + 1), ...cards.slice(0, place + 1)];
-    const next = order.find((card) => !card.classList.contains("is-stored") && !chosen(card));
+    const next = order.find((card) => !card.classList.contains("is-stored") && (!chosen(card) || isReturned(card)));
     if (next) go(next);
     else if (busy.size) setTimeout(onward, 50);
     else if (!waiting.size) document.getElementById("next").click();
@@ -296,6 +328,8 @@
         give(card);
       } else if (event.target === link) {
         for (const task of waiting) give(document.getElementById(`task-${task}`));
+        if (link.value.trim() !== under) askAbout(under);
+        under = link.value.trim() || under;
       }
     });
 
@@ -310,7 +344,12 @@
       if (button && button.name === "undo") {
         go(button.closest(".card")); // or Enter, which leads on, would undo again
         undo(button.closest(".card"));
-      } else cards.filter((card) => chosen(card)).forEach(give);
+      } else if (button && button.name === "relink") {
+        relink(button.value);
+      } else if (button && button.closest(".sent-back")) {
+        go(button.closest(".card"));
+        give(button.closest(".card"));
+      } else cards.filter((card) => chosen(card) && !isReturned(card)).forEach(give);
     });
   }
 
@@ -367,6 +406,7 @@
     cards = [...form.querySelectorAll(".card")];
     link = form.elements["source"];
     shelf = `kgtrec ${document.body.dataset.person} ${form.dataset.path} ${hidden("edition")}`;
+    under = link ? link.value.trim() : "";
     waiting.clear();
     listen();
     for (const card of cards) {
@@ -392,5 +432,5 @@
   window.addEventListener("online", retry);
   setInterval(retry, RETRY);
   if (document.getElementById("judge")) begin();
-  window.judging = { begin, instead: (own) => ({ send, tellSeen } = own) }; // for a page without a server
+  window.judging = { begin, visible, instead: (own) => ({ send, tellSeen } = own) }; // for a page without a server
 })();

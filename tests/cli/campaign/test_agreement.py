@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import write_people
 from tests.campaign_folders import folder_of, people_of, say_in
 from tests.judged_pools import judgements_of, pool_of
@@ -286,3 +288,30 @@ def test_the_states_of_a_campaign_come_in_every_form(campaign: str, capsys: pyte
     assert capsys.readouterr().out.splitlines()[0] == "annotator,active,assigned,judged,to_do,Y,N,unsure"
     main(["campaign", "status", campaign])
     assert "next: kgtrec campaign " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("per", ["relation", "pair"])
+def test_no_label_and_no_name_is_a_formula_in_a_csv_file(tmp_path: Path, per: str):
+    """A spreadsheet shows =HYPERLINK(...) in it as a text; JSON holds the label as it is."""
+    pool = pool_of([8] * 5, [0, 1, 0, 1, 0])
+    bad = '=HYPERLINK("https://example.org","open")'
+    relations = Vocabulary.of([bad if row == 0 else label for row, label in enumerate(pool.questions.relations)])
+    questions = replace(pool.questions, relations=relations)
+    pool = replace(pool, questions=questions, triples=replace(pool.triples, relations=relations))
+    people = people_of(("ann", "annotator", True), (bad, "annotator", True))
+    none = np.zeros(0, np.int32)
+    made = Campaign(
+        pool,
+        Qrels.of(none, none, none, questions.ids, questions.entities),
+        Automatic.none(N),
+        people,
+        Assignments.none(people.names),
+        judgements_of([(row, who, "annotator", "N") for row in range(N) for who in ("ann", bad)]),
+    )
+    folder, names = folder_of(made, tmp_path / "campaign"), {"relation": ["relation"], "pair": ["annotator", "other"]}
+    for form in ("csv", "json"):
+        main(["campaign", "agreement", str(folder), "--per", per, "--out", str(tmp_path / f"a.{form}")])
+    cells = [row[name] for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text())) for name in names[per]]
+    assert f"'{bad}" in cells
+    assert bad not in cells
+    assert bad in [row[name] for row in json.loads((tmp_path / "a.json").read_text()) for name in names[per]]

@@ -17,15 +17,14 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.tasks import Tasks
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.tasks import (
-    guarded,
     read_tasks,
     read_tasks_csv,
     read_tasks_jsonl,
-    unguarded,
     write_tasks,
     write_tasks_csv,
     write_tasks_jsonl,
 )
+from kgtrec.formats.csv_text import guarded, unguarded
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.trec_files import written
 
@@ -61,16 +60,16 @@ def rows_of(returned):
     ]
 
 
-@given(cells)
-def test_guarding_is_undone_exactly(cell):
+@given(cells, st.booleans())
+def test_guarding_is_undone_exactly(cell, is_returned):
     """Whatever the cell begins with, an apostrophe included."""
-    assert unguarded(guarded(cell)) == cell
+    assert unguarded(guarded(cell, is_returned=is_returned)) == cell
 
 
-@given(cells)
-def test_nothing_guarded_is_a_formula(cell):
+@given(cells, st.booleans())
+def test_nothing_guarded_is_a_formula(cell, is_returned):
     """Nor is what stands behind a sign that another program takes for the end of a cell."""
-    for part in re.split("[;\t\r\n]", guarded(cell)):
+    for part in re.split("[;\t\r\n]", guarded(cell, is_returned=is_returned)):
         assert not part.lstrip(" \xa0\u3000").startswith(
             ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
         ), part
@@ -79,8 +78,9 @@ def test_nothing_guarded_is_a_formula(cell):
 
 @pytest.mark.parametrize("cell", ["007", "1e5", "1/2", "10:30", "MAR1", "Sept 2", "1-Dec-20", "TRUE", ".5", "12%"])
 def test_labels_that_look_like_numbers_are_kept_from_becoming_some(cell):
-    """007 comes back as 007, MAR1 not as a date."""
-    assert guarded(cell) == f"'{cell}"
+    """007 comes back as 007, MAR1 not as a date; in a table of results, which nobody fills in, they stay."""
+    assert guarded(cell, is_returned=True) == f"'{cell}"
+    assert guarded(cell) == cell
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_labels_that_look_like_numbers_are_kept_from_becoming_some(cell):
 def test_ordinary_cells_stay_as_they_are(cell):
     """And one that somebody typed with an apostrophe is read as typed."""
     assert unguarded(cell) == cell
-    assert guarded(cell) == (cell if not cell.startswith("'") else f"'{cell}")
+    assert guarded(cell, is_returned=True) == (cell if not cell.startswith("'") else f"'{cell}")
 
 
 @given(
@@ -295,3 +295,20 @@ def test_more_columns_can_be_shown(tmp_path):
     assert read_tasks(tmp_path / "x.csv").not_done == 6
     with pytest.raises(KgtrecError, match="under names of their own, found 'verdict'"):
         write_tasks_csv(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["TASK,Head,relation,tail,Verdict", "Task;HEAD;Relation;Tail;VERDICT;Mine", "verdict\tTask\thead\trelation\ttail"],
+)
+def test_headings_may_be_in_any_case(tmp_path, header):
+    """As spreadsheet programs and people write them; of two that differ in nothing else, neither is meant."""
+    mark = next(sign for sign in ",;\t" if sign in header)
+    names = header.lower().split(mark)
+    cells = {"task": "7", "head": "De", "relation": "capital", "tail": "Berlin", "verdict": "y", "mine": "x"}
+    path = tmp_path / "ann.csv"
+    path.write_text(f"{header}\n{mark.join(cells[name] for name in names)}\n")
+    assert rows_of(read_tasks(path)) == [(7, "De", "capital", "Berlin", "Y", "", "")]
+    path.write_text(f"{header}{mark}tAsK\n")
+    with pytest.raises(FormatError, match="expected each column once, found 'task' 2 times"):
+        read_tasks(path)

@@ -241,12 +241,13 @@ def test_numbers_and_truth_values_are_taken_as_they_are_shown(book: Path):
     "value", [datetime(2026, 5, 1, tzinfo=UTC).replace(tzinfo=None), time(10, 30), timedelta(hours=30)]
 )
 def test_a_date_that_was_made_of_a_text_is_refused(book: Path, name: str, value):
-    """With row and column; what was typed cannot be known."""
-    filled_in(book, {(2, name): value})
-    with pytest.raises(
-        FormatError, match=rf"ann\.xlsx:2: expected text as {name}, found a date that the program made of"
-    ):
-        read_tasks(book)
+    """With row and column; what was typed cannot be known. The other rows are taken."""
+    filled_in(book, {(2, name): value, (3, "verdict"): "N"})
+    first, second = read_tasks(book).incoming
+    assert f"{first.place}: {first.wrong}".startswith(
+        f"{book}:2: expected text as {name}, found a date that the program made of"
+    )
+    assert (second.verdict, second.wrong) == ("N", "")
 
 
 @pytest.mark.parametrize(
@@ -270,11 +271,9 @@ def test_a_number_is_a_date_by_what_its_format_shows(book: Path, code: str, is_d
     cell.value = 45000
     cell.number_format = code
     made.save(book)
-    if is_date:
-        with pytest.raises(FormatError, match="found a date"):
-            read_tasks(book)
-    else:
-        assert read_tasks(book).incoming[0].note == "45000"
+    (found,) = read_tasks(book).incoming
+    assert ("found a date" in found.wrong) == is_date
+    assert (found.note == "45000") or is_date
 
 
 def test_columns_of_ones_own_are_skipped(book: Path):
@@ -339,16 +338,46 @@ def refusal(path: Path) -> str:
 
 @pytest.mark.parametrize("name", ["verdict", "source", "note", "head", "relation", "tail", "task", "annotator"])
 @pytest.mark.parametrize("value", ['=HYPERLINK("https://evil.example","Y")', "#N/A"])
-def test_formulas_and_errors_are_refused(book: Path, name: str, value: str):
-    """In every column that is read, whatever value the program had worked out."""
+def test_formulas_and_errors_refuse_their_row_alone(book: Path, name: str, value: str):
+    """In every column that is read, whatever value the program had worked out; the other rows are taken."""
     made = openpyxl.load_workbook(book)
     names = [cell.value for cell in made["tasks"][1]]
+    made["tasks"].cell(3, names.index("verdict") + 1).value = "N"
     made["tasks"].cell(3, names.index(name) + 1).value = value
     made.save(book)
+    first, second = read_tasks(book).incoming
+    assert (first.verdict, first.wrong) == ("Y", "")
+    found = "a formula" if value[0] == "=" else "the error #N/A"
     assert (
-        f"ann.xlsx:3: expected text as {name}, found {'a formula' if value[0] == '=' else 'the error #N/A'}"
-        in refusal(book)
+        f"{second.place}: {second.wrong}" == f"{book}:3: expected text as {name}, found {found}; type the text itself"
     )
+
+
+def test_a_formula_is_never_taken_over_into_another_file(book: Path):
+    """What was typed there cannot be known, so the file that holds it is not replaced."""
+    made = openpyxl.load_workbook(book)
+    made["tasks"].cell(3, [cell.value for cell in made["tasks"][1]].index("note") + 1).value = "=1+1"
+    made.save(book)
+    with pytest.raises(FormatError, match=r"ann\.xlsx:3: expected text as note, found a formula"):
+        write_tasks(book, TASKS, merge=True)
+
+
+def test_one_formula_in_a_note_keeps_no_other_verdict_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """campaign import --keep-going names its row and stores the rest."""
+    folder = folder_of(campaign_of(), tmp_path / "campaign")
+    campaign = read_campaign(folder)
+    write_tasks_xlsx(path := tmp_path / "ann.xlsx", tasks_for(campaign, "ann"))
+    made = openpyxl.load_workbook(path)
+    names = [cell.value for cell in made["tasks"][1]]
+    for row in range(2, made["tasks"].max_row + 1):
+        made["tasks"].cell(row, names.index("verdict") + 1).value = "unsure"
+    made["tasks"].cell(2, names.index("note") + 1).value = "=A1"
+    made.save(path)
+    with pytest.raises(SystemExit):
+        main(["campaign", "import", str(folder), str(path), "--person", "ann", "--keep-going"])
+    said = capsys.readouterr().err
+    assert "ann.xlsx:2: expected text as note, found a formula; type the text itself" in said
+    assert len(read_campaign(folder).judgements) == made["tasks"].max_row - 2
 
 
 @pytest.mark.parametrize(

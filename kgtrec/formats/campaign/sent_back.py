@@ -1,0 +1,86 @@
+"""Verdicts that a manager sends back with a remark: events, one JSON object per line; lines are only ever added.
+
+A line has, in this order, time, by, person, role, head, relation, tail, events and remark: ``by`` has sent the verdict
+of ``person`` back, who had given so many ``events`` on the triple in the role by then. It waits until the person gives
+another one, or says that the verdict stands: by a later line, whose ``by`` is the person. Lines are added and torn ones
+mended as in the judgements' files, see :mod:`kgtrec.formats.campaign.judgements`.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from kgtrec.data.judgements import ROLES
+from kgtrec.errors import FormatError
+from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.output.folders import SENT_BACK
+from kgtrec.formats.trec.text import shown
+
+
+class SentBack(NamedTuple):
+    """A line."""
+
+    time: str  # as of judgements
+    by: str  # a manager; or the person themselves, whose verdict stands
+    person: str
+    role: str
+    head: str
+    relation: str
+    tail: str
+    events: int  # of the person on the triple in the role before
+    remark: str
+
+    @property
+    def about(self) -> tuple[str, str, str, str, str]:
+        """Person, role and triple."""
+        return self.person, self.role, self.head, self.relation, self.tail
+
+
+def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], SentBack]:
+    """The last line about each person, role and triple of a campaign; none where no verdict was ever sent back.
+
+    An incomplete last line is left out.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is none.
+    """
+    path = Path(folder, SENT_BACK)
+    if not path.exists():
+        return {}
+    with reading(path) as stream:
+        *lines, rest = stream.read().split(b"\n")
+    if _line(rest):  # whole but for its line feed
+        lines.append(rest)
+    found: dict[tuple[str, str, str, str, str], SentBack] = {}
+    for number, data in enumerate(lines, 1):
+        line = _line(data)
+        if line is None:
+            raise FormatError(
+                f"expected a JSON object with {', '.join(SentBack._fields)}, got {shown(data)}", path=path, line=number
+            )
+        found[line.about] = line
+    return found
+
+
+def _line(data: bytes) -> SentBack | None:
+    with suppress(ValueError, TypeError, RecursionError):
+        line = SentBack(**json.loads(data))
+        "".join((*line.about, line.by, line.remark)).encode()  # an escape may encode half a character
+        if line.role in ROLES and all(isinstance(value, kind) for value, kind in zip(line, _KINDS, strict=True)):
+            return line
+    return None
+
+
+_KINDS = tuple(int if name == "events" else str for name in SentBack._fields)
+
+
+def append_sent_back(folder: PathLike, line: SentBack, *, locks: bool = True) -> None:
+    """Add a line; it is on the disk when this returns. For ``locks`` and errors see :class:`JudgementWriter`."""
+    with JudgementWriter(Path(folder, SENT_BACK), locks=locks) as writer:
+        writer.write(json.dumps(line._asdict(), ensure_ascii=False).encode() + b"\n")
