@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sizes import parsed
 
 from kgtrec.campaign import assign, draw_gold, tasks_for
 from kgtrec.campaign.assign import groups_of
@@ -227,6 +226,8 @@ def auc_of(campaign: Campaign, n: int, choose: Chooser) -> Floats:
 
 def main() -> None:
     """See the text above."""
+    from sizes import parsed  # of this folder, which is on the path of a program but not of a test
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--drawings", type=int, default=40)
     parser.add_argument("--campaigns", nargs="+", choices=CAMPAIGNS, default=list(CAMPAIGNS))

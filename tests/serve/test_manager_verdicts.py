@@ -13,14 +13,12 @@ import pytest
 
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.cli import main
-from kgtrec.data.gold import Gold
 from kgtrec.data.incoming import Incoming
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.campaign.sent_back import SentBack, append_sent_back, read_sent_back
 from kgtrec.formats.output.folders import SENT_BACK
-from tests.serve.conftest import FRANCE, JUDGED, URL, WIKI, Browser, Page, page_in
+from tests.serve.conftest import FRANCE, JUDGED, URL, WIKI, Browser, Page
 
 LIST = "/manage/verdicts"
 REMARK = "The link is about <b>another</b> Paris."
@@ -184,20 +182,6 @@ def test_nobody_else_reaches_the_list(judged: Page):
         assert browser.get(LIST).status_code == 403
         assert browser.post(LIST, token=browser.token(), person="bob", role="annotator", task="4").status_code == 403
     assert not (judged.folder / SENT_BACK).exists()
-
-
-def test_gold_is_sent_back_like_anything_else(tmp_path: Path):
-    """So that what is sent back does not tell that it is none."""
-    made = page_in(tmp_path)
-    write_gold(made.folder, Gold.of([("fr", "capital", "oslo", "N", "")]))
-    said = Incoming("x", "ann", "Y", None, "fr", "capital", "oslo", source=WIKI)
-    OpenCampaign(made.folder).store([said], unassigned=True)
-    browser = made.browser("max")
-    (one,) = listed(browser.client.get(LIST, base_url=URL).text)
-    fields = {name: one[name] for name in ("token", "person", "role", "task", "before")} | {"remark": "Look"}
-    assert browser.client.post(LIST, base_url=URL, data=fields, headers={"Origin": URL}).status_code == 200
-    line = next(iter(read_sent_back(made.folder).values()))
-    assert line[1:] == ("max", "ann", "annotator", "fr", "capital", "oslo", 1, "Look")
 
 
 def line_of(**other: Any) -> SentBack:
