@@ -95,8 +95,7 @@ def _send_back() -> str:
 
 def _found(wanted: Wanted) -> tuple[list[Said], int, int, int]:
     """A page of the list; how many verdicts there are, which page it is, and of how many."""
-    desk, waiting = house().desk, house().desk.waiting()
-    campaign = desk.campaign()
+    campaign, waiting = house().desk.campaign(), house().desk.waiting()
     said, triples = campaign.judgements.latest(), campaign.pool.triples
     chosen = np.ones(len(said), np.bool_)
     if wanted.person:

@@ -320,8 +320,7 @@ def _titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
     anchor, relation = own.entities.decode(own.anchor[rows]), own.relations.decode(own.relation[rows])
     is_head, blank = pa.array(own.is_head[rows]), pa.scalar(BLANK)
     asked = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
-    found: list[str] = phrased(campaign, asked)
-    return found
+    return phrased(campaign, asked)
 
 
 def _known(campaign: Campaign, rows: NDArray[np.integer]) -> tuple[pa.StringArray, NDArray[np.intp]]:

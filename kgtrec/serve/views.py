@@ -316,8 +316,8 @@ class Work:
         events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
         own = [source for source in reversed(events.source.to_pylist()) if source]
         words = [said.get(row, ()) for row in rows.tolist()]
-        tasks = self.look.numbers.task[rows].tolist()
         remarks = [self._remarks.get(row, "") for row in rows.tolist()]
+        tasks = self.look.numbers.task[rows].tolist()
         asked_about = candidates(campaign, tasks, triples, words, self._sides and self._sides(rows), remarks)
         of_sides = [side.source for one in asked_about for side in one.sides if side.source]
         return QuestionPage(
@@ -416,7 +416,7 @@ def candidates(
     sides : (n,) sequence of tuples, optional
         What an adjudicator is told of each.
     remarks : (n,) sequence of str, optional
-        With which remark the person's verdict on each was sent back.
+        With which remark the person's verdict on each was sent back; empty where it was not.
     """
     labels = zip(
         triples.entities.decode(triples.head).to_pylist(),
@@ -426,8 +426,16 @@ def candidates(
     )
     found = []
     nothing: list[tuple[()]] = [()] * len(tasks)
-    columns = phrased(campaign, triples), said or nothing, sides or nothing, remarks or [""] * len(tasks)
-    for task, (head, relation, tail), question, words, told, remark in zip(tasks, labels, *columns, strict=True):
+    each = zip(
+        tasks,
+        labels,
+        phrased(campaign, triples),
+        said or nothing,
+        sides or nothing,
+        remarks or [""] * len(tasks),
+        strict=True,
+    )
+    for task, (head, relation, tail), question, words, told, remark in each:
         last = words[-1] if words else None
         own = _entity(campaign, head), readable(relation), _entity(campaign, tail)
         found.append(Candidate(task, question, *own, last, len(words) > 1, told, remark))

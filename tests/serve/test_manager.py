@@ -480,7 +480,7 @@ def test_sharing_out_asks_nothing_where_nobody_loses_anything(judged: Page):
 def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
     """In every heading, caption and explanation of a manager's pages, on a role's pages, and in what is refused."""
     judged = make(EVENTS)
-    write_gold(judged.folder, Gold.of([("oslo", "capital", "sweden", "N", "It is Stockholm.")]))
+    write_gold(judged.folder, Gold.of([("fr", "capital", "=lyon", "N", "It is Paris.")]))
     pages = {"max": ("/manage", MANAGE, "/manage/verdicts", "/manage/templates", "/manage/downloads", "/guidelines")}
     pages |= {"ann": ("/question/1", "/question/verdicts"), "eve": ("/conflict", "/conflict/verdicts")}
     for person, paths in pages.items():
