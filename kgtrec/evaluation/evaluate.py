@@ -18,7 +18,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, checked_sides
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, one_of, warn
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, counted, one_of, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
@@ -175,7 +175,7 @@ def evaluate(
                 set_against.append(found_by_chance)
             if over_questions:
                 tell_lacking_of(seen, judgements, missing, collection)
-            if ties is None and per is None and seen.tied:
+            if ties is None and per is None:
                 moved.add(seen, judgements, items_of)
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))
@@ -203,6 +203,9 @@ class _MovedByTies:
         self, seen: MatchedSystem, qrels: Qrels, items_of: Callable[[ParsedMeasure, MatchedSystem], ItemValues]
     ) -> None:
         """Compare the values of one system in the worst and in the best order of its ties."""
+        self._totals += len(self._measures)
+        if not seen.tied:
+            return
         ends = [seen.in_order(ties, qrels) for ties in ("pessimistic", "optimistic")]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
@@ -212,7 +215,6 @@ class _MovedByTies:
                 digits = digits_of(measure.label)
                 values = [summarise(measure, items_of(measure, end), 1, seen.name)[0] for end in ends]
                 worst, best = (f"{value:.{digits}f}" for value in values)
-                self._totals += 1
                 if worst != best:
                     self._moved.append((f"{measure.label} of {seen.name}", worst, best))
                     if seen.ties is None and measure.items == "questions" and measure.record.expected is None:
@@ -222,9 +224,10 @@ class _MovedByTies:
         """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
         if self._moved:
             name, worst, best = self._moved[0]
+            depend = "depends" if len(self._moved) == 1 else "depend"
             warn(
-                f"{len(self._moved):,} of {self._totals:,} totals depend on the order of ties: {name} is {worst} in "
-                f"the worst order and {best} in the best; kgtrec ties shows all"
+                f"{len(self._moved):,} of {counted(self._totals, 'total')} {depend} on the order of ties: {name} is "
+                f"{worst} in the worst order and {best} in the best; kgtrec ties shows all"
             )
         if self._realistic:
             warn(

@@ -17,7 +17,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, one_of, warn
+from kgtrec.errors import CollectionError, counted, one_of, warn
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 UnlistedAnswers = Literal["filtered", "candidates"]
@@ -58,7 +58,8 @@ def without_unlisted_answers(
     Raises
     ------
     CollectionError
-        If a list of a run is cut, and without these answers shorter than what a measure looks at.
+        If a list of a run is cut, and without these answers shorter than what a measure looks at; or if a run has no
+        collection, and the answers are filtered out of answer ranks beside it.
 
     Warns
     -----
@@ -67,10 +68,12 @@ def without_unlisted_answers(
     """
     one_of("unlisted_answers to be one of", unlisted_answers, UNLISTED_ANSWERS)
     judged, told = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities), set[str]()
+    as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
         answers, reading, number = _answers(system, collection), _reading_of(system, unlisted_answers), 0
         if answers is None:
-            if system.collection and "unknown" not in told:
+            as_it_is = as_it_is or system.name
+            if system.collection and unlisted_answers == "filtered" and "unknown" not in told:
                 told.add("unknown")
                 warn(
                     "no collection is given (--collection; in Python collection=): answers of it that the qrels lack, "
@@ -87,6 +90,12 @@ def without_unlisted_answers(
             if reading not in told:
                 told.add(reading)
                 warn(_message(number, reading, unlisted_answers, system.name))
+        if as_it_is and "filtered" in told:
+            raise CollectionError(
+                "expected one reading of the answers that the qrels lack, found that they are filtered out of answer "
+                f"ranks and stay candidates in the run {as_it_is}; give the collection (--collection; in Python "
+                f"collection=), or keep them as candidates everywhere ({_WAYS_OUT['filtered']})"
+            )
         yield system
 
 
@@ -160,7 +169,7 @@ def _is_filtered(
 
 
 def _message(number: int, reading: str, asked: str, name: str) -> str:
-    found = f"the qrels lack {number:,} answers that the collection has for their questions"
+    found = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
     if reading == "filtered":
         return f"{found}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
     if reading == asked:
@@ -234,10 +243,12 @@ def require_deep(
             cutoff = measure.parameters.get("cutoff")
         short = np.flatnonzero(is_short if cutoff is None else is_short & (left < cutoff))
         if len(short):
-            looks = "whole lists" if cutoff is None else f"the first {cutoff:,} places"
+            looks = "whole lists" if cutoff is None else f"the first {counted(cutoff, 'place')}"
+            rule = "" if ties in (None, "trec") else f" with ties {ties}"
             raise CollectionError(
-                f"{name}: {measure.label} looks at {looks}, but {len(short):,} lists, such as that of "
-                f"{questions[int(short[0])]}, are cut, and have {left[short].min():,} places or more without the "
-                "answers that the qrels lack, which are filtered out as known true answers; evaluate its answer ranks, "
-                f"a longer run, or a measure with a smaller cutoff ({_WAYS_OUT['filtered']})"
+                f"{name}: {measure.label} looks at {looks}{rule}, but without the answers that the qrels lack, which "
+                f"are filtered out as known true answers, {counted(len(short), 'cut list')}, such as that of "
+                f"{questions[int(short[0])]}, may have as few as {counted(int(left[short].min()), 'place')}; evaluate "
+                "its answer ranks, a longer run, or a measure with a smaller cutoff under the default rule for ties "
+                f"({_WAYS_OUT['filtered']})"
             )

@@ -92,7 +92,7 @@ def test_half_places_are_told_where_they_make_a_difference(files, capsys):
         assert capsys.readouterr().err == ""
     main(["evaluate", *files, "-m", "AP@20"])
     assert capsys.readouterr().err == (
-        "warning: 1 of 1 totals depend on the order of ties: AP@20 of mine is 0.7500 in the worst order and 1.0000 in "
+        "warning: 1 of 1 total depends on the order of ties: AP@20 of mine is 0.7500 in the worst order and 1.0000 in "
         "the best; kgtrec ties shows all\n"
     )
     Path(files[1]).write_text(RUN.replace("x 2 2.0", "x 2 1.0"))

@@ -240,6 +240,17 @@ def test_a_run_without_its_collection_is_read_as_by_trec_eval():
         assert quietly(lambda system=system: evaluate(PART, system, "RR", collection=WHOLE)).values.item() == 1 / 2
 
 
+def test_a_run_of_which_nothing_is_known_is_refused_beside_filtered_ranks():
+    """One table has one reading; with the collection, or candidates everywhere, the two agree."""
+    run = replace(SYSTEM.run.renamed("run"), collection="")
+    for both in ([SYSTEM.answer_ranks, run], [run, SYSTEM.answer_ranks]):
+        with pytest.raises(CollectionError, match=r"expected one reading .* candidates in the run run; give the coll"):
+            quietly(lambda both=both: evaluate(PART, both, "RR"))
+        for options in ({"collection": WHOLE}, {"unlisted_answers": "candidates"}):
+            values = quietly(lambda both=both, options=options: evaluate(PART, both, "RR", **options)).values.ravel()
+            assert values[0] == values[1]
+
+
 def test_what_an_experiment_takes_away_stays_a_candidate():
     """Label sets that are parts of one: the answers that it has count above, those that even it lacks do not."""
     first = WHOLE.qrels.with_rows(np.array([1, 2]))  # lacks the best answer

@@ -303,7 +303,7 @@ def test_cut_runs_are_refused_where_a_discarded_answer_may_shorten_them():
     rows = {"tail0": {label: float(-place) for place, label in enumerate("bcxa")}}
     rows |= {f"head{number}": {"a": 1.0} for number in range(6)}
     runs = {"one": rows, "two": rows}
-    with pytest.raises(CollectionError, match=r"nDCG@4 looks at the first 4 places, but 1 lists, such as that of tail"):
+    with pytest.raises(CollectionError, match=r"nDCG@4 looks at the first 4 places, .* 1 cut list, such as"):
         quietly(lambda: stability(collection, runs, "nDCG@4", sizes=[0.5], repeats=1))
     assert quietly(lambda: stability(collection, runs, "nDCG@2", sizes=[0.5], repeats=1)).scores.shape == (1, 1, 1, 2)
 
