@@ -32,12 +32,14 @@ def test_any_two_tables_of_scores_make_a_figure(tmp_path: Path):
 
 
 def test_the_figure_of_published_systems_is_that_of_their_scores(data: Path, tmp_path: Path):
-    """Byte for byte; and README counts the pairs."""
+    """Every text of it, whatever matplotlib's version; and README counts the pairs."""
     result, name = data / "kgc-sparsity" / "result", "before-and-after-zhou.svg"
     tables = (result / labels / "evaluation.csv" for labels in ("FB-Test-S", "FB-Test-S-C"))
     told = drawn(*tables, "--title", "13 systems of Zhou et al.", "--out", tmp_path / name)
     assert told == "13 systems of Zhou et al.: tau -0.231, 48 of 78 pairs change places by micro.MRR\n"
-    assert (tmp_path / name).read_bytes() == (IMAGES / name).read_bytes()
+    texts = [re.findall(r">([^<]+)</text>", (folder / name).read_text()) for folder in (tmp_path, IMAGES)]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) > 26
     assert "48 of 78\npairs of the published systems" in (ROOT / "README.md").read_text()
 
 

@@ -160,7 +160,7 @@ def command(
         taken = {"collection", "unit"} if unit is not None else {"collection", "collect", "out", "run_format"}
         if collect and (workers is not None or scheduler is not None):
             taken |= {"workers", "scheduler", "patience"}
-        _refuse_idle(ctx, set(ctx.params) - taken, "--collect" if collect else "--unit")
+        _refuse_idle(ctx, set(ctx.params) - taken - {"sources"}, "--collect" if collect else "--unit")
         if unit is not None:
             do_one(collection, unit)
         else:

@@ -167,7 +167,7 @@ def test_the_campaigns_of_the_repository_are_right(capsys):
     main(["check", str(Path(__file__).parents[2] / "annotation")])
     lines = capsys.readouterr().out.splitlines()
     assert all(": ok, " in line for line in lines)
-    assert any("judgements.jsonl: ok, judgements: 3,704 events" in line for line in lines)
+    assert any("judgements.jsonl: ok, judgements: 4,599 events" in line for line in lines)
 
 
 def test_published_labels_check_as_ok_with_a_note(data, tmp_path, capsys):
