@@ -25,7 +25,8 @@ _HEAD = 1 << 16
 _LINES = 100
 _ARRAYS = (b"\x93NUMPY", b"\x89HDF\r\n")
 _ORIGIN = re.compile(rb'\s*\{\s*"origin"')
-_ZIP, _WORKBOOK = b"PK\x03\x04", b"[Content_Types].xml"
+_ZIP = b"PK\x03\x04"
+_WORKBOOK = (b"xl/", b"docProps/", b"_rels/", b"[Content_Types]")  # how names of the files in .xlsx begin
 
 
 def sniff(path: PathLike) -> Kind:
@@ -68,7 +69,7 @@ def data_in(path: PathLike) -> str:
         if head.startswith(MAGIC):
             kind = kind_of_parquet(path)
             return "a run" if kind == "run" else kind
-        if head.startswith(_ARRAYS) or (head.startswith(_ZIP) and _WORKBOOK not in head):
+        if head.startswith(_ARRAYS) or (head.startswith(_ZIP) and not head[30:].startswith(_WORKBOOK)):
             return "arrays"
         if _ORIGIN.match(head):
             return ORIGIN
