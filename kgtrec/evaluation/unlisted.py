@@ -67,7 +67,7 @@ def without_unlisted_answers(
         Once: how many answers the qrels lack, and which reading was used.
     """
     one_of("unlisted_answers to be one of", unlisted_answers, UNLISTED_ANSWERS)
-    judged, told = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities), set[str]()
+    judged, told = _pairs_of(qrels), set[str]()
     as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
         answers, reading, number = _answers(system, collection), _reading_of(system, unlisted_answers), 0
@@ -106,7 +106,7 @@ def filtered_if_unlisted(
     answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
     if answers is None:
         return np.zeros(len(qrels), np.bool_)
-    judged = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities)
+    judged = _pairs_of(qrels)
     return judged.among(answers) & _is_filtered(judged, system, collection, reading)
 
 
@@ -132,15 +132,18 @@ class _Pairs:
         return found
 
 
+def _pairs_of(table: Qrels | Run | AnswerRanks) -> _Pairs:
+    return _Pairs(table.question, table.entity, table.questions, table.entities)
+
+
 def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pairs | None:
     """The answers of the collection that are not filtered yet; None: they are unknown."""
     if isinstance(system, AnswerRanks):
         own = system.answer if system.filtered is None else system.answer & ~system.filtered
-        return _Pairs(system.question, system.entity, system.questions, system.entities).rows(own)
+        return _pairs_of(system).rows(own)
     if collection is None:
         return None
-    qrels = collection.qrels
-    return _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities).rows(qrels.grade >= 1)
+    return _pairs_of(collection.qrels).rows(collection.qrels.grade >= 1)
 
 
 def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
@@ -186,13 +189,13 @@ def _without(
 ) -> AnyRun | AnswerRanks:
     """The system without some answers."""
     if isinstance(system, AnswerRanks):
-        filtered = _Pairs(system.question, system.entity, system.questions, system.entities).among(gone)
+        filtered = _pairs_of(system).among(gone)
         return replace(system, filtered=filtered if system.filtered is None else filtered | system.filtered)
     if len(gone.question) == 0 or collection is None:
         return system
 
     def stays(part: Run) -> NDArray[np.bool_]:
-        return ~_Pairs(part.question, part.entity, part.questions, part.entities).among(gone)
+        return ~_pairs_of(part).among(gone)
 
     length, left = np.zeros((2, len(system.questions)), np.int64)
     for part in system.parts():

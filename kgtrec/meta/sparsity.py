@@ -181,7 +181,6 @@ def label_scores(
     relations : str or mapping from relation to share, optional
         Fix the distribution of relations: to that of the answers of the label set of this name, or to the given
         shares. A relation without answers in a label set drops out, and the others share its part.
-
     reduced_from : Qrels, optional
         The judgements that the label sets are parts of, as qrels by pool depth are of the deepest. An answer among them
         that a label set lacks is a missing label, and stays a candidate whatever ``unlisted_answers`` is.
