@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -144,9 +145,13 @@ def reciprocal_rank_bounds(
 
 
 def _mean(rank: NDArray[np.float64], share: NDArray[np.float64], power: int) -> float:
-    """The mean of a power of the ranks; a rank that no share has may be infinite."""
+    """The mean of a power of the ranks; a rank that no share has may be infinite.
+
+    The sum is rounded once: a dot product's last bit depends on the processor.
+    """
     some = share > 0
-    return float(share[some] @ rank[some] ** power)
+    ranks = rank[some] ** abs(power)
+    return math.fsum(share[some] * (ranks if power > 0 else 1 / ranks))
 
 
 def _extreme(
