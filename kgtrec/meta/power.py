@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, scored_items, totals
+from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.lazy import named
 from kgtrec.meta.pair_tests import PairedSample, PairTests, paired_sample, scale_of, spread
@@ -315,11 +316,10 @@ def power(
     alpha: float = 0.05,
     repeats: int = 1000,
     resample: Resample = "question",
-    seed: int = 0,
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Callable[[int], None] | None = None,
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Power:
     """Test every pair of systems under every measure.
 
@@ -337,9 +337,8 @@ def power(
     repeats : int
         Samples of the bootstrap, and shuffles of Tukey's test.
     resample : {"question", "item"}
-        The unit that those two resample and shuffle.
-    seed : int
-        The result depends on seed and labels, not on the order of systems, questions or answers, nor on ``workers``.
+        The unit that those two resample and shuffle. The result depends on the seed and the labels, not on the order
+        of systems, questions or answers, nor on ``workers``.
     workers : int, optional
         Processes to share the work, started if it takes more than some seconds, as only those that resample do. Any
         number gives the same bytes. Default: 1, this one. With more, a program must guard its entry point with
@@ -389,7 +388,7 @@ def power(
     tests = _checked_tests(tests)
     _check_options(alpha, repeats, resample)
     number_of_workers(workers, executor)
-    items = scored_items(qrels, systems, measures, seed=seed, **scoring)
+    items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
     compared = next(iter(items.values())).systems
@@ -401,7 +400,7 @@ def power(
                 f"expected the same systems in the same order under every measure, found others at {label}"
             )
     samples = [_sample(scores) for scores in items.values()]
-    return _tested(items, samples, tests, alpha, repeats, resample, seed, workers, executor, progress)
+    return _tested(items, samples, tests, alpha, repeats, resample, scoring.get("seed", 0), workers, executor, progress)
 
 
 def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:

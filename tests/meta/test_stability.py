@@ -22,7 +22,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS
+from kgtrec.evaluation.scoring import UNLISTED_ANSWERS
 from kgtrec.measures.registry import registered
 from kgtrec.meta.stability import SIZES, stability, subsample
 from kgtrec.ranking.rank import rank_scores
