@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of, labels_of, places_of
+from kgtrec.data.arrow import long_table, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
@@ -61,16 +61,10 @@ class TieComparison(Framed, PlottedResult):
 
     def to_table(self) -> pa.Table:
         """A row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
-        n = len(self.measures)
-        columns: dict[str, Any] = {
-            "system": labels_of([system for system in self.systems for _ in range(n)]),
-            "tied": arrow_of(np.repeat(self.tied, n)),
-            "mean_group": arrow_of(np.repeat(self.mean_group, n)),
-            "largest_group": arrow_of(np.repeat(self.largest_group, n)),
-            "measure": labels_of(list(self.measures) * len(self.systems)),
-        }
-        columns |= {name: arrow_of(self.values[:, :, place].ravel()) for place, name in enumerate(self.policies)}
-        return pa.table(columns | {"apart": arrow_of(self.apart.ravel())})
+        groups = {"tied": self.tied, "mean_group": self.mean_group, "largest_group": self.largest_group}
+        columns: dict[str, Any] = {"system": (0, self.systems), **{name: (0, each) for name, each in groups.items()}}
+        values = {name: self.values[:, :, place] for place, name in enumerate(self.policies)}
+        return long_table(self.apart.shape, {**columns, "measure": (1, self.measures), **values, "apart": self.apart})
 
     def tables(self) -> tuple[Table, Table]:
         """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""

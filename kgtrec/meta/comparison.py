@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.arrow import arrow_of, labels_of, long_table
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
@@ -185,22 +185,20 @@ class Comparison(Framed, Result):
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
         found = self.groups[kind]
-        n_measures, n_groups = found.wins.shape
-        each = [name for name in self.measures for _ in range(n_groups)]
-        columns: dict[str, Any] = {
-            "measure": pa.array(each, pa.string()),
-            kind: found.labels.take(arrow_of(np.tile(np.arange(n_groups), n_measures))),
-            "n_items": arrow_of(found.n_items.ravel()),
-            "first": arrow_of(found.value[:, :, 0].ravel()),
-            "second": arrow_of(found.value[:, :, 1].ravel()),
-            "difference": arrow_of(found.difference.ravel()),
-            "better": pa.array([name for own in self.better_on(kind) for name in own], pa.string()),
-            "share": arrow_of(found.share.ravel()),
-            "wins": arrow_of(found.wins.ravel()),
-            "losses": arrow_of(found.losses.ravel()),
-            "ties": arrow_of(found.ties.ravel()),
+        columns = {
+            "measure": (0, self.measures),
+            kind: (1, found.labels),
+            "n_items": found.n_items,
+            "first": found.value[:, :, 0],
+            "second": found.value[:, :, 1],
+            "difference": found.difference,
+            "better": np.array(self.better_on(kind), object),
+            "share": found.share,
+            "wins": found.wins,
+            "losses": found.losses,
+            "ties": found.ties,
         }
-        return pa.table(columns)
+        return long_table(found.wins.shape, columns)
 
     def question_table(self) -> pa.Table:
         """A row per answer of the questions that differ most.

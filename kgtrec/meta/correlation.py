@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.score_table import ScoreTable
@@ -67,17 +68,10 @@ class Correlations(Framed, PlottedResult):
 
     def to_table(self) -> pa.Table:
         """The long form: what was compared, coefficient, value, low and high if known, systems; coefficients inside."""
-        n = len(self.coefficients)
-        columns: dict[str, Any] = {
-            name: [label for label in labels for _ in range(n)] for name, labels in self.rows.items()
-        }
-        columns["coefficient"] = list(self.coefficients) * len(self)
-        columns["value"] = self.value.ravel().tolist()
-        for name, end in (("low", self.low), ("high", self.high)):
-            if end is not None:
-                columns[name] = end.ravel().tolist()
-        columns["systems"] = [len(self.systems)] * (n * len(self))
-        return pa.table(columns)
+        columns: dict[str, Any] = {name: (0, labels) for name, labels in self.rows.items()}
+        ends = {name: end for name, end in (("low", self.low), ("high", self.high)) if end is not None}
+        columns |= {"coefficient": (1, self.coefficients), "value": self.value, **ends, "systems": len(self.systems)}
+        return long_table(self.value.shape, columns)
 
     def tables(self) -> tuple[Table, ...]:
         """``correlations``, a row per pair of rankings and coefficient.

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
@@ -155,23 +156,21 @@ class Power(Framed, PlottedResult):
         measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted.
         """
         n_measures, n_tests, n_pairs = self.p.shape
-        measure = np.repeat(np.arange(n_measures), n_pairs * n_tests).tolist()
-        pair = np.tile(np.repeat(np.arange(n_pairs), n_tests), n_measures)
-        first, second = (part[pair].tolist() for part in self.pairs)
-        columns: dict[str, Any] = {
-            "measure": pa.array([self.measures[place] for place in measure], pa.string()),
-            "first": pa.array([self.systems[place] for place in first], pa.string()),
-            "second": pa.array([self.systems[place] for place in second], pa.string()),
-            "difference": np.repeat(self.difference.ravel(), n_tests).tolist(),
-            "better": pa.array(np.repeat(self.better.ravel(), n_tests).tolist(), pa.string()),
-            "scale": pa.array([self.scale[place] for place in measure], pa.string()),
-            "d_z": np.repeat(self.d_z.ravel(), n_tests).tolist(),
-            "d_pooled": np.repeat(self.d_pooled.ravel(), n_tests).tolist(),
-            "test": pa.array(list(self.tests) * (n_measures * n_pairs), pa.string()),
+        first, second = ([self.systems[place] for place in part] for part in self.pairs)
+        columns = {
+            "measure": (0, self.measures),
+            "first": (1, first),
+            "second": (1, second),
+            "difference": self.difference[:, :, None],
+            "better": self.better[:, :, None],
+            "scale": (0, self.scale),
+            "d_z": self.d_z[:, :, None],
+            "d_pooled": self.d_pooled[:, :, None],
+            "test": (2, self.tests),
         }
-        for name, cube in (("t", self.statistic), ("p", self.p), ("p_adjusted", self.adjusted)):
-            columns[name] = cube.transpose(0, 2, 1).ravel().tolist()
-        return pa.table(columns)
+        cubes = {"t": self.statistic, "p": self.p, "p_adjusted": self.adjusted}
+        by_pair = {name: cube.transpose(0, 2, 1) for name, cube in cubes.items()}
+        return long_table((n_measures, n_pairs, n_tests), columns | by_pair)
 
     def summary_table(self) -> pa.Table:
         """A row per measure and test.
@@ -179,27 +178,25 @@ class Power(Framed, PlottedResult):
         measure, test, items, n_items, n_questions, pairs, undefined, alpha, below, share, below_adjusted,
         share_adjusted, area, smallest, largest_missed, scale.
         """
-        n_measures, n_tests, n_pairs = self.p.shape
-        each = [place for place in range(n_measures) for _ in range(n_tests)]
-        columns: dict[str, Any] = {
-            "measure": pa.array([self.measures[place] for place in each], pa.string()),
-            "test": pa.array(list(self.tests) * n_measures, pa.string()),
-            "items": pa.array([self.items[place] for place in each], pa.string()),
-            "n_items": [int(self.n_items[place]) for place in each],
-            "n_questions": [int(self.n_questions[place]) for place in each],
-            "pairs": [n_pairs] * len(each),
-            "undefined": self.undefined.ravel().tolist(),
-            "alpha": [self.alpha] * len(each),
-            "below": (self.p < self.alpha).sum(axis=2).ravel().tolist(),
-            "share": self.share.ravel().tolist(),
-            "below_adjusted": (self.adjusted < self.alpha).sum(axis=2).ravel().tolist(),
-            "share_adjusted": self.share_adjusted.ravel().tolist(),
-            "area": self.area.ravel().tolist(),
-            "smallest": self.smallest.ravel().tolist(),
-            "largest_missed": self.largest_missed.ravel().tolist(),
-            "scale": pa.array([self.scale[place] for place in each], pa.string()),
+        columns = {
+            "measure": (0, self.measures),
+            "test": (1, self.tests),
+            "items": (0, self.items),
+            "n_items": (0, np.array(self.n_items, np.int64)),
+            "n_questions": (0, np.array(self.n_questions, np.int64)),
+            "pairs": self.p.shape[2],
+            "undefined": self.undefined,
+            "alpha": float(self.alpha),
+            "below": (self.p < self.alpha).sum(axis=2),
+            "share": self.share,
+            "below_adjusted": (self.adjusted < self.alpha).sum(axis=2),
+            "share_adjusted": self.share_adjusted,
+            "area": self.area,
+            "smallest": self.smallest,
+            "largest_missed": self.largest_missed,
+            "scale": (0, self.scale),
         }
-        return pa.table(columns)
+        return long_table(self.undefined.shape, columns)
 
     def summary(self) -> pd.DataFrame:
         """:meth:`summary_table` as a data frame."""

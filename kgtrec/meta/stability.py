@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
@@ -97,55 +97,35 @@ class Stability(Framed, PlottedResult):
 
         ``undefined`` is the number of repeats without a correlation; the other columns are over those with one.
         """
-        n_measures, n_sizes, repeats = self.correlation.shape
         low, high = self.interval
-        return pa.table(
-            {
-                "measure": _names(self.measures, n_sizes),
-                "share": arrow_of(np.tile(self.share, n_measures)),
-                "triples": arrow_of(np.tile(self.triples, n_measures)),
-                "repeats": arrow_of(np.full(n_measures * n_sizes, repeats)),
-                "mean": arrow_of(self.mean.ravel()),
-                "low": arrow_of(low.ravel()),
-                "high": arrow_of(high.ravel()),
-                "undefined": arrow_of(np.count_nonzero(np.isnan(self.correlation), axis=2).ravel()),
-            }
-        )
+        columns = {
+            "repeats": self.correlation.shape[2],
+            "mean": self.mean,
+            "low": low,
+            "high": high,
+            "undefined": np.count_nonzero(np.isnan(self.correlation), axis=2),
+        }
+        return long_table(self.mean.shape, self._sizes | columns)
+
+    @property
+    def _sizes(self) -> dict[str, tuple[int, Any]]:
+        """The first columns of every table."""
+        return {"measure": (0, self.measures), "share": (1, self.share), "triples": (1, self.triples)}
 
     def repeats_table(self) -> pa.Table:
         """A row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
-        n_measures, n_sizes, repeats = self.correlation.shape
-        return pa.table(
-            {
-                "measure": _names(self.measures, n_sizes * repeats),
-                "share": arrow_of(np.tile(np.repeat(self.share, repeats), n_measures)),
-                "triples": arrow_of(np.tile(np.repeat(self.triples, repeats), n_measures)),
-                "repeat": arrow_of(np.tile(np.arange(repeats), n_measures * n_sizes)),
-                "correlation": arrow_of(self.correlation.ravel()),
-            }
-        )
+        columns = {"repeat": (2, np.arange(self.correlation.shape[2])), "correlation": self.correlation}
+        return long_table(self.correlation.shape, self._sizes | columns)
 
     def scores_table(self) -> pa.Table:
         """A row per measure, size and system: measure, share, triples, system, full, mean, low, high.
 
         ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
         """
-        n_measures, n_sizes, _, n_systems = self.scores.shape
         mean = _ignoring_nan(lambda: np.nanmean(self.scores, axis=2))
         low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(self.confidence), axis=2))
-        full = np.broadcast_to(self.full[:, None, :], mean.shape)
-        return pa.table(
-            {
-                "measure": _names(self.measures, n_sizes * n_systems),
-                "share": arrow_of(np.tile(np.repeat(self.share, n_systems), n_measures)),
-                "triples": arrow_of(np.tile(np.repeat(self.triples, n_systems), n_measures)),
-                "system": pa.array(list(self.systems) * (n_measures * n_sizes), pa.string()),
-                "full": arrow_of(np.ascontiguousarray(full).ravel()),
-                "mean": arrow_of(mean.ravel()),
-                "low": arrow_of(low.ravel()),
-                "high": arrow_of(high.ravel()),
-            }
-        )
+        columns = {"system": (2, self.systems), "full": self.full[:, None, :], "mean": mean, "low": low, "high": high}
+        return long_table(mean.shape, self._sizes | columns)
 
     def tables(self) -> tuple[Table, ...]:
         """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
@@ -182,10 +162,6 @@ class Stability(Framed, PlottedResult):
             f"<Stability: {self.coefficient} of {len(self.systems)} systems, {n_measures} measures, "
             f"{n_sizes} sizes x {repeats} repeats>"
         )
-
-
-def _names(measures: tuple[str, ...], times: int) -> pa.Array:
-    return pa.array([measure for measure in measures for _ in range(times)], pa.string())
 
 
 def _ends(confidence: float) -> list[float]:
