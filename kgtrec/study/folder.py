@@ -6,13 +6,14 @@
 ``steps/``         one folder per step, see :mod:`kgtrec.study.steps`
 =================  ====================================================================================================
 
-``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these.
+``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these; the manifest has their sums.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,13 @@ from kgtrec.errors import FormatError, is_number
 from kgtrec.formats.files import PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST, STEPS
-from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.study.config import LABEL_KINDS, LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 from kgtrec.study.tables import require_study_tables
 
-BY = "study"  # the writer that the files of the folder are recorded under
 #: files of a step: its warnings, the contents of a label set, a collection; step_table has the names of its tables
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
@@ -43,7 +43,16 @@ _OF_PAIRS = ("correlation", "correlation-parts", "correlation-fixed", "swaps")  
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
     """Write the manifest of a study atomically."""
     text = json.dumps({"study_format": _FORMAT, **manifest}, indent=1, ensure_ascii=False)
-    write_text(Path(folder) / MANIFEST, text + "\n", by=BY)
+    update_text(Path(folder) / MANIFEST, text + "\n")
+
+
+def study_manifest(folder: PathLike) -> dict[str, Any]:
+    """The manifest in a folder as far as there is one of a study, with the ``files`` that it wrote beside its steps."""
+    with suppress(FormatError):
+        manifest = _manifest(Path(folder))
+        if isinstance(manifest.get("files", {}), dict):
+            return {"files": {}, **manifest}
+    return {"files": {}}
 
 
 def step_table(part: str) -> str:
