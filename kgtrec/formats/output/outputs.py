@@ -357,7 +357,7 @@ def _names_of(folder: Path, owned: Owned) -> set[str]:
     found = list(owned(folder))
     if not found:
         found = [name for part in _parts_in(folder) for place in (part, part / _OLD) for name in owned(place)]
-    return {name for name in found if Path(name).name == name and os.path.lexists(folder / name)}
+    return {name for name in found if Path(name).name == name and (folder / name).is_file()}
 
 
 # --- parts, and how they take their places
@@ -368,10 +368,9 @@ def _new_file(path: PathLike, target: Path, check: Callable[[], None]) -> Iterat
     """A stream into a part of ``target``; ``check`` raises an error if that may not be written."""
     check()
     with _part_of(target, path, target.parent, is_file=True) as (part, cleanup):
-        with part.open("wb", _BUFFER) as file:
-            with compressing(file, suffixes(path)[1]) as stream:
-                yield stream
-            file.flush()
+        with part.open("wb", _BUFFER) as file, compressing(file, suffixes(path)[1]) as stream:
+            yield stream
+        with part.open("rb+") as file:  # a compressor may have closed the other one
             os.fsync(file.fileno())
         aside = target.parent / part_name(target.name)
         cleanup.callback(_remove, aside)

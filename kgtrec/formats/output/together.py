@@ -88,7 +88,7 @@ def move(plans: Sequence[Callable[[], list[Move]]]) -> None:
         new = {each.target for each in moves if not os.path.lexists(each.target)}
         try:
             for each in moves:
-                _do(each, keeps=len(moves) > 1)
+                _do(each, is_new=each.target in new, keeps=len(moves) > 1)
         except BaseException as error:
             for each in reversed(moves):
                 _undo(each, is_new=each.target in new)
@@ -99,12 +99,12 @@ def move(plans: Sequence[Callable[[], list[Move]]]) -> None:
         # another program was faster: the plans say whether its output may be replaced
 
 
-def _do(each: Move, *, keeps: bool) -> None:
+def _do(each: Move, *, is_new: bool, keeps: bool) -> None:
     source, target, aside = each
     if source is None:
         aside.parent.mkdir(exist_ok=True)
         target.rename(aside)
-    elif not os.path.lexists(target):
+    elif is_new or not os.path.lexists(target):
         try:
             os.link(source, target)  # which, unlike a renaming, replaces nothing
         except FileExistsError:
