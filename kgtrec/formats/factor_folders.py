@@ -129,11 +129,11 @@ def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
 
 
 def files_of_factors(folder: Path) -> list[str]:
-    """The files of a factor folder that is there already; none if it is something else."""
+    """The names and patterns of the files of a factor folder that is there already; none if it is something else."""
     with suppress(OSError, FormatError):
         about = read_json(folder / FACTORS)
         if isinstance(about, dict) and about.get("format") == FORMAT:
-            arrays = [path.name for name in _ARRAYS for path in array_files(folder, name)]
+            arrays = [f"{name}{shard}.npy" for name in _ARRAYS for shard in ("", "-[0-9]*")]
             return [FACTORS, "entities.txt", "relations.txt", *arrays]
     return []
 

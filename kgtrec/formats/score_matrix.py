@@ -154,8 +154,8 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
     CollectionError
         If files beside it lack a question or an entity of the collection.
     """
-    require_origin_place(path, force=force)
     _require_shape(os.fspath(path), _opened(path).shape, collection)
+    require_origin_place(path, force=force)
     topics, entities = order_beside(path)
     if topics is not None:
         _require_own_order(

@@ -14,14 +14,14 @@ from typing import Any
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNITS
-from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_file
+from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
 from kgtrec.study.bench import Bench, silent, unseen
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import Study, StudyConfig
 from kgtrec.study.config_file import read_study_config
-from kgtrec.study.folder import FACTS, read_study, study_manifest, write_study_manifest
+from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
@@ -183,9 +183,10 @@ def _shown(value: Any) -> str:
 def _alone(folder: Path, files: Mapping[str, bytes], *, with_page: bool) -> Iterator[None]:
     """Lock the folder against a second study; at the start, not after hours, refuse what the study may not replace."""
     if "study_format" not in study_manifest(folder):
-        require_file(folder / MANIFEST)
-        if with_page:
-            require_own(folder, PAGE)
+        if not is_study(folder) and {place.name for place in folder.glob("[!.]*")} != {STUDY_CONFIG} - files.keys():
+            require_folder(folder)
+        for name in (MANIFEST, PAGE) if with_page else (MANIFEST,):
+            require_own(folder, name)
     for name, contents in files.items():
         require_own(folder, name, contents)
     try:

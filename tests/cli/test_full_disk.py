@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kgtrec.formats.output.exchange import is_part
 
 from kgtrec.cli import main
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factor_folders import write_factor_folder
-from kgtrec.formats.output.exchange import is_part
 from kgtrec.formats.trec import runs
 from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.ranking.test_tiles import world

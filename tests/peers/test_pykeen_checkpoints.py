@@ -11,13 +11,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from kgtrec.formats.output.record import RECORD
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.output.record import RECORD
 from kgtrec.openworld.curve import open_world_curve
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 

@@ -81,14 +81,16 @@ def write_tasks(
         If the suffix is of no form, a label cannot be written in such a file, or openpyxl is missing for a workbook.
     """
     form = form or form_of_tasks(path)
-    left, opened = 0, partial(writing, kind=_KINDS.get(form, ""), force=force)
+    left, aside, opened = 0, None, partial(writing, kind=_KINDS.get(form, ""), force=force)
     if merge and str(path) != "-" and Path(path).exists():
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)
-        opened = updating
-        if typed:
-            warn(f"{path}: the file that was filled in is kept as {keep_aside(path).name}")
+        opened, aside = updating, keep_aside(path) if typed else None
     {"csv": write_tasks_csv, "xlsx": write_tasks_xlsx, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
+    if aside is not None and aside.read_bytes() == Path(path).read_bytes():
+        aside.unlink()
+    elif aside is not None:
+        warn(f"{path}: the file that was filled in is kept as {aside.name}")
     return left
 
 
@@ -114,6 +116,7 @@ def form_of_tasks(path: PathLike, *, others: Sequence[str] = ()) -> str:
 
 def require_tasks_file(path: PathLike, form: str, *, merge: bool | None) -> None:
     """Raise FormatError if :func:`write_tasks` would refuse a file; ``merge`` is None where there is no such option."""
+    require_file(path, kind=None, force=True)
     if merge and Path(path).exists():
         return  # what is filled in there is read first
     try:

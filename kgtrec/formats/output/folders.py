@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +101,10 @@ def owner_of(place: Path) -> str:
 
 
 def files_listed(folder: Path, manifest: str, mark: str) -> list[str]:
-    """A manifest and the files that it lists; none if the folder has no manifest with this mark."""
+    """A manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
     found = _manifest(folder / manifest)
     files = found.get("files")
-    return [manifest, *files] if mark in found and isinstance(files, dict) else []
+    return [manifest, *map(escape, files)] if mark in found and isinstance(files, dict) else []
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -35,7 +36,7 @@ _force: ContextVar[bool] = ContextVar("force", default=False)
 _inputs: ContextVar[tuple[Path, ...] | None] = ContextVar("inputs", default=None)  # None outside of commands
 _staging: list[Path] = []  # folders that are being filled, in which everything is new
 
-#: the files of an earlier output of the same kind in a folder, those that must be there last first; empty if none
+#: the names, or patterns, of the files of an earlier output of the same kind in a folder; none if there is no such one
 Owned = Callable[[Path], Iterable[str]]
 
 
@@ -357,7 +358,11 @@ def _names_of(folder: Path, owned: Owned) -> set[str]:
     found = list(owned(folder))
     if not found:
         found = [name for part in _parts_in(folder) for place in (part, part / _OLD) for name in owned(place)]
-    return {name for name in found if Path(name).name == name and (folder / name).is_file()}
+    return {
+        place.name
+        for place in folder.iterdir()
+        if place.is_file() and any(fnmatchcase(place.name, own) for own in found)
+    }
 
 
 # --- parts, and how they take their places

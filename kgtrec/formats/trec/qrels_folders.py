@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def _files_of(folder: Path) -> list[str]:
     """The files of earlier qrels in a folder, as their sums list them."""
     with suppress(OSError, UnicodeDecodeError):
         names = [line.partition("  ")[2] for line in (folder / SUMS).read_text("utf-8").splitlines()]
-        return [SUMS, *names] if FROM_CAMPAIGN in names else []
+        return [SUMS, *map(escape, names)] if FROM_CAMPAIGN in names else []
     return []
 
 

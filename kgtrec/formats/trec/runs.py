@@ -24,7 +24,16 @@ from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
 from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
 from kgtrec.formats.output.together import together
-from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
+from kgtrec.formats.parquet import (
+    FIRST_PART,
+    is_parquet,
+    is_run_of_ours,
+    label_column,
+    metadata_of,
+    read_named_columns,
+    value_type,
+    with_metadata,
+)
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
 from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
@@ -38,7 +47,6 @@ PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
 _SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec", ".jsonl"}  # suffixes that name the format
 _ROW_GROUP = 1 << 20
 _PART_ROWS = 1 << 24  # of a run in parts
-_FIRST_PART = "part-00000.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +406,7 @@ class _PartsSink:
         self._n_parts = 0
 
     def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, _FIRST_PART, files_of_run))
+        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, files_of_run))
         self._one = stack.enter_context(ExitStack())
         self._begin()
 
@@ -420,8 +428,8 @@ class _PartsSink:
 
 
 def files_of_run(folder: Path) -> list[str]:
-    """The files of a run in parts that :class:`RunWriter` has written into a folder; none if it is something else."""
-    return sorted(path.name for path in folder.glob("part-[0-9]*.parquet")) if (folder / _FIRST_PART).exists() else []
+    """The pattern of the files of a run in parts that :class:`RunWriter` has written; none if it is something else."""
+    return ["part-[0-9]*.parquet"] if any(map(is_run_of_ours, folder.glob("part-[0-9]*.parquet"))) else []
 
 
 def write_run(
