@@ -13,7 +13,7 @@ from typing import Any
 
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
-from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNITS
+from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG
 from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
@@ -91,7 +91,8 @@ def run_study(
     is_own = given is not None and is_same_file(given, folder / STUDY_CONFIG)
     config_files = {} if is_own else {STUDY_CONFIG: read.written}
     with replacing(force), _alone(folder, config_files, with_page=not read.formats or "html" in read.formats):
-        manifest = _about(bench) | _compute(bench, collections, labels, ranks)
+        computed = _compute(bench, collections, labels, ranks)
+        manifest = _about(bench) | computed
         write_study_manifest(folder, {**manifest, "files": study_manifest(folder)["files"]})
         if prune and (removed := bench.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
@@ -183,7 +184,8 @@ def _shown(value: Any) -> str:
 def _alone(folder: Path, files: Mapping[str, bytes], *, with_page: bool) -> Iterator[None]:
     """Lock the folder against a second study; at the start, not after hours, refuse what the study may not replace."""
     if "study_format" not in study_manifest(folder):
-        if not is_study(folder) and {place.name for place in folder.glob("[!.]*")} != {STUDY_CONFIG} - files.keys():
+        own = [place.name for place in folder.glob("[!.]*")] == [STUDY_CONFIG] and STUDY_CONFIG not in files
+        if not is_study(folder) and not own:
             require_folder(folder)
         for name in (MANIFEST, PAGE) if with_page else (MANIFEST,):
             require_own(folder, name)
@@ -200,6 +202,6 @@ def _alone(folder: Path, files: Mapping[str, bytes], *, with_page: bool) -> Iter
             held.enter_context(alone_in(folder / STEPS, wait=False))
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait until it ends") from None
-        for place in (folder / STEPS, folder / UNITS):
+        for place in (folder, *folder.glob("*/")):
             clear_parts(place)
         yield
