@@ -26,7 +26,7 @@ _LABELS = ("question", "entity")
 _WITH_CUT = 2  # the version of tables with a column `cut`
 
 
-def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
+def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = False) -> None:
     """Write a table of answer ranks; equal tables give equal bytes, and no partial file is left behind.
 
     Only labels that the table uses are stored, in the order of their codes.
@@ -57,7 +57,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
     # a reader that knows no cut lists would take what is below their ends for ties
     version = {"version": _WITH_CUT} if cut is not None else {}
     schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
-    with writing(path, kind=FORMAT) as stream:
+    with writing(path, kind=FORMAT, force=force) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
 
 

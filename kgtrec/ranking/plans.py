@@ -60,7 +60,6 @@ from kgtrec.ranking.tiles import (
 
 FORMAT = "rank plan"
 PLAN, BLOCKS, DONE = "plan.json", "blocks", "done"
-BY = "kgtrec rank --plan"
 _SHOWN = 5  # units in a message
 _PAIRS = ("placed_row", "placed_entity", "is_answer", "aside_row", "aside_entity", "out_row", "out_entity")
 _COUNTS = ("above", "tied", "used", "found", "by_rounding")
@@ -86,7 +85,7 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
         If there is something else in the folder, or it cannot be written.
     """
     candidates, vectors = grid.candidates, grid.candidates.vectors
-    with writing_folder(folder, by=BY, force=False) as new:
+    with writing_folder(folder, PLAN) as new:
         (new / BLOCKS).mkdir()
         places = {}
         for name, array in (("E", vectors.E), ("b", vectors.b)):

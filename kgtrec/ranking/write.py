@@ -16,7 +16,7 @@ from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.output.together import together
-from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
+from kgtrec.formats.trec.runs import RunWriter, files_of_run
 from kgtrec.ranking.executors import done_in_order
 from kgtrec.ranking.plans import RankPlan, collected
 from kgtrec.ranking.rank import Progress, Ranked, ShowProgress
@@ -183,11 +183,11 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
         If somebody else's file or folder is in the place of one of them.
     """
     ranks, run = outputs_of(name, out, run_format)
-    require_file(ranks, kind=RANKS, is_named=False)
+    require_file(ranks, kind=RANKS)
     if gives_run and run_format == PARTS:
-        require_folder(run, by=RUN_IN_PARTS)
+        require_folder(run, files_of_run)
     elif gives_run:
-        require_file(run, kind="a run", is_named=False)
+        require_file(run, kind="a run")
     return ranks, run
 
 

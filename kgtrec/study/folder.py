@@ -6,7 +6,7 @@
 ``steps/``         one folder per step, see :mod:`kgtrec.study.steps`
 =================  ====================================================================================================
 
-``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these.
+``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these; the manifest has their sums.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,11 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST, STEPS
-from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.study.config import LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 
-BY = "study"  # the writer that the files of the folder are recorded under
 #: files of a step: its warnings, the contents of a label set, a collection; step_table has the names of its tables
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
@@ -41,7 +41,16 @@ def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
     """Write the manifest of a study atomically."""
     found = {"study_format": _FORMAT, **manifest}
     text = json.dumps({**found, "sha256": _sum_of(found)}, indent=1, ensure_ascii=False)
-    write_text(Path(folder) / MANIFEST, text + "\n", by=BY)
+    update_text(Path(folder) / MANIFEST, text + "\n")
+
+
+def study_manifest(folder: PathLike) -> dict[str, Any]:
+    """The manifest in a folder as far as there is one of a study, with the ``files`` that it wrote beside its steps."""
+    with suppress(FormatError):
+        manifest = _manifest(Path(folder), is_checked=False)
+        if isinstance(manifest.get("files", {}), dict):
+            return {"files": {}, **manifest}
+    return {"files": {}}
 
 
 def step_table(part: str) -> str:
@@ -147,7 +156,7 @@ def _options(found: Mapping[str, Any]) -> StudyOptions:
     return StudyOptions(**{**found, "coefficients": tuple(found["coefficients"])})
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def _manifest(path: Path, *, is_checked: bool = True) -> dict[str, Any]:
     if not path.is_dir():
         raise FormatError(
             "expected the folder of a study, found no folder; kgtrec study CONFIG.toml writes one", path=path
@@ -161,7 +170,7 @@ def _manifest(path: Path) -> dict[str, Any]:
     manifest = _json(path / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("study_format") != _FORMAT:
         raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
-    if manifest.pop("sha256", "") != _sum_of(manifest):
+    if manifest.pop("sha256", "") != _sum_of(manifest) and is_checked:
         raise FormatError(
             "expected the manifest that kgtrec study wrote, found a changed one; run kgtrec study again",
             path=path / MANIFEST,

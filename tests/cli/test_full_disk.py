@@ -11,16 +11,15 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factor_folders import write_factor_folder
-from kgtrec.formats.output.exchange import is_part
 from kgtrec.formats.trec import runs
 from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.ranking.test_tiles import world
 from tests.systems.test_factor_folders import folder_of
-from tests.trees import tree
+from tests.trees import is_part, tree
 
 PLAN = ["rank", "C", "model", "--plan", "work/plan", "--block", "4"]
 RANK = ["rank", "C", "model", "--out", "work/out"]
-COLLECT = ["rank", "work/plan", "--collect", "--out", "work/out"]
+COLLECT = ["rank", "work/plan", "--collect", "--out", "work/out", "--force"]
 
 
 def _units():
@@ -31,11 +30,11 @@ def _units():
 
 def _rank(run_format):
     """What is done before, with shorter lists, and the command."""
-    return [[*RANK, "--depth", "3", "--run-format", run_format]], [*RANK, "--run-format", run_format]
+    return [[*RANK, "--depth", "3", "--run-format", run_format]], [*RANK, "--run-format", run_format, "--force"]
 
 
 def _convert(before, source, target, *options):
-    return [["convert", before, target, *options]], ["convert", source, target, *options]
+    return [["convert", before, target, *options]], ["convert", source, target, *options, "--force"]
 
 
 PARTS, TO_PARTS, SORTED = ["--run-format", "parts"], ["--to", "parts"], "work/out/sorted.run"
@@ -49,7 +48,7 @@ CASES = {
     "text": _rank("run.gz"),
     "Parquet": _rank("parquet"),
     "parts": _rank("parts"),
-    "parts, for the first time": ([], [*RANK, *PARTS]),
+    "parts, for the first time": ([], [*RANK, *PARTS, "--force"]),
     "sort": _convert("small.run", "mixed.run", SORTED, "--sort"),
     "sort to parts": _convert("small.run", "mixed.run", SORTED, "--sort", *TO_PARTS),
     "factors": _convert("other", "model", "work/out/f", "--to", "factors"),
@@ -101,9 +100,9 @@ def test_a_full_disk_leaves_what_was_there(name, tmp_path, monkeypatch, capfd):
         (line,) = [each for each in errors.splitlines() if each.startswith("error: ")]
         assert line.startswith(("error: work/", f"error: {work}/")), where
         assert line.endswith(f": {TOLD[fault]}; make room or choose another place, and give the command again"), where
-        assert "kgtrec-part" not in line, where
+        assert ".part" not in line, where
         left = tree(work)
-        assert not any(is_part(part) for path in left for part in Path(path).parts), where
+        assert not any(map(is_part, left)), where
         # what was done of a plan stays
         assert {path: data for path, data in left.items() if not path.startswith("plan/done/")} == former_of_command
         main(command)
