@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
@@ -13,7 +14,7 @@ from typing import Any
 
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
-from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG, UNITS
+from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
 from kgtrec.formats.output.outputs import claim_folder, clear_parts, is_same_file, require_file, writing
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
@@ -25,7 +26,6 @@ from kgtrec.study.folder import BY, FACTS, read_study, write_study_manifest
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
-from kgtrec.study.units import remove_others
 from kgtrec.study.write_report import BY as REPORT
 from kgtrec.study.write_report import FOLDERS, write_report
 from kgtrec.workers.results import Helper
@@ -116,7 +116,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         labels.do(each)
     for system in bench.systems:
         ranks.step(system)
-    remove_others(bench.folder)
+    shutil.rmtree(bench.folder / UNFINISHED, ignore_errors=True)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
     for name in bench.asked("power", [each.name for each in config.labels]):
@@ -201,6 +201,6 @@ def _alone(folder: Path) -> Iterator[None]:
             held.enter_context(alone_in(folder / LOCK, wait=False))
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait until it ends") from None
-        for place in (folder / STEPS, folder / UNITS, folder, *(folder / name for name in FOLDERS)):
+        for place in (folder / STEPS, folder, *(folder / name for name in FOLDERS)):
             clear_parts(place)
         yield
