@@ -21,6 +21,7 @@ from kgtrec.formats.trec.text import joined_codes
 MAGIC = b"PAR1"
 RANK_COLUMNS = frozenset(("above", "tied", "n_other"))
 _KEY = b"kgtrec"
+OF_RANKS = "kgtrec.ranks"  # the digest of a system's answer ranks, in their file and in that of the run
 _OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
 _FEW_ROWS = 1 << 24  # are read quickly, from any number of bytes
 _ROWS_PER_BYTE = 8  # a row with information takes at least a bit
@@ -81,6 +82,13 @@ def read_schema(path: PathLike) -> pa.Schema:
     """
     with reading(path) as stream:
         return _opened(path, stream).schema_arrow
+
+
+def digest_in(path: PathLike) -> str:
+    """The digest of answer ranks that a Parquet file of them, or of the run beside them, records; ``""`` if none."""
+    with reading(path) as stream:
+        found: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
+    return found.decode()
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:

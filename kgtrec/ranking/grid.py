@@ -24,7 +24,7 @@ from kgtrec.formats.files import FileState
 from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.panels import Vectors, wide
 from kgtrec.kernels.rows import Rows
-from kgtrec.ranking.journal import Journal, read_block, remove_unfinished
+from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
 from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
 from kgtrec.ranking.tiles import Block, Candidates, Counted, TileError, Tiling, count_tile, differ, merged, own_scores
 from kgtrec.systems.kinds import Factors, Scoring
@@ -65,7 +65,8 @@ class CountTiles:
             self._folder.mkdir(parents=True, exist_ok=True)
             # under a name of its own, so that no worker of another ranking maps it
             files = [self._folder.resolve() / f"array-{secrets.token_hex(8)}.npy"]
-            save_rows(files[0], array)
+            with naming_place(files[0]):
+                save_rows(files[0], array)
         return files
 
     def __getstate__(self) -> dict[str, Any]:

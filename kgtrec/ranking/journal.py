@@ -8,9 +8,10 @@ options has another name, and is removed. The folder is gone when all is ranked.
 from __future__ import annotations
 
 import hashlib
+import io
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +26,8 @@ from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import Rows
 from kgtrec.ranking.tiles import Block, Candidates, Counted, Tiling
 
-_OWN = re.compile(
-    r"block-(?P<block>[0-9]{5,9})-[0-9a-f]{32}\.npz|(block-[0-9a-f-]{38,}\.npz\.part|array-[0-9a-f]{16}\.npy)"
-)
+_OWN = re.compile(r"([0-9]{5,9})-[0-9a-f]{32}\.block|[0-9]{5,9}-[0-9a-f]{32}\.part|array-[0-9a-f]{16}\.npy")
+_SUM = 32  # bytes of the hash with which a file begins
 _COUNTS = ("above", "tied", "used", "by_rounding")
 
 
@@ -70,18 +70,20 @@ class Journal:
         if found.best is not None:
             lengths = np.bincount(found.best.row, minlength=len(block))
             arrays |= {"lengths": lengths, "entity": found.best.entity, "score": found.best.score}
+        stream = io.BytesIO()
+        np.savez(stream, **arrays)
         path = self._path(number, block)
         self._folder.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.part")
-        with draft.open("wb") as stream:
-            np.savez(stream, **arrays)
-        draft.replace(path)
+        draft = path.with_suffix(".part")
+        with naming_place(path):
+            draft.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
+            draft.replace(path)
 
     def _path(self, number: int, block: Block) -> Path:
         found = hashlib.sha256(self._common)
         for field in fields(block):
             _add(found, getattr(block, field.name))
-        return self._folder / f"block-{number:05}-{found.hexdigest()[:32]}.npz"
+        return self._folder / f"{number:05}-{found.hexdigest()[:32]}.block"
 
     @cached_property
     def _common(self) -> bytes:
@@ -95,17 +97,27 @@ class Journal:
 
 
 def read_block(path: Path) -> Counted | None:
-    """What was counted for a finished block; None if its file is damaged, as after a loss of power."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:  # which compares checksums
-            above, tied, used, by_rounding = (archive[name] for name in _COUNTS)
-            best = None
-            if "lengths" in archive:
-                row = np.repeat(np.arange(len(archive["lengths"])), archive["lengths"])
-                best = TopK(row, archive["entity"], archive["score"])
-    except Exception:  # numpy and zipfile raise some ten kinds
+    """What was counted for a finished block; None if its file is damaged, as after a loss of power, or gone."""
+    data = memoryview(path.read_bytes() if path.exists() else b"")
+    if hashlib.sha256(data[_SUM:]).digest() != data[:_SUM]:
         return None
+    with np.load(io.BytesIO(data[_SUM:]), allow_pickle=False) as archive:
+        above, tied, used, by_rounding = (archive[name] for name in _COUNTS)
+        best = None
+        if "lengths" in archive:
+            row = np.repeat(np.arange(len(archive["lengths"])), archive["lengths"])
+            best = TopK(row, archive["entity"], archive["score"])
     return Counted(above, tied, used, used, by_rounding, best)
+
+
+@contextmanager
+def naming_place(path: Path) -> Iterator[None]:
+    """Let an error of the disk name the file that was to be written."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -119,7 +131,7 @@ def remove_unfinished(folder: Path) -> None:
 def _own_files(folder: Path) -> list[tuple[Path, int | None]]:
     """The files of a journal; with the block's number those of finished blocks."""
     names = {path: _OWN.fullmatch(path.name) for path in sorted(folder.glob("*"))}
-    return [(path, int(name["block"]) if name["block"] else None) for path, name in names.items() if name]
+    return [(path, int(name[1]) if name[1] else None) for path, name in names.items() if name]
 
 
 def _add(found: Any, array: Rows | None) -> None:

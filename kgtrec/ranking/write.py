@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.together import afterwards, together
+from kgtrec.formats.trec.pairs import remove_other_runs
 from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
 from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.ranking.rank import ShowProgress
@@ -68,29 +70,33 @@ def write_ranked(
     ranks, run = require_outputs(system.name, out, run_format, gives_run=gives_run)
     unfinished = unfinished or unfinished_of(system.name, out)
     parts = []
-    with together(), ExitStack() as stack:
-        writer = None
-        if gives_run:
-            to_run = RunWriter(
-                run, system.name, collection=collection.stamp, filtered_by=filtered_by, parts=run_format == PARTS
-            )
-            writer = stack.enter_context(to_run)
-        n_questions = len(collection.questions.rows_of(sides))
-        shown = nullcontext(None) if progress is None else progress(system.name, n_questions, "questions")
-        for part in ranked_parts(
-            collection,
-            system,
-            depth=depth,
-            sides=sides,
-            filtered_by=filtered_by,
-            unfinished=unfinished,
-            progress=stack.enter_context(shown),
-            **options,
-        ):
-            parts.append(part.answer_ranks)
-            if writer is not None and part.run is not None:
-                writer.write(part.run)
-        write_answer_ranks(ranks, joined_answer_ranks(parts))
+    with together():
+        with ExitStack() as stack:
+            writer = None
+            if gives_run:
+                to_run = RunWriter(
+                    run, system.name, collection=collection.stamp, filtered_by=filtered_by, parts=run_format == PARTS
+                )
+                writer = stack.enter_context(to_run)
+            n_questions = len(collection.questions.rows_of(sides))
+            shown = nullcontext(None) if progress is None else progress(system.name, n_questions, "questions")
+            for part in ranked_parts(
+                collection,
+                system,
+                depth=depth,
+                sides=sides,
+                filtered_by=filtered_by,
+                unfinished=unfinished,
+                progress=stack.enter_context(shown),
+                **options,
+            ):
+                parts.append(part.answer_ranks)
+                if writer is not None and part.run is not None:
+                    writer.write(part.run)
+            digest = write_answer_ranks(ranks, joined_answer_ranks(parts))
+            if writer is not None:
+                writer.of_ranks(digest)
+        afterwards(partial(remove_other_runs, ranks, digest))
     remove_unfinished(unfinished)
     return ranks, run if gives_run else None
 

@@ -83,26 +83,26 @@ def results(
         What ``work`` raises; if a piece fails in another way; or if no workers can be had.
     """
     workers, coming = number_of_workers(workers, executor), enumerate(pieces)
-    n_left = n_pieces if n_pieces is not None else len(pieces) if isinstance(pieces, Sized) else 0
-    first = 0
+    if n_pieces is None:
+        n_pieces = len(pieces) if isinstance(pieces, Sized) else 0
+    at = 0  # the piece whose value comes next
     if executor is None:
         begun = time.perf_counter()
-        while workers == 1 or not are_worth_it(begun, first, n_left - first):
+        while workers == 1 or not are_worth_it(begun, at, n_pieces - at):
             if (numbered := next(coming, None)) is None:
                 return
             with _QUIET:
                 value = work(*numbered[1])
             yield value
-            first += 1
-    elif n_left == 0:
+            at += 1
+    elif n_pieces == 0:
         return
-    at = first  # the piece whose value comes next
     held: dict[int, Piece] = {}  # that were given out, and whose values were not passed on
     values: dict[int, Any] = {}  # that came early
     losses = 0
     while True:
         try:
-            with _given(work, min(workers, max(n_left - first, 1)), executor) as (give, ahead):
+            with _given(work, min(workers, n_pieces - at), executor) as (give, ahead):
                 running = {give(piece): number for number, piece in held.items() if number not in values}
                 while True:
                     for number, piece in islice(coming, ahead - len(held)):
@@ -113,7 +113,7 @@ def results(
                     ended = wait(running, timeout=_LISTENING, return_when=FIRST_COMPLETED).done
                     for future in sorted(ended, key=running.__getitem__):
                         number = running.pop(future)
-                        values[number] = _value(future, f"{name}: part {number + 1:,} of {n_left:,}")
+                        values[number] = _value(future, f"{name}: part {number + 1:,} of {n_pieces:,}")
                         losses = 0
                     while at in values:
                         del held[at]

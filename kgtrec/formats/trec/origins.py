@@ -9,6 +9,7 @@ Parquet files have it in their metadata. It is one JSON object:
 ``collection``   stamp of the collection of the question ids (of a run), or of rows and columns (of a matrix)
 ``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
 ``sha256``       of ``NAME``, so that another file of this name is noticed
+``ranks``        of a run: the digest of the answer ranks that were written with it, if any were
 ===============  ================================================================================================
 """
 
@@ -43,6 +44,7 @@ class Origin:
 
     collection: str  # stamp
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
+    ranks: str = ""  # of a run; see kgtrec.formats.trec.pairs
 
 
 def origin_path(path: PathLike) -> Path:
@@ -77,6 +79,8 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
     written = content_of(Path(os.path.realpath(path)))
     said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
+    if origin.ranks:
+        said["ranks"] = origin.ranks
     write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN)
 
 
