@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -87,7 +88,7 @@ class AnswerRanks:
         order = np.lexsort((self.entities.byte_order[self.entity], self.questions.byte_order[self.question]))
         found = hashlib.sha256()
         for labels in (self.questions.decode(self.question[order]), self.entities.decode(self.entity[order])):
-            found.update("\0".join(labels.to_pylist()).encode())
+            found.update(json.dumps(labels.to_pylist()).encode())
         for column, kind in (
             (self.answer, "u1"),
             (self.above, "<i4"),

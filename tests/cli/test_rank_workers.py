@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from functools import partial
 
 import numpy as np
@@ -26,7 +28,12 @@ def write_world(folder, name="a"):
     """A collection C of thirty entities and a factorised system."""
     made = build_questions(Triples.of(TRAIN), Triples.of([]), Triples.of(TEST))
     write_collection(folder / "C", made)
-    rng, questions = np.random.default_rng(5), made.questions
+    write_system(folder, made, np.random.default_rng(5), name)
+
+
+def write_system(folder, made, rng, name):
+    """A factorised system with many equal scores."""
+    questions = made.questions
     asked = np.stack([questions.is_head, questions.relation, questions.anchor], axis=1).astype(np.int64)
     E, Q = rng.integers(-2, 3, (len(made.entities), 3)), rng.integers(-2, 3, (len(questions), 3))
     np.savez(folder / f"{name}.npz", E=E.astype(np.float32), Q=Q.astype(np.float32), questions=asked)
@@ -184,3 +191,54 @@ def test_blocks_of_an_older_model_are_not_joined(folder, capsys):
     found = tree(folder / "o")
     assert found["a.ranks.parquet"] == tree(folder / "fresh")["a.ranks.parquet"]
     assert not (folder / "o" / "a.unfinished").exists()
+
+
+AT_ONCE = """
+import sys
+from kgtrec.cli import main
+from kgtrec.workers import results
+results._WORTH = 0
+if __name__ == "__main__":
+    main(["rank", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.slow
+def test_a_ranking_that_is_interrupted_at_any_moment_goes_on(tmp_path, monkeypatch):
+    """By Ctrl-C, SIGTERM and SIGKILL, thirty times: no process is left, and the same command gives the same bytes."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    made = build_questions(
+        Triples.of([(f"e{n}", "knows", f"e{(n * 7 + 3) % 900}") for n in range(900)]),
+        Triples.of([]),
+        Triples.of([(f"e{n}", "knows", f"e{(n * 5 + 1) % 900}") for n in range(900)]),
+    )
+    write_collection("C", made)
+    write_system(tmp_path, made, rng, "a")
+    (tmp_path / "at_once.py").write_text(AT_ONCE)
+    words = [sys.executable, "at_once.py", "C", "a.npz", "--block", "20", "--workers", "2", "--out"]
+    begun = time.monotonic()
+    subprocess.run([*words, "whole"], check=True, capture_output=True)
+    took, expected, kept = time.monotonic() - begun, tree(tmp_path / "whole"), 0
+    for number in range(30):
+        out = f"out{number}"
+        process = subprocess.Popen([*words, out], start_new_session=True, stderr=subprocess.DEVNULL)
+        time.sleep(float(rng.uniform(0.2, 1.0)) * took)
+        process.send_signal((signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[number % 3])
+        process.wait()
+        assert ended(process.pid), number
+        kept += any((tmp_path / out).glob("a.unfinished/*.block"))
+        subprocess.run([*words, out], check=True, capture_output=True)
+        assert without_parts(tree(tmp_path / out)) == expected, number
+    assert kept > 5
+
+
+def ended(group):
+    """Whether all processes of a group end within ten seconds."""
+    for _ in range(1000):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
