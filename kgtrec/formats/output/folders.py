@@ -46,7 +46,7 @@ SERVE_FILES = (SERVE_KEY, SERVE_STATE, f"{SERVE_STATE}-wal", f"{SERVE_STATE}-shm
 # a study, see kgtrec.study.folder
 STUDY_CONFIG = "study.toml"
 STEPS = "steps"
-UNITS = "units"  # of rankings that workers share, while they work
+UNFINISHED = "unfinished"  # rankings that were interrupted
 
 #: the whole campaign, without what is its page's alone
 CAMPAIGN_FILES = (
@@ -75,7 +75,7 @@ CAMPAIGN_FILES = (
 _FILES = {
     "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},
     "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
-    "study": {MANIFEST, STUDY_CONFIG, STEPS, UNITS},
+    "study": {MANIFEST, STUDY_CONFIG, STEPS, UNFINISHED},
 }
 
 

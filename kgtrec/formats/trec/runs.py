@@ -26,6 +26,7 @@ from kgtrec.formats.output.outputs import is_device, replacing, writing, writing
 from kgtrec.formats.output.together import together
 from kgtrec.formats.parquet import (
     FIRST_PART,
+    OF_RANKS,
     is_parquet,
     is_run_of_ours,
     label_column,
@@ -36,6 +37,7 @@ from kgtrec.formats.parquet import (
 )
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
+from kgtrec.formats.trec.pairs import require_pair
 from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(
@@ -118,6 +120,7 @@ def read_run_file(
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
+    require_pair(path)
     if is_parquet(path):
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
@@ -320,6 +323,11 @@ class RunWriter:
         rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
         self._sink.write(part, rank)
 
+    def of_ranks(self, digest: str) -> None:
+        """Note the digest of the system's answer ranks, see :mod:`kgtrec.formats.trec.pairs`, before the block ends."""
+        self._origin = replace(self._origin, ranks=digest)
+        self._sink.of_ranks(digest)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -364,6 +372,9 @@ class _TextSink:
                 )
             )
 
+    def of_ranks(self, digest: str) -> None:
+        """Written beside the run."""
+
     def finish(self) -> None:
         pass
 
@@ -394,6 +405,9 @@ class _ParquetSink:
         if self._rows >= _ROW_GROUP:
             self.finish()
 
+    def of_ranks(self, digest: str) -> None:
+        self._writer.add_key_value_metadata({OF_RANKS: digest})
+
     def finish(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
@@ -421,6 +435,9 @@ class _PartsSink:
             self._begin()
         self._sink.write(part, rank)
         self._rows += len(part)
+
+    def of_ranks(self, digest: str) -> None:
+        self._sink.of_ranks(digest)
 
     def finish(self) -> None:
         self._sink.finish()
