@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
@@ -34,8 +35,8 @@ class Judgements:
     """One row per event, oldest first.
 
     An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to estimate
-    how good the labels are. Of several events of one person in one role on one triple the last one counts: a correction
-    is a new event, and no event is ever changed or removed.
+    how good the labels are. Of several events of one annotator on one triple the last one counts, and of those of all
+    adjudicators, and of all experts: a correction is a new event, and no event is ever changed or removed.
     """
 
     triple: NDArray[np.int32]  # (n,) row in the pool's triples
@@ -150,6 +151,19 @@ class Judgements:
             pa.concat_arrays([self.time, later.time]),
             people,
         )
+
+    def in_time(self) -> Judgements:
+        """The same events, those of which only the last counts in the order of their times.
+
+        Verdicts that are stored one after the other are in this order; those of merged copies of a campaign may not be.
+        """
+        if len(self) < 2 or pc.all(pc.less_equal(self.time[:-1], self.time[1:])).as_py():
+            return self
+        times, when = Vocabulary.encoding(self.time)
+        group = np.where(self.role == ANNOTATOR, self.annotator, -1), self.role, self.triple
+        rows = np.empty(len(self), np.intp)
+        rows[np.lexsort(group)] = np.lexsort((times.byte_order[when], *group))
+        return self.take(rows)
 
     def latest(self) -> Judgements:
         """The events that count: the last one of each person in each role on each triple, oldest first."""

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.campaign import (
     ASKED,
     HOST,
@@ -467,7 +467,7 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
     _refuse_repeated(path, lines, code, row, lambda row: repr(labels[row].as_py()))
-    kept = pa.array(row)
+    kept = arrow_of(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
 
@@ -551,7 +551,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
     triples, row = pool.triples, assignments.triple
     columns = (
         assignments.annotators.decode(assignments.annotator),
-        pc.cast(pa.array(row + 1), pa.string()),
+        pc.cast(arrow_of(row + 1), pa.string()),
         triples.entities.decode(triples.head[row]),
         triples.relations.decode(triples.relation[row]),
         triples.entities.decode(triples.tail[row]),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kgtrec.data.judgements import ROLES
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.campaign.judgements import append_lines
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.folders import SENT_BACK
 from kgtrec.formats.trec.text import shown
@@ -80,7 +80,6 @@ def _line(data: bytes) -> SentBack | None:
 _KINDS = tuple(int if name == "events" else str for name in SentBack._fields)
 
 
-def append_sent_back(folder: PathLike, line: SentBack, *, locks: bool = True) -> None:
-    """Add a line; it is on the disk when this returns. For ``locks`` and errors see :class:`JudgementWriter`."""
-    with JudgementWriter(Path(folder, SENT_BACK), locks=locks) as writer:
-        writer.write(json.dumps(line._asdict(), ensure_ascii=False).encode() + b"\n")
+def append_sent_back(folder: PathLike, line: SentBack) -> None:
+    """Add a line, as :func:`kgtrec.formats.campaign.judgements.append_lines` does, under the lock of the caller."""
+    append_lines(Path(folder, SENT_BACK), json.dumps(line._asdict(), ensure_ascii=False).encode() + b"\n")

@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+# what git is told of a folder, see kgtrec.formats.output.git_files
+GIT_ATTRIBUTES = ".gitattributes"
+GIT_IGNORE = ".gitignore"
+
 # a collection, see kgtrec.formats.collections; a study has a manifest too
 MANIFEST = "manifest.json"
 TOPICS = "topics.tsv"
@@ -49,6 +53,8 @@ LOCK = ".lock"
 
 #: the whole campaign, without what is its page's alone
 CAMPAIGN_FILES = (
+    GIT_ATTRIBUTES,
+    GIT_IGNORE,
     SETTINGS,
     TOPICS,
     SEEDS,
