@@ -281,12 +281,12 @@ def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_people(path: PathLike) -> People:
-    r"""Who takes part, from `person role active` lines; one line per person and role.
+    r"""Who takes part, from `person role active` lines; one line per person and role, or the same again.
 
     Raises
     ------
     FormatError
-        For the first line that is malformed or repeats a person and role; if an active manager is active in another
+        For the first line that is malformed or contradicts an earlier one; if an active manager is active in another
         role too.
 
     Examples
@@ -298,7 +298,7 @@ def read_people(path: PathLike) -> People:
     >>> list(people.names), people.person.tolist(), people.role.tolist(), people.is_active.tolist()
     (['ann'], [0, 0], [0, 2], [True, False])
     """
-    rows: list[tuple[str, int, bool]] = []
+    rows: dict[tuple[str, int], bool] = {}
     line_of: dict[tuple[str, int], int] = {}
     for line, (person, role, active) in _rows(path, _PERSON_COLUMNS):
         if person != person.strip():
@@ -309,14 +309,15 @@ def read_people(path: PathLike) -> People:
         if active not in _IS_ACTIVE:
             raise FormatError(f"expected yes or no as active, got {active!r}", path=path, line=line)
         key = person, PERSON_ROLES.index(role)
-        _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
-        rows.append((*key, _IS_ACTIVE[active]))
-    names, person_code = Vocabulary.encoding(labels_of([person for person, _, _ in rows]))
+        if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
+            _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
+            rows[key] = _IS_ACTIVE[active]
+    names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
         names,
         person_code,
-        np.array([role for _, role, _ in rows], np.int8),
-        np.array([active for _, _, active in rows], np.bool_),
+        np.array([role for _, role in rows], np.int8),
+        np.array(list(rows.values()), np.bool_),
     )
     if both := people.judging_managers:
         raise FormatError(judging_manager_text(both[0]), path=path, line=line_of[both[0], MANAGER])

@@ -25,6 +25,7 @@ from kgtrec.formats.output.locks import campaign_lock
 from tests.campaign_folders import said
 from tests.campaigns_by_hand import campaign_of
 from tests.examples import examples
+from tests.windows import pretend_windows
 
 POOL = campaign_of().pool
 TAILS = POOL.triples.entities.decode(POOL.triples.tail).to_pylist()
@@ -229,6 +230,17 @@ def test_a_last_line_that_lacks_only_its_line_feed_counts(tmp_path):
     assert not path.with_name("judgements.jsonl.torn").exists()
 
 
+def test_on_windows_a_torn_line_is_moved_aside_too(tmp_path, monkeypatch):
+    """No byte is changed on the way, and the folder, which cannot be opened there, is not synced."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE[:20])
+    pretend_windows(monkeypatch)
+    with pytest.warns(KgtrecWarning, match="moved its incomplete last line"):
+        append_judgements(path, POOL, events_of((PARIS, "ann", "annotator", "Y", "https://en.wikipedia.org/", "")))
+    assert path.read_bytes() == 2 * (LINE + b"\n")
+    assert path.with_name("judgements.jsonl.torn").read_bytes() == LINE[:20] + b"\n"
+
+
 def test_no_events_change_nothing(tmp_path):
     """Not even a torn line is moved."""
     path = tmp_path / "judgements.jsonl"
@@ -319,7 +331,10 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 
 
 APPENDS = """
-import sys
+import sys, pytest
+from tests.windows import pretend_windows
+if sys.argv[4] == "Windows":
+    pretend_windows(pytest.MonkeyPatch())
 from tests.formats.campaign.test_judgements import POOL, append_judgements, events_of
 path, name, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 for i in range(n):
@@ -329,13 +344,14 @@ for i in range(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_processes", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_processes_that_append_at_once_lose_nothing(n_processes, tmp_path):
+@pytest.mark.parametrize("system", ["POSIX", "Windows"])
+def test_processes_that_append_at_once_lose_nothing(system, tmp_path):
     """Every event of each is there once, those of one call together; it reads well all the while."""
+    n_processes = 4
     path = tmp_path / "judgements.jsonl"
     path.touch()
     names = [f"p{place}" for place in range(n_processes)]
-    processes = [subprocess.Popen([sys.executable, "-c", APPENDS, str(path), name, "40"]) for name in names]
+    processes = [subprocess.Popen([sys.executable, "-c", APPENDS, str(path), name, "40", system]) for name in names]
     seen = 0
     while any(process.poll() is None for process in processes):
         with warnings.catch_warnings():
