@@ -314,10 +314,7 @@ def read_people(path: PathLike) -> People:
             rows[key] = _IS_ACTIVE[active]
     names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
-        names,
-        person_code,
-        np.array([role for _, role in rows], np.int8),
-        np.array(list(rows.values()), np.bool_),
+        names, person_code, np.array([role for _, role in rows], np.int8), np.array(list(rows.values()), np.bool_)
     )
     if both := people.judging_managers:
         raise FormatError(judging_manager_text(both[0]), path=path, line=line_of[both[0], MANAGER])
