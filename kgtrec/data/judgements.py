@@ -137,6 +137,8 @@ class Judgements:
 
     def joined(self, later: Judgements) -> Judgements:
         """The events of two files, one after the other."""
+        if not (len(self) and len(later)):
+            return self if len(self) else later
         people, annotator = self.annotators, later.annotator
         if later.annotators is not people:
             people = people.extended(later.annotators.labels)
@@ -159,10 +161,15 @@ class Judgements:
         """
         if len(self) < 2 or pc.all(pc.less_equal(self.time[:-1], self.time[1:])).as_py():
             return self
+        person = np.where(self.role == ANNOTATOR, self.annotator + 1, 0)
+        group = (self.triple * np.int64(len(ROLES)) + self.role) * (len(self.annotators) + 1) + person
         times, when = Vocabulary.encoding(self.time)
-        group = np.where(self.role == ANNOTATOR, self.annotator, -1), self.role, self.triple
+        by_line = np.argsort(group, kind="stable")
+        by_time = by_line[np.lexsort((times.byte_order[when[by_line]], group[by_line]))]
+        if np.array_equal(by_line, by_time):
+            return self
         rows = np.empty(len(self), np.intp)
-        rows[np.lexsort(group)] = np.lexsort((times.byte_order[when], *group))
+        rows[by_line] = by_time
         return self.take(rows)
 
     def latest(self) -> Judgements:

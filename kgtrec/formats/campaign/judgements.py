@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import errno
 import json
-import mmap
 import os
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -41,10 +40,10 @@ from kgtrec.formats.trec.text import joined_codes, shown
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
 _TEXTS = ("person", "source", "note", "time")
 _BLOCK_SIZE = 1 << 24  # bytes to parse at once
+_SUM_SIZE = 1 << 18  # bytes; fits into the processor's cache
 _MOST_RECENT = 4096  # events that are kept apart from the others
 _BOM = b"\xef\xbb\xbf"
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
-_ADDING = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> Judgements:
@@ -84,18 +83,18 @@ def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> 
     """
     with reading(path) as stream:
         data = stream.read()
-    events = _events(_whole_lines(data, path), path, pool)
+    events = _events(_whole_lines(data, path), path, pool, line=1)
     return events if as_written else events.in_time()
 
 
-def _events(data: bytes, path: PathLike, pool: Pool, *, begin: int = 0, line: int = 1) -> Judgements:
-    """The events of whole lines, from the byte ``begin`` on, where a ``line`` of the file begins."""
-    blocks = [_columns(b"", line, path, pool)]
+def _events(data: bytes, path: PathLike, pool: Pool, *, line: int) -> Judgements:
+    """The events of whole lines, of which the first one is ``line`` of the file."""
+    blocks, begin = [_columns(b"", line, path, pool)], 0
     while begin < len(data):
         end = data.find(b"\n", begin + _BLOCK_SIZE) + 1 or len(data)
         block = data[begin:end]
-        blocks.append(_columns(block if begin else block.removeprefix(_BOM), line, path, pool))
-        line += block.count(b"\n")
+        blocks.append(_columns(block.removeprefix(_BOM) if line == 1 else block, line, path, pool))
+        line += len(blocks[-1]["triple"])
         begin = end
 
     def joined(name: str) -> NDArray[Any]:
@@ -332,21 +331,27 @@ class JudgementsFile:
         require_regular(self.path)
         with reading(self.path) as stream:
             state = FileState.of_open(stream)
+            if not (self._size and self._is_continued(stream)):
+                self._forget()
+            stream.seek(self._size)
             data = stream.read()
-        whole = _whole_lines(data, self.path)
-        is_continued = self._size <= len(whole) and zlib.crc32(memoryview(whole)[: self._size]) == self._checksum
-        if not is_continued or self._size == 0:
-            self._forget()
-        begin, self._state = self._size, None
-        added = memoryview(whole)[begin:]
+            n_read = stream.tell()
+        whole, is_added = _whole_lines(data, self.path), self._size > 0
         try:
-            new = _events(whole, self.path, self.pool, begin=begin, line=self._lines + 1)
+            new = _events(whole, self.path, self.pool, line=self._lines + 1)
         except FormatError:
             self._forget()
             raise
-        self._take(new, len(added), zlib.crc32(added, self._checksum), is_added=begin > 0)
-        # it may be changed again before the clock's next tick, or have been longer when its state was asked for
-        self._state = state if state.is_old and state.size == len(data) else None
+        self._take(new, whole, is_added=is_added)
+        # it may be changed again before the clock's next tick, or have been shorter when its state was asked for
+        self._state = state if state.is_old and state.size == n_read else None
+
+    def _is_continued(self, stream: BinaryIO) -> bool:
+        """Whether the file still begins with the lines that were read."""
+        checksum, left = 0, self._size
+        while left and (data := stream.read(min(left, _SUM_SIZE))):
+            checksum, left = zlib.crc32(data, checksum), left - len(data)
+        return left == 0 and checksum == self._checksum
 
     def append(self, new: Judgements) -> None:
         """Add events to the file and take them in: they are on the disk when this returns.
@@ -366,16 +371,17 @@ class JudgementsFile:
         if state is None or state.size != self._size + len(data):  # changed by a program that takes no lock
             self.update()
             return
-        self._take(new, len(data), zlib.crc32(data, self._checksum), is_added=True)
+        self._take(new, data, is_added=True)
         self._state = state
 
-    def _take(self, new: Judgements, n_bytes: int, checksum: int, *, is_added: bool) -> None:
+    def _take(self, new: Judgements, data: bytes, *, is_added: bool) -> None:
         if is_added:
             self.added += new.triple.tolist()
         self._recent = self._recent.joined(new)
         if len(self._recent) > _MOST_RECENT:
             self._settle()
-        self._size, self._checksum, self._lines = self._size + n_bytes, checksum, self._lines + len(new)
+        self._size, self._checksum = self._size + len(data), zlib.crc32(data, self._checksum)
+        self._lines += len(new)
 
 
 def append_judgements(path: PathLike, pool: Pool, judgements: Judgements) -> None:
@@ -408,11 +414,7 @@ def append_lines(path: Path, data: bytes) -> None:
     KgtrecError
         If this file was replaced by another one meanwhile.
     """
-    try:
-        require_regular(path)
-        descriptor = os.open(path, _ADDING, 0o666)
-    except OSError as error:
-        raise FormatError(f"cannot be opened for adding lines: {error.strerror}", path=path) from None
+    descriptor = _opened(path)
     try:
         _mend(path, descriptor)
         before = os.fstat(descriptor).st_size
@@ -438,26 +440,36 @@ def append_lines(path: Path, data: bytes) -> None:
 
 def _mend(path: Path, descriptor: int) -> None:
     """End a file with a line feed: an incomplete line of a killed process is moved to another file."""
-    if not os.fstat(descriptor).st_size:
-        return
-    with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
-        start = data.rfind(b"\n") + 1
-        tail = data[start:]
+    size, tail, step = os.fstat(descriptor).st_size, b"", 1 << 16
+    while len(tail) < size and b"\n" not in tail:
+        os.lseek(descriptor, -min(step, size), os.SEEK_END)
+        tail, step = os.read(descriptor, step), step << 4
+    tail = tail[tail.rfind(b"\n") + 1 :]
     if not tail:
         return
     if _is_whole(tail):
         _write(descriptor, b"\n")
         return
     aside = path.with_name(f"{path.name}.torn")
-    torn = os.open(aside, _ADDING, 0o666)
+    torn = _opened(aside)
     try:
         _write(torn, tail + b"\n")
     finally:
         os.close(torn)
     _sync_folder(path.parent)
-    os.ftruncate(descriptor, start)  # only now that it is stored elsewhere
+    os.ftruncate(descriptor, size - len(tail))  # only now that it is stored elsewhere
     os.fsync(descriptor)
     warn(f"{path}: moved its incomplete last line to {aside}; a program was stopped before storing it")
+
+
+def _opened(path: Path) -> int:
+    """A descriptor for reading anywhere and writing at the end."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        require_regular(path)
+        return os.open(path, flags, 0o666)
+    except OSError as error:
+        raise FormatError(f"cannot be opened for adding lines: {error.strerror}", path=path) from None
 
 
 def _write(descriptor: int, data: bytes) -> None:
