@@ -41,7 +41,7 @@ class SentBack(NamedTuple):
 
 
 def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], SentBack]:
-    """The last line about each person, role and triple of a campaign; none where no verdict was ever sent back.
+    """The latest line about each person, role and triple of a campaign; none where no verdict was ever sent back.
 
     An incomplete last line is left out.
 
@@ -64,7 +64,8 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
             raise FormatError(
                 f"expected a JSON object with {', '.join(SentBack._fields)}, got {shown(data)}", path=path, line=number
             )
-        found[line.about] = line
+        if line.about not in found or line.time >= found[line.about].time:  # copies that were merged are not in order
+            found[line.about] = line
     return found
 
 
