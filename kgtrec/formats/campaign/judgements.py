@@ -204,8 +204,7 @@ def _parsed(data: bytes) -> dict[str, pa.StringArray] | None:
         data.decode()
         table = pa_json.read_json(
             pa.BufferReader(data),
-            pa_json.ReadOptions(block_size=len(data) + 1, use_threads=False),
-            pa_json.ParseOptions(
+            parse_options=pa_json.ParseOptions(
                 explicit_schema=pa.schema(dict.fromkeys(KEYS, pa.string())), unexpected_field_behavior="error"
             ),
             memory_pool=pa.system_memory_pool(),
