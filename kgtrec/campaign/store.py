@@ -41,7 +41,7 @@ class Policies(TypedDict, total=False):
 
 
 class _Decided(NamedTuple):
-    """The states of a pool's triples after so many added events."""
+    """The states of a pool's triples after so many additions to the events."""
 
     of: tuple[object, ...]  # the edition of the events, and what else decides
     n_added: int
@@ -139,7 +139,7 @@ class OpenCampaign:
             found = decisions_of(replace(campaign, judgements=said.events)).state
         else:
             found = known.state
-            changed = np.unique(np.array(said.added[known.n_added :], np.intp))
+            changed = np.unique(np.concatenate([np.zeros(0, np.intp), *said.added[known.n_added :]]))
             if len(changed):
                 found = found.copy()
                 found[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)

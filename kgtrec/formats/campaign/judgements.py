@@ -18,7 +18,6 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrays import RowsByCode
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.judgements import ROLES, TIME, VERDICTS, Judgements
@@ -287,8 +287,9 @@ class JudgementsFile:
 
     def _forget(self) -> None:
         self.edition = object()  # another one whenever all of the file is read again
-        self.added: list[int] = []  # triples of the events that came after the first reading of this edition
+        self.added: list[NDArray[np.int32]] = []  # triples of the events, as they came
         self._most = self._recent = Judgements.none()  # the recent ones are few, so that adding one costs little
+        self._rows: dict[str, RowsByCode] = {}  # of columns of most of them
         self._state: FileState | None = None  # in which there is nothing new to read
         self._size = self._lines = self._checksum = 0  # of the whole lines that were read
 
@@ -301,20 +302,23 @@ class JudgementsFile:
     def _settle(self) -> None:
         if len(self._recent):
             self._most, self._recent = self._most.joined(self._recent).in_time(), Judgements.none()
+            self._rows.clear()
 
     def about(self, triples: NDArray[np.integer]) -> Judgements:
         """The events on some of the pool's triples, oldest first."""
-        is_wanted = np.zeros(len(self.pool), np.bool_)
-        is_wanted[triples] = True
-        return self._chosen(lambda events: is_wanted[events.triple])
+        distinct = np.unique(triples)
+        return self._chosen("triple", distinct, distinct)
 
     def of(self, person: str) -> Judgements:
         """The events of one person, in every role, oldest first."""
-        return self._chosen(lambda events: events.annotator == events.annotators.encode([person])[0])
+        return self._chosen("annotator", *(part.annotators.encode([person]) for part in (self._most, self._recent)))
 
-    def _chosen(self, choice: Callable[[Judgements], NDArray[np.bool_]]) -> Judgements:
-        most, recent = (events.take(choice(events)) for events in (self._most, self._recent))
-        return most.joined(recent).in_time()
+    def _chosen(self, column: str, of_most: NDArray[np.integer], of_recent: NDArray[np.integer]) -> Judgements:
+        """The events with one of some distinct codes in a column, which may differ between the two parts."""
+        if column not in self._rows:
+            self._rows[column] = RowsByCode.of(getattr(self._most, column))
+        most = self._most.take(np.sort(self._rows[column].rows(of_most)))
+        return most.joined(self._recent.take(np.isin(getattr(self._recent, column), of_recent)))
 
     def update(self) -> None:
         """Read the added lines, or the whole file if it was replaced.
@@ -335,13 +339,15 @@ class JudgementsFile:
             stream.seek(self._size)
             data = stream.read()
             n_read = stream.tell()
-        whole, is_added = _whole_lines(data, self.path), self._size > 0
+        whole, is_first = _whole_lines(data, self.path), self._size == 0
         try:
             new = _events(whole, self.path, self.pool, line=self._lines + 1)
         except FormatError:
             self._forget()
             raise
-        self._take(new, whole, is_added=is_added)
+        self._take(new, whole)
+        if is_first or (about := self.about(new.triple)).in_time() is not about:
+            self._settle()
         # it may be changed again before the clock's next tick, or have been shorter when its state was asked for
         self._state = state if state.is_old and state.size == n_read else None
 
@@ -355,7 +361,8 @@ class JudgementsFile:
     def append(self, new: Judgements) -> None:
         """Add events to the file and take them in: they are on the disk when this returns.
 
-        The caller holds the lock of the campaign, and has called :meth:`update` under it.
+        The caller holds the lock of the campaign, and has called :meth:`update` under it. Events are later than those in
+        whose place they come.
 
         Raises
         ------
@@ -370,12 +377,11 @@ class JudgementsFile:
         if state is None or state.size != self._size + len(data):  # changed by a program that takes no lock
             self.update()
             return
-        self._take(new, data, is_added=True)
+        self._take(new, data)
         self._state = state
 
-    def _take(self, new: Judgements, data: bytes, *, is_added: bool) -> None:
-        if is_added:
-            self.added += new.triple.tolist()
+    def _take(self, new: Judgements, data: bytes) -> None:
+        self.added.append(new.triple)
         self._recent = self._recent.joined(new)
         if len(self._recent) > _MOST_RECENT:
             self._settle()

@@ -397,6 +397,7 @@ def test_a_file_that_grows_is_known_as_if_it_were_read_anew(batches, most_recent
         patch.setattr(judgements_module, "_MOST_RECENT", most_recent)
         held = JudgementsFile(path, POOL)
         for nth, (by, pairs, when) in enumerate(batches):
+            when = when if by == "others" else f"2026-11-21T21:00:{nth:02}Z"  # what is accepted is later than before
             new = events_of(*((triple, person, "annotator", "Y", "", str(nth)) for triple, person in pairs), time=when)
             if by == "others":
                 append_judgements(path, POOL, new)
