@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -24,6 +25,7 @@ _FILES_EACH = 3  # that a connection may hold open: itself, what came, and what 
 _OTHER_FILES = 100  # of the campaign, of the program
 _NEVER = 1 << 62  # bytes
 _LOOPBACK = "127.0.0.1"
+_TURN = 0.0005  # seconds that a thread computes, such as figures, before those who wait for the interpreter get it
 
 
 def serve(
@@ -74,6 +76,7 @@ def serve(
         proxy = {"trusted_proxy": _LOOPBACK, "trusted_proxy_headers": {"x-forwarded-for"}} if house.is_https else {}
         logging.getLogger("waitress").setLevel(logging.ERROR)
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait is no news
+        sys.setswitchinterval(_TURN)
         connections: dict[int, Any] = {}
         server = create_server(
             app,
