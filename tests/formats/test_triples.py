@@ -164,7 +164,7 @@ label = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["
     st.lists(st.tuples(label, label, label), min_size=1, max_size=8), st.sampled_from(["\n", "\r\n", "\n\n", "\n \n"])
 )
 def test_fields_are_what_stands_between_tabs(rows, end):
-    """Whatever the labels and line ends; a lone carriage return, which Arrow would end a line at, belongs to a label."""
+    """Whatever the labels and line ends; a lone carriage return ends no line, though Arrow takes it for one."""
     for own in (rows, [*rows, ("a", "lone\rreturn", "b")]):
         columns = read_fields(Lines("kg.tsv", text_of(own, end=end)), 3, "three")
         assert list(zip(*(column.to_pylist() for column in columns), strict=True)) == own

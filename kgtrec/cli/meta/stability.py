@@ -10,12 +10,12 @@ from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, system
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
-    listed,
     measure_option,
     missing_option,
     mixed_option,
     samples,
     seed_option,
+    sizes_of,
     ties_option,
     trust_ids_option,
     unlisted_option,
@@ -32,29 +32,13 @@ if TYPE_CHECKING:
 TABLES = ("summary", "repeats", "scores")
 
 
-def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int | float] | None:
-    if value is None:
-        return None
-    sizes: list[int | float] = []
-    for part in listed(value):
-        try:
-            sizes.append(
-                float(part[:-1]) / 100 if part.endswith("%") else int(part) if part.isdecimal() else float(part)
-            )
-        except ValueError:
-            raise click.BadParameter(
-                f"expected numbers of triples, shares such as 0.05, or percentages such as 5%, found {part!r}"
-            ) from None
-    return sizes
-
-
 @click.command(name="stability")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option(
     "--sizes",
-    callback=_sizes,
+    callback=sizes_of,
     metavar="SIZES",
     help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
