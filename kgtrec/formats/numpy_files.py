@@ -6,7 +6,6 @@ numpy reads them, without pickles. Only arrays of plain numbers are accepted, an
 from __future__ import annotations
 
 import errno
-import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -51,8 +50,7 @@ def mapped_array(path: PathLike, what: str = "array") -> NDArray[Any]:
     try:
         if magic != _MAGIC:
             raise ValueError(f"the {what} does not begin like an array of numpy: {magic!a}" if magic else "no bytes")
-        with warnings.catch_warnings(), np.errstate(over="ignore"):
-            warnings.simplefilter("ignore", UserWarning)  # of headers that Python 2 wrote
+        with np.errstate(over="ignore"):  # of a shape that is none
             found: np.memmap[Any, Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
         size, needed = Path(path).stat().st_size, found.offset + found.nbytes
         if size != needed:
@@ -84,8 +82,7 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
             raise FormatError("expected an .npz archive, found a single array", path=path)
         stream.seek(0)
         try:
-            with zipfile.ZipFile(stream) as archive, warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of headers that Python 2 wrote
+            with zipfile.ZipFile(stream) as archive:
                 names = [info.filename.removesuffix(".npy") for info in archive.infolist()]
                 _require_names(path, names, needed, optional)
                 infos = dict(zip(names, archive.infolist(), strict=True))

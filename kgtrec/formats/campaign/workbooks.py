@@ -43,9 +43,8 @@ _UNWANTED = {  # part of a name -> what it is
     "connections.xml": "connections to data elsewhere",
     "querytables/": "connections to data elsewhere",
 }
-_EASTERN_DATES = frozenset(
-    (*range(27, 37), *range(50, 59))
-)  # formats of Chinese and Japanese dates, which openpyxl has not
+#: formats of Chinese and Japanese dates, which openpyxl does not know
+_EASTERN_DATES = frozenset((*range(27, 37), *range(50, 59)))
 _KINDS = {"n": "number", "f": "formula", "d": "date", "e": "error"}
 _LINK = re.compile(r"https://(?!.*_x[0-9A-Fa-f]{4}_)[!-~]{1,2071}")  # a program opens no longer ones
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
