@@ -82,8 +82,7 @@ def write_tasks(
     """
     form = form or form_of_tasks(path)
     left, aside = 0, None
-    opened: Callable[[PathLike], AbstractContextManager[BinaryIO]]
-    opened = partial(writing, kind=_KINDS.get(form, ""), force=force)
+    opened: Opened = partial(writing, kind=_KINDS.get(form, ""), force=force)
     if merge and str(path) != "-" and Path(path).exists():
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)

@@ -84,9 +84,7 @@ class Lines:
         return FormatError(f"{message}: {shown(line)}", path=self.path, line=number)
 
 
-def read_fields(
-    lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t", fast: bool = True
-) -> list[pa.StringArray]:
+def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t") -> list[pa.StringArray]:
     """The columns of lines, as opaque labels: no quoting, no comments, no missing values.
 
     Parameters
@@ -97,8 +95,6 @@ def read_fields(
         The expected contents of a line, for messages.
     delimiter : str
         One ASCII character.
-    fast : bool
-        False never uses Arrow's parser; the result is the same.
 
     Returns
     -------
@@ -111,7 +107,7 @@ def read_fields(
         For the first line with another number of columns, an empty column or bytes that are not UTF-8.
     """
     data = lines.data
-    regular = fast and data and data.count(b"\r") == data.count(b"\r\n")
+    regular = data and data.count(b"\r") == data.count(b"\r\n")
     columns = _parsed(data, n_columns, delimiter) if regular else None
     # a line that Arrow cannot read, or one with an empty label, is read again to report its number
     if columns is None or any(pc.min(pc.binary_length(column)).as_py() == 0 for column in columns):
