@@ -65,6 +65,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_study_writes_a_page_figures_tables_and_a_manifest(whole: Path):
     made = files(whole / "study")
     assert {
@@ -384,6 +385,7 @@ def test_two_studies_do_not_write_to_one_folder(whole: Path, capsys):
     assert "another kgtrec study is writing to it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path):
     """It needs the study's folder only, and is the same page."""
     shutil.copytree(whole / "study", tmp_path / "study")

@@ -45,6 +45,8 @@ from tests.campaign_folders import folder_of
 from tests.judged_pools import judgements_of
 from tests.serve.conftest import URL, WIKI, Browser, Page, campaign_with_roles, draw
 
+pytestmark = pytest.mark.slow
+
 EVENTS = [
     *((triple, "bob", "annotator", "N", WIKI, "") for triple in range(6)),
     (1, "ann", "annotator", "N", "https://bnf.fr/x", ""),
