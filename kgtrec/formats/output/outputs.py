@@ -226,7 +226,7 @@ def writing_folder(path: PathLike, last: str = "", owned: Owned = nothing, *, fo
     target = _real(path)
     force = force or _force.get()
     _require_folder(target, path, owned, force)
-    with _part_of(target, path, target if target.is_dir() else target.parent) as (part, cleanup):
+    with _part_of(target, path, target if target.is_dir() else target.parent) as (part, _, cleanup):
         with _filling(part):
             yield part
         plan = partial(_moves_of_folder, part, target, path, last, owned, force)
@@ -246,7 +246,7 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
         If it cannot be created.
     """
     place = _real(target)
-    with _part_of(place, target, place.parent) as (part, _), _filling(part):
+    with _part_of(place, target, place.parent) as (part, _, _), _filling(part):
         yield part
 
 
@@ -372,11 +372,12 @@ def _names_of(folder: Path, owned: Owned) -> set[str]:
 def _new_file(path: PathLike, target: Path, check: Callable[[], None]) -> Iterator[BinaryIO]:
     """A stream into a part of ``target``; ``check`` raises an error if that may not be written."""
     check()
-    with _part_of(target, path, target.parent, is_file=True) as (part, cleanup):
-        with part.open("wb", _BUFFER) as file, compressing(file, suffixes(path)[1]) as stream:
-            yield stream
-        with part.open("rb+") as file:  # a compressor may have closed the other one
-            os.fsync(file.fileno())
+    with _part_of(target, path, target.parent, is_file=True) as (part, handle, cleanup):
+        with os.fdopen(handle, "wb", 0):
+            # a second handle, as a compressor may close the one that it is given
+            with os.fdopen(os.dup(handle), "wb", _BUFFER) as file, compressing(file, suffixes(path)[1]) as stream:
+                yield stream
+            os.fsync(handle)
         aside = target.parent / part_name(target.name)
         cleanup.callback(_remove, aside)
 
@@ -406,9 +407,11 @@ def _moves_of_folder(part: Path, target: Path, path: PathLike, last: str, owned:
 
 
 @contextmanager
-def _part_of(target: Path, path: PathLike, where: Path, *, is_file: bool = False) -> Iterator[tuple[Path, ExitStack]]:
-    """A new part of ``target`` in ``where``, and what removes it in the end, with folders in which nothing else is."""
-    made = [folder for folder in (where, *where.parents) if not folder.exists()]
+def _part_of(
+    target: Path, path: PathLike, where: Path, *, is_file: bool = False
+) -> Iterator[tuple[Path, int, ExitStack]]:
+    """A new part of ``target`` in ``where``, opened, and what removes it in the end, with the folders made for it."""
+    made, handle = [folder for folder in (where, *where.parents) if not folder.exists()], -1
     part = where / part_name(target.name)
     with ExitStack() as cleanup, _naming_full_disk(path, part):
         cleanup.callback(_remove, part, made)
@@ -418,14 +421,14 @@ def _part_of(target: Path, path: PathLike, where: Path, *, is_file: bool = False
                 clear_parts(where, target.name)
             while not part.exists():  # before it is locked, another program may think it abandoned
                 if is_file:
-                    part.touch(exist_ok=False)
+                    handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
                 else:
                     part.mkdir()
-                if (handle := _lock(part)) >= 0:
-                    cleanup.callback(os.close, handle)
+                if (lock := _lock(part)) >= 0:
+                    cleanup.callback(os.close, lock)
         except OSError as error:
             raise _cannot_write(error, path, where) from None
-        yield part, cleanup
+        yield part, handle, cleanup
 
 
 @contextmanager
