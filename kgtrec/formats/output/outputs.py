@@ -21,7 +21,7 @@ from typing import BinaryIO
 from kgtrec.errors import NO_ROOM, FormatError
 from kgtrec.formats.files import PathLike, compressing, suffixes
 from kgtrec.formats.output.folders import owner_of
-from kgtrec.formats.output.together import Move, link, move, take_place
+from kgtrec.formats.output.together import Move, last_of, link, move, take_place
 from kgtrec.formats.parquet import is_in_parts
 
 # kinds of files, see kgtrec.formats.sniff
@@ -285,11 +285,8 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
 
     found = data_in(target)
     if kind is not None and found != kind:
-        raise FormatError(
-            f"holds {found or 'another kind of data'}, which {kind or 'this output'} never replaces; choose another "
-            "name",
-            path=path,
-        )
+        what = f"{found}, which nothing else replaces" if found else f"something else than {kind}, which stays"
+        raise FormatError(f"holds {what}; choose another name", path=path)
     if not force:
         raise existing(path)
 
@@ -414,7 +411,8 @@ def _part_of(
     made, handle = [folder for folder in (where, *where.parents) if not folder.exists()], -1
     part = where / part_name(target.name)
     with ExitStack() as cleanup, _naming_full_disk(path, part):
-        cleanup.callback(_remove, part, made)
+        last_of(cleanup).callback(_remove_empty, made)
+        cleanup.callback(_remove, part)
         try:
             where.mkdir(parents=True, exist_ok=True)
             if where != target and not is_being_made(target):
@@ -477,14 +475,17 @@ def _lock(place: Path, *, wait: bool = True) -> int:
     return -1
 
 
-def _remove(part: Path, made: Iterable[Path] = ()) -> None:
-    """Remove a part, and those of the folders that were made for it that are empty."""
+def _remove(part: Path) -> None:
     with suppress(OSError):
         if part.is_dir() and not part.is_symlink():
             shutil.rmtree(part, ignore_errors=True)
         else:
             part.unlink(missing_ok=True)
-        for folder in made:
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    with suppress(OSError):
+        for folder in folders:
             folder.rmdir()
 
 
