@@ -85,7 +85,7 @@ def _used(ranked: Ranked) -> object:
 
 def _files(folder: Path) -> dict[str, bytes]:
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if path.name != ".kgtrec"}
+    return {name: path.read_bytes() for name, path in found.items()}
 
 
 def _of_known(data: bytes, arrays: dict[str, np.ndarray]) -> tuple[str, np.ndarray]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from kgtrec.cli.options import COUNT, at_least, listed_of
+from kgtrec.cli.options import COUNT, at_least, force_option, listed_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError
@@ -39,7 +39,7 @@ splits_option = click.option(
 
 
 def system_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
+    """The options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``."""
     options = (
         click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
         click.option(
@@ -62,6 +62,7 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
             type=COUNT,
             help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.",
         ),
+        force_option,
     )
     for option in reversed(options):
         command = option(command)

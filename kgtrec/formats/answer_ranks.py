@@ -35,7 +35,7 @@ _LABELS = ("question", "entity")
 _WITH_CUT = 2  # the version of tables with a column `cut`
 
 
-def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> str:
+def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = False) -> str:
     """Write a table of answer ranks; equal tables give equal bytes, and no partial file is left behind.
 
     Only labels that the table uses are stored, in the order of their codes. Returns the digest of the table, by which
@@ -69,7 +69,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> str:
     digest = ranks.digest()
     schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
     schema = schema.with_metadata({**schema.metadata, OF_RANKS: digest})
-    with writing(path, kind=FORMAT) as stream:
+    with writing(path, kind=FORMAT, force=force) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
     return digest
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,9 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
-from kgtrec.formats.output.together import afterwards, together
-from kgtrec.formats.trec.pairs import remove_other_runs
-from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
+from kgtrec.formats.output.together import together
+from kgtrec.formats.trec.pairs import remove_other_runs, require_no_runs
+from kgtrec.formats.trec.runs import RunWriter, files_of_run
 from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.ranking.system import ranked_parts
@@ -96,7 +95,7 @@ def write_ranked(
             digest = write_answer_ranks(ranks, joined_answer_ranks(parts))
             if writer is not None:
                 writer.of_ranks(digest)
-        afterwards(partial(remove_other_runs, ranks, digest))
+        remove_other_runs(ranks, digest, written=run if gives_run else None)
     remove_unfinished(unfinished)
     return ranks, run if gives_run else None
 
@@ -128,11 +127,12 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
         If somebody else's file or folder is in the place of one of them.
     """
     ranks, run = outputs_of(name, out, run_format)
-    require_file(ranks, kind=RANKS, is_named=False)
+    require_no_runs(ranks)
+    require_file(ranks, kind=RANKS)
     if gives_run and run_format == PARTS:
-        require_folder(run, by=RUN_IN_PARTS)
+        require_folder(run, files_of_run)
     elif gives_run:
-        require_file(run, kind="a run", is_named=False)
+        require_file(run, kind="a run")
     return ranks, run
 
 

@@ -11,24 +11,23 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factor_folders import write_factor_folder
-from kgtrec.formats.output.exchange import is_part
 from kgtrec.formats.trec import runs
 from kgtrec.workers import results
 from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.ranking.test_tiles import world
 from tests.systems.test_factor_folders import folder_of
-from tests.trees import tree
+from tests.trees import is_part, tree
 
 RANK = ["rank", "C", "model", "--out", "work/out", "--block", "4"]
 
 
 def _rank(run_format):
     """What is done before, with shorter lists, and the command."""
-    return [[*RANK, "--depth", "3", "--run-format", run_format]], [*RANK, "--run-format", run_format]
+    return [[*RANK, "--depth", "3", "--run-format", run_format]], [*RANK, "--run-format", run_format, "--force"]
 
 
 def _convert(before, source, target, *options):
-    return [["convert", before, target, *options]], ["convert", source, target, *options]
+    return [["convert", before, target, *options]], ["convert", source, target, *options, "--force"]
 
 
 PARTS, TO_PARTS, SORTED = ["--run-format", "parts"], ["--to", "parts"], "work/out/sorted.run"
@@ -38,7 +37,7 @@ CASES = {
     "by workers": ([], [*RANK, "--workers", "2"]),
     "Parquet": _rank("parquet"),
     "parts": _rank("parts"),
-    "parts, for the first time": ([], [*RANK, *PARTS]),
+    "parts, for the first time": ([], [*RANK, *PARTS, "--force"]),
     "sort": _convert("small.run", "mixed.run", SORTED, "--sort"),
     "sort to parts": _convert("small.run", "mixed.run", SORTED, "--sort", *TO_PARTS),
     "factors": _convert("other", "model", "work/out/f", "--to", "factors"),
@@ -90,11 +89,11 @@ def test_a_full_disk_leaves_what_was_there(name, tmp_path, monkeypatch, capfd):
         (line,) = [each for each in errors.splitlines() if each.startswith("error: ")]
         assert line.startswith(("error: work/", f"error: {work}/")), where
         assert line.endswith(f": {TOLD[fault]}; make room or choose another place, and give the command again"), where
-        assert "kgtrec-part" not in line, where
+        assert ".part" not in line, where
         # finished blocks stay
         left = {path: data for path, data in tree(work).items() if not path.startswith("out/model.unfinished/")}
         left = left if "out/" in former or left != {"out/": b""} else former
-        assert not any(is_part(part) for path in left for part in Path(path).parts), where
+        assert not any(map(is_part, left)), where
         assert left == former, where
         main(command)
         assert tree(work) == expected, where

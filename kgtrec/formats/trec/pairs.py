@@ -6,13 +6,12 @@ it, and are accepted.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.outputs import FILE, remove_file
+from kgtrec.formats.output.outputs import existing, is_replacing, remove
 from kgtrec.formats.parquet import digest_in, is_parquet, parts_of
 from kgtrec.formats.trec.origins import origin_path
 
@@ -44,14 +43,23 @@ def require_pair(path: PathLike, digest: str | None = None) -> None:
             )
 
 
-def remove_other_runs(ranks: Path, digest: str) -> None:
-    """Remove the runs beside answer ranks of this digest that were written with answer ranks of another."""
+def require_no_runs(ranks: Path) -> None:
+    """Refuse, unless they may be replaced, runs of other answer ranks where these will be written.
+
+    Raises
+    ------
+    FormatError
+    """
+    if not is_replacing() and (runs := [run for run in _runs_beside(ranks) if _digest_in(run)]):
+        raise existing(runs[0])
+
+
+def remove_other_runs(ranks: Path, digest: str, *, written: Path | None) -> None:
+    """Remove the runs beside answer ranks that belong to answer ranks of another digest, but not ``written``."""
     for run in _runs_beside(ranks):
-        if _differ(_digest_in(run), digest):
-            if run.is_dir():
-                shutil.rmtree(run)
-            elif remove_file(run, by=FILE):
-                remove_file(origin_path(run), by=FILE)
+        if run != written and _differ(_digest_in(run), digest):
+            remove(run)
+            remove(origin_path(run))
 
 
 def _runs_beside(ranks: Path) -> list[Path]:

@@ -22,11 +22,13 @@ from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
-from kgtrec.formats.output.outputs import is_device, writing, writing_folder
+from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
 from kgtrec.formats.output.together import together
 from kgtrec.formats.parquet import (
+    FIRST_PART,
     OF_RANKS,
     is_parquet,
+    is_run_of_ours,
     label_column,
     metadata_of,
     read_named_columns,
@@ -47,7 +49,6 @@ PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
 _SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec", ".jsonl"}  # suffixes that name the format
 _ROW_GROUP = 1 << 20
 _PART_ROWS = 1 << 24  # of a run in parts
-RUN_IN_PARTS = "run in parts"  # the writer of its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +256,8 @@ class RunWriter:
         Splits whose known triples were removed.
     parts : bool
         Whether ``path`` becomes a folder of Parquet files, each with whole lists.
+    force : bool
+        Whether an existing run is replaced.
 
     Raises
     ------
@@ -285,8 +288,9 @@ class RunWriter:
         collection: str = "",
         filtered_by: tuple[str, ...] | None = None,
         parts: bool = False,
+        force: bool = False,
     ) -> None:
-        self._path, self._origin = path, Origin(collection, filtered_by)
+        self._path, self._origin, self._force = path, Origin(collection, filtered_by), force
         self._sink: _TextSink | _ParquetSink | _PartsSink
         if parts:
             self._sink = _PartsSink(path, name, self._origin)
@@ -299,7 +303,7 @@ class RunWriter:
     def __enter__(self) -> Self:
         if self._has_origin_beside and self._origin.collection:
             require_origin_place(self._path)
-        with ExitStack() as stack:
+        with replacing(self._force), ExitStack() as stack:
             stack.enter_context(together())
             self._filling = stack.enter_context(ExitStack())
             self._sink.open(self._filling)
@@ -417,7 +421,7 @@ class _PartsSink:
         self._n_parts = 0
 
     def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, by=RUN_IN_PARTS))
+        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, files_of_run))
         self._one = stack.enter_context(ExitStack())
         self._begin()
 
@@ -441,7 +445,14 @@ class _PartsSink:
         self._one.close()
 
 
-def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False) -> None:
+def files_of_run(folder: Path) -> list[str]:
+    """The pattern of the files of a run in parts that :class:`RunWriter` has written; none if it is something else."""
+    return ["part-[0-9]*.parquet"] if any(map(is_run_of_ours, folder.glob("part-[0-9]*.parquet"))) else []
+
+
+def write_run(
+    path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False, force: bool = False
+) -> None:
     """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Its collection, if it has one, is written to ``NAME.json`` beside the text, or to the Parquet file's metadata.
@@ -471,12 +482,14 @@ def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bo
     tail0 Q0 paris 1 0.7 transe
     """
     known: dict[str, Any] = {"collection": run.collection, "filtered_by": run.filtered_by}
-    with RunWriter(path, name or run.name, **known, parts=parts) as out:
+    with RunWriter(path, name or run.name, **known, parts=parts, force=force) as out:
         for part in run.parts():
             out.write(part)
 
 
-def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None) -> None:
+def stamp_run(
+    path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None, *, force: bool = False
+) -> None:
     """Note beside a run of another tool, in ``NAME.json``, that its question ids are those of a collection.
 
     Parameters
@@ -486,6 +499,8 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
     collection : Collection
     filtered_by : tuple of {"train", "valid", "test"}, optional
         Splits whose known triples were removed; None: unknown.
+    force : bool
+        Whether what another collection has noted there is replaced.
 
     Raises
     ------
@@ -500,6 +515,7 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
             "(kgtrec convert IN.parquet OUT.run.gz)",
             path=path,
         )
+    require_origin_place(path, force=force)
     run = read_run(path, trust_ids=True)
     for what, own, known in (
         ("question", run.questions, collection.questions.ids),
