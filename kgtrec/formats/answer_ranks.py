@@ -48,7 +48,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
     >>> ranks = AnswerRanks("transe", none, none, one == 1, none, none, one, np.array([0.5]), Vocabulary.of(["tail0"]),
     ...                     Vocabulary.of(["paris"]), ("train",), "")
     >>> path = pathlib.Path(tempfile.mkdtemp(), "transe.ranks.parquet")
-    >>> write_answer_ranks(path, ranks)
+    >>> _ = write_answer_ranks(path, ranks)
     >>> read_answer_ranks(path).score.tolist()
     [0.5]
     """

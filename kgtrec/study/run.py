@@ -15,6 +15,7 @@ from typing import Any
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
+from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
@@ -93,6 +94,7 @@ def run_study(
     with replacing(force), _alone(folder, config_files, with_page=not read.formats or "html" in read.formats):
         computed = _compute(bench, collections, labels, ranks)
         manifest = _about(bench) | computed
+        write_git_files(folder, folder)
         write_study_manifest(folder, {**manifest, "files": study_manifest(folder)["files"]})
         if prune and (removed := bench.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")

@@ -59,7 +59,8 @@ def done(tmp_path_factory) -> Path:
         np.save("zeros.npy", np.zeros(n, np.float32))
         for words in JOB[1:-1]:
             assert run(words) == 0
-    assert not [path for path in tree(folder) if Path(path).name.startswith(".")]  # no hidden file anywhere
+    hidden = {Path(path).name for path in tree(folder) if Path(path).name.startswith(".")}
+    assert hidden == {".gitattributes", ".gitignore"}  # what git is told, and no others
     return folder
 
 
@@ -107,9 +108,14 @@ def _emptied(folder: Path) -> None:
 
 
 def under_git(folder: Path) -> None:
-    """Without hidden files, as ``git add *`` takes them, and back as a clone."""
+    """As ``git add *`` takes them, and back as a clone with the settings of Windows."""
     names = sorted(path.name for path in folder.iterdir())
-    for words in ("init -q .", "add", "-c user.name=a -c user.email=b commit -qm x", "clone -q . ../clone"):
+    for words in (
+        "init -q .",
+        "add",
+        "-c user.name=a -c user.email=b commit -qm x",
+        "clone -q -c core.autocrlf=true . ../clone",
+    ):
         more = names if words == "add" else []
         subprocess.run(["git", *words.split(), *more], check=True, capture_output=True)
     shutil.rmtree(".git")
