@@ -12,7 +12,7 @@ import pytest
 
 from kgtrec.cli import main
 from kgtrec.formats.campaign.folder import write_assignments, write_names, write_people, write_sources, write_templates
-from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import write_pool
 from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
@@ -36,8 +36,7 @@ def folder(tmp_path: Path) -> str:
     write_sources(path, campaign.sources)
     write_names(path, campaign.names)
     write_assignments(path, campaign.pool, campaign.assignments)
-    with JudgementWriter(path / "judgements.jsonl") as writer:
-        writer.append(campaign.pool, campaign.judgements)
+    append_judgements(path / "judgements.jsonl", campaign.pool, campaign.judgements)
     write_people(path, campaign.people)
     return str(path)
 
@@ -161,8 +160,8 @@ def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp
     before = out.read_bytes()
     for words in (export, [*export, "--force"]):
         told = refused(words, capsys)
-        assert "holds verdicts, or what people have typed, which " in told
-        assert "never replaces; choose another name, or bring along what is filled in there with --merge" in told
+        assert "holds verdicts, or what people have typed, which nothing else replaces" in told
+        assert "choose another name, or bring along what is filled in there with --merge" in told
         assert out.read_bytes() == before
 
 

@@ -222,14 +222,14 @@ BAD_SHARDS = {
     "truncated": (
         _truncate,
         "E-00001.npy",
-        "expected a whole .npy array of numbers, found other or cut-off data (173 bytes, but its header of shape "
-        "(3, 4) requires 176); copy or write the file again",
+        "expected a whole .npy array of numbers, found other or cut-off data (mmap length is greater than "
+        "file size); copy or write the file again",
     ),
     "no array": (
         lambda folder: _number(folder, 1).write_bytes(b"text"),
         "E-00001.npy",
         "expected a whole .npy array of numbers, found other or cut-off data (the array does not begin like an array "
-        "of numpy: 'text'); copy or write the file again",
+        "of numpy: b'text'); copy or write the file again",
     ),
     "the whole too": (
         lambda folder: np.save(folder / "E.npy", np.zeros((9, 4), np.float32)),

@@ -38,7 +38,7 @@ from kgtrec.formats.parquet import (
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
 from kgtrec.formats.trec.pairs import require_pair
-from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
@@ -113,8 +113,6 @@ def read_run_file(
     stream: BinaryIO | None = None,
     ranks: bool = False,
     trust_ids: bool = False,
-    fast: bool = True,
-    block_size: int = BLOCK_SIZE,
 ) -> RunFile:
     """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
 
@@ -129,7 +127,7 @@ def read_run_file(
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
-        columns = read_columns(source, str(path), layout, fast=fast, block_size=block_size)
+        columns = read_columns(source, str(path), layout)
     tags = _first_lines_of_tags(columns) if name is None else {name: 1}
     question, entity = columns.codes["question"], columns.codes["entity"]
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
