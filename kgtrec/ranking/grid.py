@@ -232,7 +232,7 @@ class Grid:
         KgtrecError
             If a score is NaN or +inf; rounding moves ranks; a mapped file changes meanwhile; or workers are lost.
         """
-        vectors, n_shards = self.candidates.vectors, len(self.tiling.shards(len(self.candidates)))
+        vectors, shards = self.candidates.vectors, self.tiling.shards(len(self.candidates))
         work = CountTiles(self.candidates, self.tiling, unfinished)
         journal = None if unfinished is None else Journal(unfinished, self.candidates, self.tiling)
         finished = {} if journal is None else journal.finished(self.block, len(self))
@@ -244,15 +244,12 @@ class Grid:
             for number in range(len(self)):
                 if number not in finished:
                     given.append(self.block(number))
-                    for shard in self.tiling.shards(len(self.candidates)):
-                        yield given[-1], shard
+                    yield from ((given[-1], shard) for shard in shards)
 
-        n_left = len(self) - len(finished)
+        n_pieces = (len(self) - len(finished)) * len(shards)
         rounding = Rounding(self.name, sum(map(self.n_questions, range(len(self)))))
         begun, keeps = time.perf_counter(), bool(finished)
-        counting = results(
-            work, pieces(), n_pieces=n_left * n_shards, workers=workers, executor=executor, name=self.name
-        )
+        counting = results(work, pieces(), n_pieces=n_pieces, workers=workers, executor=executor, name=self.name)
         try:
             with closing(counting):
                 for number in range(len(self)):
@@ -260,7 +257,7 @@ class Grid:
                         block = self.block(number)
                         found = read_block(finished[number]) or self.joined(block, self.counted(block))
                     else:
-                        tiles = [next(counting) for _ in range(n_shards)]
+                        tiles = [next(counting) for _ in shards]
                         block = given.popleft()
                         found = self.joined(block, tiles)
                     if changed := next((file for file, state in states.items() if FileState.of(file) != state), None):

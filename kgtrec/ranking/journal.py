@@ -122,9 +122,9 @@ def naming_place(path: Path) -> Iterator[None]:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the folder of a ranking that is finished, but not what somebody else put there."""
-    for path, _ in _own_files(folder):
-        path.unlink(missing_ok=True)
-    with suppress(OSError):  # there is none, or something else is in it
+    with suppress(OSError):  # there is none, something else is in it, or a worker elsewhere maps a file of it
+        for path, _ in _own_files(folder):
+            path.unlink(missing_ok=True)
         folder.rmdir()
 
 
