@@ -290,6 +290,7 @@ class JudgementsFile:
         self.added: list[NDArray[np.int32]] = []  # triples of the events, as they came
         self._most = self._recent = Judgements.none()  # the recent ones are few, so that adding one costs little
         self._rows: dict[str, RowsByCode] = {}  # of columns of most of them
+        self._of: dict[str, Judgements] = {}  # person -> their events: a page asks for them several times
         self._state: FileState | None = None  # in which there is nothing new to read
         self._size = self._lines = self._checksum = 0  # of the whole lines that were read
 
@@ -303,6 +304,7 @@ class JudgementsFile:
         if len(self._recent):
             self._most, self._recent = self._most.joined(self._recent).in_time(), Judgements.none()
             self._rows.clear()
+            self._of.clear()
 
     def about(self, triples: NDArray[np.integer]) -> Judgements:
         """The events on some of the pool's triples, oldest first."""
@@ -311,7 +313,10 @@ class JudgementsFile:
 
     def of(self, person: str) -> Judgements:
         """The events of one person, in every role, oldest first."""
-        return self._chosen("annotator", *(part.annotators.encode([person]) for part in (self._most, self._recent)))
+        if person not in self._of:
+            codes = (part.annotators.encode([person]) for part in (self._most, self._recent))
+            self._of[person] = self._chosen("annotator", *codes)
+        return self._of[person]
 
     def _chosen(self, column: str, of_most: NDArray[np.integer], of_recent: NDArray[np.integer]) -> Judgements:
         """The events with one of some distinct codes in a column, which may differ between the two parts."""
@@ -361,8 +366,8 @@ class JudgementsFile:
     def append(self, new: Judgements) -> None:
         """Add events to the file and take them in: they are on the disk when this returns.
 
-        The caller holds the lock of the campaign, and has called :meth:`update` under it. Events are later than those in
-        whose place they come.
+        The caller holds the lock of the campaign, and has called :meth:`update` under it. Events are later than those
+        in whose place they come.
 
         Raises
         ------
@@ -382,6 +387,8 @@ class JudgementsFile:
 
     def _take(self, new: Judgements, data: bytes) -> None:
         self.added.append(new.triple)
+        for name in new.annotators:
+            self._of.pop(name, None)
         self._recent = self._recent.joined(new)
         if len(self._recent) > _MOST_RECENT:
             self._settle()
