@@ -18,6 +18,7 @@ import errno
 import json
 import os
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -41,7 +42,7 @@ KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source
 _TEXTS = ("person", "source", "note", "time")
 _BLOCK_SIZE = 1 << 24  # bytes to parse at once
 _SUM_SIZE = 1 << 18  # bytes; fits into the processor's cache
-_MOST_RECENT = 4096  # events that are kept apart from the others
+_MOST_RECENT = 4096  # events that are kept one by one
 _BOM = b"\xef\xbb\xbf"
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
 
@@ -288,37 +289,61 @@ class JudgementsFile:
     def _forget(self) -> None:
         self.edition = object()  # another one whenever all of the file is read again
         self.added: list[NDArray[np.int32]] = []  # triples of the events, as they came
-        self._most = self._recent = Judgements.none()  # the recent ones are few, so that adding one costs little
+        self._most = Judgements.none()
         self._rows: dict[str, RowsByCode] = {}  # of columns of most of them
+        self._recent: list[tuple[Any, ...]] = []  # the others: triple, person, role, verdict, source, note, time
+        self._places: dict[int | str, list[int]] = {}  # triple or person -> where their events are in the list
+        self._of: dict[str, Judgements] = {}  # person -> their events: a page asks for them several times
         self._state: FileState | None = None  # in which there is nothing new to read
         self._size = self._lines = self._checksum = 0  # of the whole lines that were read
 
     @property
     def events(self) -> Judgements:
         """All events read so far, oldest first."""
-        self._settle()
+        if self._recent:
+            self._settle(Judgements.none())
         return self._most
-
-    def _settle(self) -> None:
-        if len(self._recent):
-            self._most, self._recent = self._most.joined(self._recent).in_time(), Judgements.none()
-            self._rows.clear()
 
     def about(self, triples: NDArray[np.integer]) -> Judgements:
         """The events on some of the pool's triples, oldest first."""
         distinct = np.unique(triples)
-        return self._chosen("triple", distinct, distinct)
+        return self._chosen("triple", distinct, distinct.tolist())
 
     def of(self, person: str) -> Judgements:
         """The events of one person, in every role, oldest first."""
-        return self._chosen("annotator", *(part.annotators.encode([person]) for part in (self._most, self._recent)))
+        if person not in self._of:
+            self._of[person] = self._chosen("annotator", self._most.annotators.encode([person]), [person])
+        return self._of[person]
 
-    def _chosen(self, column: str, of_most: NDArray[np.integer], of_recent: NDArray[np.integer]) -> Judgements:
-        """The events with one of some distinct codes in a column, which may differ between the two parts."""
+    def _chosen(self, column: str, codes: NDArray[np.integer], keys: Sequence[int | str]) -> Judgements:
+        """The events with some distinct codes in a column, which are these keys of recent ones."""
         if column not in self._rows:
             self._rows[column] = RowsByCode.of(getattr(self._most, column))
-        most = self._most.take(np.sort(self._rows[column].rows(of_most)))
-        return most.joined(self._recent.take(np.isin(getattr(self._recent, column), of_recent)))
+        most = self._most.take(np.sort(self._rows[column].rows(codes)))
+        places = sorted(place for key in keys for place in self._places.get(key, ()))
+        return most.joined(_events_of([self._recent[place] for place in places]))
+
+    def _take(self, new: Judgements, data: bytes) -> None:
+        """Add events that are the ``data`` after what was read of the file."""
+        self._size, self._checksum = self._size + len(data), zlib.crc32(data, self._checksum)
+        self._lines += len(new)
+        self.added.append(new.triple)
+        if len(self._recent) + len(new) > _MOST_RECENT:
+            self._settle(new)
+            return
+        names, texts = new.annotators.decode(new.annotator), (new.source, new.note, new.time)
+        columns = (new.triple, names, new.role, new.verdict, *texts)
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            for key in row[:2]:
+                self._places.setdefault(key, []).append(len(self._recent))
+            self._recent.append(row)
+            self._of.pop(row[1], None)
+
+    def _settle(self, new: Judgements) -> None:
+        """Put what is recent, and new events, into the columns."""
+        self._most = self._most.joined(_events_of(self._recent)).joined(new).in_time()
+        for held in (self._rows, self._recent, self._places, self._of):
+            held.clear()
 
     def update(self) -> None:
         """Read the added lines, or the whole file if it was replaced.
@@ -339,15 +364,15 @@ class JudgementsFile:
             stream.seek(self._size)
             data = stream.read()
             n_read = stream.tell()
-        whole, is_first = _whole_lines(data, self.path), self._size == 0
+        whole = _whole_lines(data, self.path)
         try:
             new = _events(whole, self.path, self.pool, line=self._lines + 1)
         except FormatError:
             self._forget()
             raise
         self._take(new, whole)
-        if is_first or (about := self.about(new.triple)).in_time() is not about:
-            self._settle()
+        if self._recent and (about := self.about(new.triple)).in_time() is not about:  # those of another copy, say
+            self._settle(Judgements.none())
         # it may be changed again before the clock's next tick, or have been shorter when its state was asked for
         self._state = state if state.is_old and state.size == n_read else None
 
@@ -380,13 +405,16 @@ class JudgementsFile:
         self._take(new, data)
         self._state = state
 
-    def _take(self, new: Judgements, data: bytes) -> None:
-        self.added.append(new.triple)
-        self._recent = self._recent.joined(new)
-        if len(self._recent) > _MOST_RECENT:
-            self._settle()
-        self._size, self._checksum = self._size + len(data), zlib.crc32(data, self._checksum)
-        self._lines += len(new)
+
+def _events_of(rows: Sequence[tuple[Any, ...]]) -> Judgements:
+    """Columns of recent events."""
+    if not rows:
+        return Judgements.none()
+    triple, person, role, verdict, *texts = zip(*rows, strict=True)
+    annotators, annotator = Vocabulary.encoding(labels_of(person))
+    source, note, time = map(labels_of, texts)
+    codes = np.array(role, np.int8), np.array(verdict, np.int8)
+    return Judgements(np.array(triple, np.int32), annotator, *codes, source, note, time, annotators)
 
 
 def append_judgements(path: PathLike, pool: Pool, judgements: Judgements) -> None:
