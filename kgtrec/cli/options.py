@@ -203,6 +203,21 @@ mixed_option = click.option(
 )
 
 
+def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    from kgtrec.formats.output.outputs import replacing
+
+    context.with_resource(replacing(wanted))
+
+
+force_option = click.option(
+    "--force",
+    is_flag=True,
+    expose_value=False,
+    callback=_replace,
+    help="Replace what exists, if it is of the same kind; never inputs or verdicts.",
+)
+
+
 def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     context.meta[_TRUST] = wanted
 

@@ -110,6 +110,6 @@ def chance_csv(table: ChanceTable) -> str:
     return sink.getvalue()
 
 
-def write_chance_table(path: PathLike, table: ChanceTable) -> None:
+def write_chance_table(path: PathLike, table: ChanceTable, *, force: bool = False) -> None:
     """Write a table as CSV, atomically."""
-    write_text(path, chance_csv(table))
+    write_text(path, chance_csv(table), force=force)

@@ -38,7 +38,7 @@ from kgtrec.errors import FormatError, KgtrecError, one_of, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
@@ -46,7 +46,6 @@ from kgtrec.formats.trec.text import NUMBER, shown
 from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
 FORMAT_VERSION = 2
-BY = "collection"  # the writer of the folder
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
@@ -69,8 +68,8 @@ def write_collection(
     Parameters
     ----------
     folder : path
-        Created with its parents if absent. An existing collection is replaced only with ``force``, and only if its
-        folder has no other files and nothing was changed.
+        Created with its parents if absent. An existing collection is replaced only with ``force``; other files in its
+        folder stay.
     collection : Collection
     force : bool
     command : mapping, optional
@@ -94,7 +93,7 @@ def write_collection(
     >>> read_collection(folder).fingerprint == collection.fingerprint
     True
     """
-    with writing_folder(folder, by=BY, force=force) as part:
+    with writing_folder(folder, MANIFEST, _files_of, force=force) as part:
         write_collection_parts(part, collection, command=command, inputs=inputs)
 
 
@@ -157,7 +156,12 @@ def is_collection(folder: PathLike) -> bool:
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
     """Raise FormatError if :func:`write_collection` would refuse to write to a folder."""
-    require_folder(folder, by=BY, force=force)
+    require_folder(folder, _files_of, force=force)
+
+
+def _files_of(folder: Path) -> list[str]:
+    """The files of the collection in a folder; none if it is one that a campaign produced, with more files."""
+    return [] if (folder / SUMS).exists() else files_listed(folder, MANIFEST, "collection_format")
 
 
 def _write_parts(collection: Collection, folder: Path) -> None:

@@ -177,6 +177,7 @@ def test_a_second_system_joins_the_collection(tmp_path, vectors, capsys):
     out = tmp_path / "out"
     assert run(tmp_path / "a.npz", "--out", out) == run(tmp_path / "b.npz", "--out", out) == 0
     before = (out / "collection" / "manifest.json").read_bytes()
+    (out / "b.ranks.parquet").unlink()
     assert run(tmp_path / "b.npz", "--out", out, "--candidates", "all") == 2
     assert "expected no collection with other alignments or candidates, found one" in capsys.readouterr().err
     assert (out / "collection" / "manifest.json").read_bytes() == before

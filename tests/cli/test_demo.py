@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kgtrec.formats.output.record import RECORD
 
 from kgtrec.cli import main
 from kgtrec.cli.demo_world import _KINSHIP
-from kgtrec.formats.output.record import RECORD
 from kgtrec.openworld.family_tree import KINSHIP
 
 ROOT = Path(__file__).parents[2]

@@ -480,6 +480,7 @@ LINE_READERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 @pytest.mark.parametrize(("name", "read"), LINE_READERS, ids=[name for name, _ in LINE_READERS])
 def test_a_line_that_no_file_has_is_refused_with_its_number(tmp_path: Path, name: str, read, suffix: str):
@@ -496,6 +497,7 @@ def test_a_line_that_no_file_has_is_refused_with_its_number(tmp_path: Path, name
     assert peak < 100 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize("read", [read_run, read_triples, lambda path: read_json(path)])
 def test_a_file_that_expands_without_end_is_refused(tmp_path: Path, read, suffix: str):

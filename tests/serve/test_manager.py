@@ -45,6 +45,8 @@ from tests.campaign_folders import folder_of
 from tests.judged_pools import judgements_of
 from tests.serve.conftest import URL, WIKI, Browser, Page, campaign_with_roles, draw
 
+pytestmark = pytest.mark.slow
+
 EVENTS = [
     *((triple, "bob", "annotator", "N", WIKI, "") for triple in range(6)),
     (1, "ann", "annotator", "N", "https://bnf.fr/x", ""),
@@ -771,7 +773,7 @@ def test_the_folder_as_an_archive_is_a_campaign_without_what_is_secret(judged: P
     answer = raw(judged.browser("max"), "/manage/downloads/campaign")
     archive = zipfile.ZipFile(io.BytesIO(answer.data))
     names = {name.removeprefix("campaign/") for name in archive.namelist()}
-    assert names == {name for name in (*CAMPAIGN_FILES, ".kgtrec") if (judged.folder / name).exists()}
+    assert names == {name for name in CAMPAIGN_FILES if (judged.folder / name).exists()}
     assert not names & {*SERVE_FILES, "secret.txt"}
     archive.extractall(tmp_path / "taken")  # our own
     taken = read_campaign(tmp_path / "taken" / "campaign")
@@ -868,7 +870,7 @@ def test_a_change_on_a_full_disk_changes_nothing(judged: Page, monkeypatch: pyte
     browser = judged.browser("max")
     before = {path.name for path in judged.folder.iterdir()}
     with monkeypatch.context() as patched, suppress(KgtrecError):
-        patched.setattr("kgtrec.formats.output.outputs._install_file", full)
+        patched.setattr("kgtrec.formats.output.together._do", full)
         assert act(browser, "add", name="cleo", role="annotator").status_code == 507
     assert "cleo" not in list(read_people(judged.folder / PEOPLE).names)
     assert {path.name for path in judged.folder.iterdir()} == before

@@ -11,7 +11,6 @@ from kgtrec.data.expert_sample import ExpertSample
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaign.pools import BY
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import EXPERT_SAMPLE
 from kgtrec.formats.output.outputs import update_text
@@ -38,7 +37,7 @@ def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> N
         (repr(chance) for chance in sample.probability.tolist()),
     )
     lines = ["\t".join(COLUMNS), *("\t".join(fields) for fields in zip(*columns, strict=True)), ""]
-    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines), by=BY)
+    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines))
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:

@@ -41,7 +41,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, one_of
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import BY, read_pool
+from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
@@ -277,7 +277,7 @@ def read_text(path: PathLike) -> str:
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
     """Write campaign.json with some settings changed, such as the number of annotators per triple."""
-    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n", by=BY)
+    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_people(path: PathLike) -> People:
@@ -434,7 +434,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
 
 def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
     """Write sources.txt: ``comment``, then one host per line."""
-    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources), by=BY)
+    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources))
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
@@ -561,7 +561,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
         if pc.any(pc.match_substring_regex(column, "[\t\r\n]")).as_py():
             raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
     lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
-    with updating(path, by=BY) as stream:
+    with updating(path) as stream:
         stream.write("\n".join(["\t".join(ASSIGNMENT_COLUMNS), *lines, ""]).encode())
 
 
@@ -645,7 +645,7 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]
             if not text or set("\t\r\n\0") & set(text):
                 raise _unwritable(path, text)
         lines.append("\t".join(row))
-    update_text(path, "\n".join([*lines, ""]), by=BY)
+    update_text(path, "\n".join([*lines, ""]))
 
 
 def _unwritable(path: PathLike, text: str) -> KgtrecError:

@@ -7,7 +7,6 @@ from pathlib import Path
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import NO, VERDICTS, YES
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.campaign.pools import BY
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD
 from kgtrec.formats.output.outputs import update_text
@@ -102,4 +101,4 @@ def write_gold(folder: PathLike, gold: Gold) -> None:
             if set("\t\r\n\0") & set(text) or not (text or place >= 3):
                 raise KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")
         lines.append("\t".join(row[: len(columns)]))
-    update_text(path, "\n".join([*lines, ""]), by=BY)
+    update_text(path, "\n".join([*lines, ""]))

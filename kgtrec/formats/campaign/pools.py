@@ -41,7 +41,17 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.folders import ASSIGNMENTS, AUTOMATIC, JUDGEMENTS, POOL, RUNS, SEEDS, SETTINGS, TOPICS
+from kgtrec.formats.output.folders import (
+    ASSIGNMENTS,
+    AUTOMATIC,
+    JUDGEMENTS,
+    POOL,
+    RUNS,
+    SEEDS,
+    SETTINGS,
+    TOPICS,
+    files_listed,
+)
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
@@ -51,9 +61,8 @@ from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
-BY = "campaign"  # the writer of the folder
 _KEPT = ("links", "training", "training_gold")  # settings that people choose, whatever the pool
-_REPLACED = {SETTINGS, RUNS, *GUARDED, ASSIGNMENTS}
+_REPLACED = (SETTINGS, RUNS, *GUARDED, ASSIGNMENTS)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
@@ -168,7 +177,7 @@ def write_pool_parts(
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
     """A folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
     require_writable(folder, force=force)
-    with ExitStack() as held, writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
+    with ExitStack() as held, writing_folder(folder, SETTINGS, _files_of, force=force) as part:
         yield part
         held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the replaced pool
         require_writable(folder, force=force)  # somebody may have judged meanwhile
@@ -192,12 +201,12 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
             "expected a campaign without judgements, found some, which belong to its pool; choose another folder",
             path=judgements,
         )
-    require_folder(folder, by=BY, force=force, keeps=_is_kept)
+    require_folder(folder, _files_of, force=force)
 
 
-def _is_kept(name: str) -> bool:
-    """Whether a file of a campaign is kept when its pool is replaced: all except the pool and the assignments."""
-    return name not in _REPLACED
+def _files_of(folder: Path) -> tuple[str, ...]:
+    """The files of a campaign that are replaced with its pool: the pool itself, and the assignments."""
+    return _REPLACED if files_listed(folder, SETTINGS, "campaign_format") else ()
 
 
 def _write_topics(path: Path, questions: Questions) -> None:

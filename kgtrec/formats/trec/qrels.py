@@ -138,7 +138,7 @@ def _read_parquet(path: PathLike) -> Qrels:
         raise FormatError(str(error), path=path) from None
 
 
-def write_qrels(path: PathLike, qrels: Qrels) -> None:
+def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
     r"""Write qrels as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Questions keep their order; within a question, rows are sorted by the bytes of the entity's label, so that reading
@@ -168,12 +168,12 @@ def write_qrels(path: PathLike, qrels: Qrels) -> None:
 
         columns = [qrels.questions.columns(question), qrels.entities.columns(entity), arrow_of(grade)]
         table = pa.table(columns, names=["question", "entity", "grade"])
-        with writing(path, kind="qrels") as stream:
+        with writing(path, kind="qrels", force=force) as stream:
             pq.write_table(table.cast(with_metadata(table.schema, {"format": "qrels"})), stream, compression="zstd")
         return
     LabelGuard(str(path), "question", first=True).check(question, qrels.questions)
     LabelGuard(str(path), "entity").check(entity, qrels.entities)
-    with writing(path, kind="qrels") as stream:
+    with writing(path, kind="qrels", force=force) as stream:
         for first in range(0, len(order), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)
             grades = pc.cast(arrow_of(grade[rows]), pa.string())

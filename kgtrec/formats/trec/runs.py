@@ -22,11 +22,22 @@ from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
-from kgtrec.formats.output.outputs import is_device, writing, writing_folder
+from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
 from kgtrec.formats.output.together import together
-from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
+from kgtrec.formats.parquet import (
+    FIRST_PART,
+    OF_RANKS,
+    is_parquet,
+    is_run_of_ours,
+    label_column,
+    metadata_of,
+    read_named_columns,
+    value_type,
+    with_metadata,
+)
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
+from kgtrec.formats.trec.pairs import require_pair
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(
@@ -38,7 +49,6 @@ PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
 _SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec", ".jsonl"}  # suffixes that name the format
 _ROW_GROUP = 1 << 20
 _PART_ROWS = 1 << 24  # of a run in parts
-RUN_IN_PARTS = "run in parts"  # the writer of its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +118,7 @@ def read_run_file(
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
+    require_pair(path)
     if is_parquet(path):
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
@@ -242,6 +253,8 @@ class RunWriter:
         Splits whose known triples were removed.
     parts : bool
         Whether ``path`` becomes a folder of Parquet files, each with whole lists.
+    force : bool
+        Whether an existing run is replaced.
 
     Raises
     ------
@@ -272,8 +285,9 @@ class RunWriter:
         collection: str = "",
         filtered_by: tuple[str, ...] | None = None,
         parts: bool = False,
+        force: bool = False,
     ) -> None:
-        self._path, self._origin = path, Origin(collection, filtered_by)
+        self._path, self._origin, self._force = path, Origin(collection, filtered_by), force
         self._sink: _TextSink | _ParquetSink | _PartsSink
         if parts:
             self._sink = _PartsSink(path, name, self._origin)
@@ -286,7 +300,7 @@ class RunWriter:
     def __enter__(self) -> Self:
         if self._has_origin_beside and self._origin.collection:
             require_origin_place(self._path)
-        with ExitStack() as stack:
+        with replacing(self._force), ExitStack() as stack:
             stack.enter_context(together())
             self._filling = stack.enter_context(ExitStack())
             self._sink.open(self._filling)
@@ -306,6 +320,11 @@ class RunWriter:
         lengths = np.diff(np.r_[starts, len(part)])
         rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
         self._sink.write(part, rank)
+
+    def of_ranks(self, digest: str) -> None:
+        """Note the digest of the system's answer ranks, see :mod:`kgtrec.formats.trec.pairs`, before the block ends."""
+        self._origin = replace(self._origin, ranks=digest)
+        self._sink.of_ranks(digest)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -351,6 +370,9 @@ class _TextSink:
                 )
             )
 
+    def of_ranks(self, digest: str) -> None:
+        """Written beside the run."""
+
     def finish(self) -> None:
         pass
 
@@ -381,6 +403,9 @@ class _ParquetSink:
         if self._rows >= _ROW_GROUP:
             self.finish()
 
+    def of_ranks(self, digest: str) -> None:
+        self._writer.add_key_value_metadata({OF_RANKS: digest})
+
     def finish(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
@@ -393,7 +418,7 @@ class _PartsSink:
         self._n_parts = 0
 
     def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, by=RUN_IN_PARTS))
+        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, files_of_run))
         self._one = stack.enter_context(ExitStack())
         self._begin()
 
@@ -409,12 +434,22 @@ class _PartsSink:
         self._sink.write(part, rank)
         self._rows += len(part)
 
+    def of_ranks(self, digest: str) -> None:
+        self._sink.of_ranks(digest)
+
     def finish(self) -> None:
         self._sink.finish()
         self._one.close()
 
 
-def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False) -> None:
+def files_of_run(folder: Path) -> list[str]:
+    """The pattern of the files of a run in parts that :class:`RunWriter` has written; none if it is something else."""
+    return ["part-[0-9]*.parquet"] if any(map(is_run_of_ours, folder.glob("part-[0-9]*.parquet"))) else []
+
+
+def write_run(
+    path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False, force: bool = False
+) -> None:
     """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Its collection, if it has one, is written to ``NAME.json`` beside the text, or to the Parquet file's metadata.
@@ -444,12 +479,14 @@ def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bo
     tail0 Q0 paris 1 0.7 transe
     """
     known: dict[str, Any] = {"collection": run.collection, "filtered_by": run.filtered_by}
-    with RunWriter(path, name or run.name, **known, parts=parts) as out:
+    with RunWriter(path, name or run.name, **known, parts=parts, force=force) as out:
         for part in run.parts():
             out.write(part)
 
 
-def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None) -> None:
+def stamp_run(
+    path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None, *, force: bool = False
+) -> None:
     """Note beside a run of another tool, in ``NAME.json``, that its question ids are those of a collection.
 
     Parameters
@@ -459,6 +496,8 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
     collection : Collection
     filtered_by : tuple of {"train", "valid", "test"}, optional
         Splits whose known triples were removed; None: unknown.
+    force : bool
+        Whether what another collection has noted there is replaced.
 
     Raises
     ------
@@ -473,6 +512,7 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
             "(kgtrec convert IN.parquet OUT.run.gz)",
             path=path,
         )
+    require_origin_place(path, force=force)
     run = read_run(path, trust_ids=True)
     for what, own, known in (
         ("question", run.questions, collection.questions.ids),

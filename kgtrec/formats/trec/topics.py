@@ -86,7 +86,7 @@ def _text_lines(path: PathLike, stream: BinaryIO | None) -> Iterator[tuple[int, 
                     raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
 
 
-def write_topics(path: PathLike, topics: Topics) -> None:
+def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None:
     r"""Write topics, compressed by suffix, atomically.
 
     Raises
@@ -115,7 +115,7 @@ def write_topics(path: PathLike, topics: Topics) -> None:
             )
         if "" in column:
             raise KgtrecError(f"{path}: expected {name} labels, found an empty one; see kgtrec questions --ids")
-    with writing(path) as stream:
+    with writing(path, force=force) as stream:
         stream.writelines("\t".join(row).encode() + b"\n" for row in zip(*columns, strict=True))
 
 

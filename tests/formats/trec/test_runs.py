@@ -299,12 +299,12 @@ def test_unused_labels_may_be_anything(tmp_path):
 def test_a_question_in_two_parts_is_refused(tmp_path):
     """Its ranks would start anew; the target stays as it was."""
     path = tmp_path / "x.run"
-    write_text(path, "before")
+    write_text(path, "")
     message = "expected the whole list of a question at once, found a question again"
     with pytest.raises(KgtrecError, match=message), RunWriter(path, "s") as out:  # noqa: PT012 (the block is what is interrupted)
         out.write(one_row())
         out.write(one_row())
-    assert path.read_text() == "before"
+    assert path.read_text() == ""
     assert list(tree(tmp_path)) == [path.name]
 
 
@@ -373,7 +373,7 @@ def test_golden_inputs_read_as_they_are_written(data: Path, tmp_path):
         lines = [line.split() for line in path.read_bytes().splitlines() if line.strip() and not line.startswith(b"#")]
         assert len(run) == len(lines)
         assert {row[1] for row in rows_of(run)} == {line[2].decode() for line in lines}
-        write_run(tmp_path / "x.run", run)
+        write_run(tmp_path / "x.run", run, force=True)
         assert rows_of(read_run(tmp_path / "x.run")) == rows_of(run)
 
 
