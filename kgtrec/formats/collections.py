@@ -39,6 +39,7 @@ from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
+from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
@@ -95,6 +96,7 @@ def write_collection(
     """
     with writing_folder(folder, MANIFEST, _files_of, force=force) as part:
         write_collection_parts(part, collection, command=command, inputs=inputs)
+        write_git_files(part, folder)
 
 
 def write_collection_parts(

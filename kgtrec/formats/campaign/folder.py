@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.campaign import (
     ASKED,
     HOST,
@@ -281,12 +281,12 @@ def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_people(path: PathLike) -> People:
-    r"""Who takes part, from `person role active` lines; one line per person and role.
+    r"""Who takes part, from `person role active` lines; one line per person and role, or the same again.
 
     Raises
     ------
     FormatError
-        For the first line that is malformed or repeats a person and role; if an active manager is active in another
+        For the first line that is malformed or contradicts an earlier one; if an active manager is active in another
         role too.
 
     Examples
@@ -298,7 +298,7 @@ def read_people(path: PathLike) -> People:
     >>> list(people.names), people.person.tolist(), people.role.tolist(), people.is_active.tolist()
     (['ann'], [0, 0], [0, 2], [True, False])
     """
-    rows: list[tuple[str, int, bool]] = []
+    rows: dict[tuple[str, int], bool] = {}
     line_of: dict[tuple[str, int], int] = {}
     for line, (person, role, active) in _rows(path, _PERSON_COLUMNS):
         if person != person.strip():
@@ -309,14 +309,12 @@ def read_people(path: PathLike) -> People:
         if active not in _IS_ACTIVE:
             raise FormatError(f"expected yes or no as active, got {active!r}", path=path, line=line)
         key = person, PERSON_ROLES.index(role)
-        _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
-        rows.append((*key, _IS_ACTIVE[active]))
-    names, person_code = Vocabulary.encoding(labels_of([person for person, _, _ in rows]))
+        if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
+            _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
+            rows[key] = _IS_ACTIVE[active]
+    names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
-        names,
-        person_code,
-        np.array([role for _, role, _ in rows], np.int8),
-        np.array([active for _, _, active in rows], np.bool_),
+        names, person_code, np.array([role for _, role in rows], np.int8), np.array(list(rows.values()), np.bool_)
     )
     if both := people.judging_managers:
         raise FormatError(judging_manager_text(both[0]), path=path, line=line_of[both[0], MANAGER])
@@ -467,7 +465,7 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
     _refuse_repeated(path, lines, code, row, lambda row: repr(labels[row].as_py()))
-    kept = pa.array(row)
+    kept = arrow_of(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
 
@@ -551,7 +549,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
     triples, row = pool.triples, assignments.triple
     columns = (
         assignments.annotators.decode(assignments.annotator),
-        pc.cast(pa.array(row + 1), pa.string()),
+        pc.cast(arrow_of(row + 1), pa.string()),
         triples.entities.decode(triples.head[row]),
         triples.relations.decode(triples.relation[row]),
         triples.entities.decode(triples.tail[row]),

@@ -81,7 +81,8 @@ def write_tasks(
         If the suffix is of no form, a label cannot be written in such a file, or openpyxl is missing for a workbook.
     """
     form = form or form_of_tasks(path)
-    left, aside, opened = 0, None, partial(writing, kind=_KINDS.get(form, ""), force=force)
+    left, aside = 0, None
+    opened: Opened = partial(writing, kind=_KINDS.get(form, ""), force=force)
     if merge and str(path) != "-" and Path(path).exists():
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)

@@ -7,6 +7,10 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+# what git is told of a folder, see kgtrec.formats.output.git_files
+GIT_ATTRIBUTES = ".gitattributes"
+GIT_IGNORE = ".gitignore"
+
 # a collection, see kgtrec.formats.collections; a study has a manifest too
 MANIFEST = "manifest.json"
 TOPICS = "topics.tsv"
@@ -50,6 +54,8 @@ UNFINISHED = "unfinished"  # rankings that were interrupted
 
 #: the whole campaign, without what is its page's alone
 CAMPAIGN_FILES = (
+    GIT_ATTRIBUTES,
+    GIT_IGNORE,
     SETTINGS,
     TOPICS,
     SEEDS,

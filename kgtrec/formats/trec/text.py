@@ -260,11 +260,9 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
         yield block if block.endswith(b"\n") else block + b"\n"
 
 
-def blocks_of_lines(
-    stream: Readable, path: str | os.PathLike[str], size: int = BLOCK_SIZE, *, is_start: bool = True
-) -> Iterator[bytes]:
-    """The same with the last line as it is; a byte-order mark is looked for where the stream ``is_start`` of a file."""
-    rest = stream.read(len(_BOM)) if is_start else b""
+def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    """The same with the last line as it is."""
+    rest = stream.read(len(_BOM))
     before = len(rest) if rest == _BOM else 0  # bytes of the file before the rest
     rest = rest[before:]
     while data := stream.read(size):
@@ -279,7 +277,7 @@ def blocks_of_lines(
             raise FormatError(
                 f"expected lines of at most {_LONGEST_LINE >> 20} MiB, found a longer one: {shown(rest[: 2 * _SHOWN])}",
                 path=path,
-                line=_line_after(path, before) if is_start else None,
+                line=_line_after(path, before),
             )
     if cut := rest.rfind(b"\n") + 1:  # a file shorter than a byte-order mark
         yield rest[:cut]

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import values_of
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.trec.text import decoded, shown, text_of
@@ -109,7 +110,7 @@ def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str =
     regular = data and data.count(b"\r") == data.count(b"\r\n")
     columns = _parsed(data, n_columns, delimiter) if regular else None
     # a line that Arrow cannot read, or one with an empty label, is read again to report its number
-    if columns is None or any(pc.index(column, "").as_py() >= 0 for column in columns):
+    if columns is None or any(pc.min(pc.binary_length(column)).as_py() == 0 for column in columns):
         columns = _scrutinised(lines, n_columns, expected, delimiter)
     return columns
 
@@ -122,11 +123,11 @@ def read_codes(lines: Lines, column: pa.StringArray, bound: int | None, what: st
     FormatError
         For the first row with any other value.
     """
-    digits = pc.match_substring_regex(column, "^[0-9]{1,18}$").to_numpy(zero_copy_only=False)
+    digits = values_of(pc.match_substring_regex(column, "^[0-9]{1,18}$"))
     if not digits.all():
         row = int(np.argmin(digits))
         raise lines.error(row, f"expected a whole number as {what}, found {column[row].as_py()!r}")
-    codes: NDArray[np.int64] = pc.cast(column, pa.int64()).to_numpy()
+    codes: NDArray[np.int64] = values_of(pc.cast(column, pa.int64()))
     if bound is not None and len(codes) and codes.max() >= bound:
         row = int(np.argmax(codes >= bound))
         raise lines.error(row, f"expected {what} in 0 to {bound - 1}, found {codes[row]}")
