@@ -138,7 +138,3 @@ def _inject(fault: str, number: int, tell: Callable[[], Any]) -> None:
 
     for name in CALLS:
         setattr(os, name, faulty(getattr(os, name)))
-    opened, counted = Path.open, faulty(Path.open)
-    Path.open = lambda path, mode="r", *more, **named: (  # type: ignore[method-assign, assignment]
-        opened if mode in ("r", "rb") else counted
-    )(path, mode, *more, **named)

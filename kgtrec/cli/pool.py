@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,8 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, counted, nearest
 from kgtrec.evaluation.given import files_of_folder
 from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
-from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run
@@ -246,9 +246,9 @@ def command(
         },
         "inputs": _inputs(files, others),
     }
-    with ExitStack() as both:  # pool and report, or neither
+    with together():
         if report_path:
-            both.enter_context(writing(report_path)).write(shown(summary, report_form).encode())
+            write_text(report_path, shown(summary, report_form))
         write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=options["seed"], made=made)
     show(summary, "table")
     _say_what_is_next(str(out), automatic)

@@ -82,8 +82,8 @@ def data_in(path: PathLike) -> str:
             return VERDICTS
         if is_workbook:
             return WORKBOOK
-        if figure := next((kind for magic, kind in _FIGURES.items() if head.startswith(magic)), ""):
-            return figure
+        if found := next((name for magic, name in _FIGURES.items() if head.startswith(magic)), ""):
+            return found
         if b"\0" in head:
             return "binary data"
         if _ORIGIN.match(head):

@@ -45,11 +45,9 @@ def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
 
 
 def study_manifest(folder: PathLike) -> dict[str, Any]:
-    """The manifest in a folder as far as there is one of a study, with the ``files`` that it wrote beside its steps."""
+    """The manifest in a folder, as far as a study wrote it, with the ``files`` that it has beside its steps."""
     with suppress(FormatError):
-        manifest = _manifest(Path(folder), is_checked=False)
-        if isinstance(manifest.get("files", {}), dict):
-            return {"files": {}, **manifest}
+        return {"files": {}, **_manifest(Path(folder))}
     return {"files": {}}
 
 
@@ -156,7 +154,7 @@ def _options(found: Mapping[str, Any]) -> StudyOptions:
     return StudyOptions(**{**found, "coefficients": tuple(found["coefficients"])})
 
 
-def _manifest(path: Path, *, is_checked: bool = True) -> dict[str, Any]:
+def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise FormatError(
             "expected the folder of a study, found no folder; kgtrec study CONFIG.toml writes one", path=path
@@ -170,9 +168,9 @@ def _manifest(path: Path, *, is_checked: bool = True) -> dict[str, Any]:
     manifest = _json(path / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("study_format") != _FORMAT:
         raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
-    if manifest.pop("sha256", "") != _sum_of(manifest) and is_checked:
+    if manifest.pop("sha256", "") != _sum_of(manifest):
         raise FormatError(
-            "expected the manifest that kgtrec study wrote, found a changed one; run kgtrec study again",
+            "expected the manifest that kgtrec study wrote, found a changed one; run kgtrec study again with --force",
             path=path / MANIFEST,
         )
     return manifest

@@ -160,8 +160,8 @@ def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp
     before = out.read_bytes()
     for words in (export, [*export, "--force"]):
         told = refused(words, capsys)
-        assert "holds verdicts, or what people have typed, which " in told
-        assert "never replaces; choose another name, or bring along what is filled in there with --merge" in told
+        assert "holds verdicts, or what people have typed, which nothing else replaces" in told
+        assert "choose another name, or bring along what is filled in there with --merge" in told
         assert out.read_bytes() == before
 
 

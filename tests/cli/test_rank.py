@@ -188,7 +188,7 @@ def test_what_is_no_output_of_rank_is_never_replaced(tmp_path, matrix, name, cap
     kind = "answer ranks" if name == "a.ranks.parquet" else "a run"
     for force in ([], ["--force"]):
         assert run(*words, *force) == 2
-        told = f"{name}: holds another kind of data, which {kind} never replaces; choose another name\n"
+        told = f"{name}: holds something else than {kind}, which stays; choose another name\n"
         assert capsys.readouterr().err.endswith(told)
     assert tree(folder) == {name: b"mine"}
 

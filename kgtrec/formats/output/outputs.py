@@ -21,7 +21,7 @@ from typing import BinaryIO
 from kgtrec.errors import NO_ROOM, FormatError
 from kgtrec.formats.files import PathLike, compressing, suffixes
 from kgtrec.formats.output.folders import owner_of
-from kgtrec.formats.output.together import Move, link, move, take_place
+from kgtrec.formats.output.together import Move, last_of, link, move, take_place
 from kgtrec.formats.parquet import is_in_parts
 
 # kinds of files, see kgtrec.formats.sniff
@@ -226,7 +226,7 @@ def writing_folder(path: PathLike, last: str = "", owned: Owned = nothing, *, fo
     target = _real(path)
     force = force or _force.get()
     _require_folder(target, path, owned, force)
-    with _part_of(target, path, target if target.is_dir() else target.parent) as (part, cleanup):
+    with _part_of(target, path, target if target.is_dir() else target.parent) as (part, _, cleanup):
         with _filling(part):
             yield part
         plan = partial(_moves_of_folder, part, target, path, last, owned, force)
@@ -246,7 +246,7 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
         If it cannot be created.
     """
     place = _real(target)
-    with _part_of(place, target, place.parent) as (part, _), _filling(part):
+    with _part_of(place, target, place.parent) as (part, _, _), _filling(part):
         yield part
 
 
@@ -285,11 +285,8 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
 
     found = data_in(target)
     if kind is not None and found != kind:
-        raise FormatError(
-            f"holds {found or 'another kind of data'}, which {kind or 'this output'} never replaces; choose another "
-            "name",
-            path=path,
-        )
+        what = f"{found}, which nothing else replaces" if found else f"something else than {kind}, which stays"
+        raise FormatError(f"holds {what}; choose another name", path=path)
     if not force:
         raise existing(path)
 
@@ -372,11 +369,12 @@ def _names_of(folder: Path, owned: Owned) -> set[str]:
 def _new_file(path: PathLike, target: Path, check: Callable[[], None]) -> Iterator[BinaryIO]:
     """A stream into a part of ``target``; ``check`` raises an error if that may not be written."""
     check()
-    with _part_of(target, path, target.parent, is_file=True) as (part, cleanup):
-        with part.open("wb", _BUFFER) as file, compressing(file, suffixes(path)[1]) as stream:
-            yield stream
-        with part.open("rb+") as file:  # a compressor may have closed the other one
-            os.fsync(file.fileno())
+    with _part_of(target, path, target.parent, is_file=True) as (part, handle, cleanup):
+        with os.fdopen(handle, "wb", 0):
+            # a second handle, as a compressor may close the one that it is given
+            with os.fdopen(os.dup(handle), "wb", _BUFFER) as file, compressing(file, suffixes(path)[1]) as stream:
+                yield stream
+            os.fsync(handle)
         aside = target.parent / part_name(target.name)
         cleanup.callback(_remove, aside)
 
@@ -406,26 +404,29 @@ def _moves_of_folder(part: Path, target: Path, path: PathLike, last: str, owned:
 
 
 @contextmanager
-def _part_of(target: Path, path: PathLike, where: Path, *, is_file: bool = False) -> Iterator[tuple[Path, ExitStack]]:
-    """A new part of ``target`` in ``where``, and what removes it in the end, with folders in which nothing else is."""
-    made = [folder for folder in (where, *where.parents) if not folder.exists()]
+def _part_of(
+    target: Path, path: PathLike, where: Path, *, is_file: bool = False
+) -> Iterator[tuple[Path, int, ExitStack]]:
+    """A new part of ``target`` in ``where``, opened, and what removes it in the end, with the folders made for it."""
+    made, handle = [folder for folder in (where, *where.parents) if not folder.exists()], -1
     part = where / part_name(target.name)
     with ExitStack() as cleanup, _naming_full_disk(path, part):
-        cleanup.callback(_remove, part, made)
+        last_of(cleanup).callback(_remove_empty, made)
+        cleanup.callback(_remove, part)
         try:
             where.mkdir(parents=True, exist_ok=True)
             if where != target and not is_being_made(target):
                 clear_parts(where, target.name)
             while not part.exists():  # before it is locked, another program may think it abandoned
                 if is_file:
-                    part.touch(exist_ok=False)
+                    handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
                 else:
                     part.mkdir()
-                if (handle := _lock(part)) >= 0:
-                    cleanup.callback(os.close, handle)
+                if (lock := _lock(part)) >= 0:
+                    cleanup.callback(os.close, lock)
         except OSError as error:
             raise _cannot_write(error, path, where) from None
-        yield part, cleanup
+        yield part, handle, cleanup
 
 
 @contextmanager
@@ -474,14 +475,17 @@ def _lock(place: Path, *, wait: bool = True) -> int:
     return -1
 
 
-def _remove(part: Path, made: Iterable[Path] = ()) -> None:
-    """Remove a part, and those of the folders that were made for it that are empty."""
+def _remove(part: Path) -> None:
     with suppress(OSError):
         if part.is_dir() and not part.is_symlink():
             shutil.rmtree(part, ignore_errors=True)
         else:
             part.unlink(missing_ok=True)
-        for folder in made:
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    with suppress(OSError):
+        for folder in folders:
             folder.rmdir()
 
 

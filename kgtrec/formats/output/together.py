@@ -75,6 +75,12 @@ def take_place(plan: Callable[[], list[Move]], cleanup: ExitStack, places: dict[
     waiting.places |= places
 
 
+def last_of(cleanup: ExitStack) -> ExitStack:
+    """What is done when all outputs have taken their places, or none has; ``cleanup`` where there is only one."""
+    waiting = _waiting.get()
+    return cleanup if waiting is None else waiting.cleanup
+
+
 def content_of(target: Path) -> Path:
     """Where the content of an output is that may not have taken its place."""
     waiting = _waiting.get()

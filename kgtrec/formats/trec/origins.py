@@ -116,7 +116,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
             path=beside,
         )
     splits = said["filtered_by"]
-    return Origin(said["collection"], None if splits is None else tuple(splits))
+    return Origin(said["collection"], None if splits is None else tuple(splits), said.get("ranks", ""))
 
 
 @lru_cache(maxsize=1024)
@@ -136,4 +136,5 @@ def _is_whole(said: dict[str, Any]) -> bool:
         and isinstance(said["sha256"], str)
         and _SHA256.fullmatch(said["sha256"]) is not None
         and (splits is None or are_splits(splits))
+        and isinstance(said.get("ranks", ""), str)
     )

@@ -19,8 +19,14 @@ _RANKS = ".ranks.parquet"
 _RUNS = (".run", ".run.gz", ".run.zst", ".parquet")  # of a run that kgtrec writes; .run may be a folder of parts
 
 
-def require_pair(path: PathLike) -> None:
+def require_pair(path: PathLike, digest: str | None = None) -> None:
     """Refuse a run, or answer ranks, if the other of the two is beside it and was written with other scores.
+
+    Parameters
+    ----------
+    path : path
+    digest : str, optional
+        What the run is known to record, ``""`` for nothing. Default: it is read.
 
     Raises
     ------
@@ -31,7 +37,7 @@ def require_pair(path: PathLike) -> None:
     if name is None or not (ranks := place.with_name(name + _RANKS)).is_file():
         return
     for run in _runs_beside(ranks) if place.name == ranks.name else [place]:
-        if _are_of_different_scores(run, _digest_in(ranks)):
+        if _differ(_digest_in(run) if digest is None else digest, _digest_in(ranks)):
             raise FormatError(
                 f"does not belong to {ranks}: they are of different scores; rank again with --force", path=run
             )
@@ -51,7 +57,7 @@ def require_no_runs(ranks: Path) -> None:
 def remove_other_runs(ranks: Path, digest: str, *, written: Path | None) -> None:
     """Remove the runs beside answer ranks that belong to answer ranks of another digest, but not ``written``."""
     for run in _runs_beside(ranks):
-        if run != written and _are_of_different_scores(run, digest):
+        if run != written and _differ(_digest_in(run), digest):
             remove(run)
             remove(origin_path(run))
 
@@ -61,8 +67,8 @@ def _runs_beside(ranks: Path) -> list[Path]:
     return [run for end in _RUNS if (run := ranks.with_name(name + end)).exists()]
 
 
-def _are_of_different_scores(run: Path, digest: str) -> bool:
-    return "" != _digest_in(run) != digest != ""
+def _differ(of_run: str, of_ranks: str) -> bool:
+    return "" != of_run != of_ranks != ""
 
 
 def _digest_in(path: Path) -> str:

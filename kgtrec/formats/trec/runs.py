@@ -118,11 +118,12 @@ def read_run_file(
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
-    require_pair(path)
     if is_parquet(path):
+        require_pair(path)
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
     origin = origin_beside(path, trust_ids=trust_ids)
+    require_pair(path, "" if origin is None else origin.ranks)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
+from kgtrec.formats.output.outputs import replacing
 from kgtrec.formats.trec.runs import read_run, write_run
 from kgtrec.formats.trec.streamed_runs import open_run, read_any_run
 from kgtrec.kernels.ranking.comparisons import PRODUCT
@@ -27,6 +28,15 @@ from tests.ranking.test_tiles import grid_of, model, whole_matrix, world
 from tests.trees import tree
 
 FORMS = {"run": "m.run", "run.gz": "m.run.gz", "run.zst": "m.run.zst", "parquet": "m.parquet", "parts": "m.run"}
+
+
+@pytest.fixture(autouse=True)
+def force():
+    """What exists is replaced."""
+    with replacing():
+        yield
+
+
 TOLD = r"does not belong to .*m\.ranks\.parquet: they are of different scores; rank again with --force"
 
 
