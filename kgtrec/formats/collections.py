@@ -43,7 +43,7 @@ from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import NUMBER, shown
+from kgtrec.formats.trec.text import NUMBER, decoded, shown
 from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
 FORMAT_VERSION = 2
@@ -291,12 +291,7 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
 def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
     """The TAB-separated fields of every line; labels are read unchanged."""
     with reading(path) as stream:
-        data = stream.read()
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
+        lines = decoded(stream.read(), path).split("\n")
     rows = [line.split("\t") for line in (lines[:-1] if lines[-1] == "" else lines)]
     for number, row in enumerate(rows, start=1):
         if len(row) != n_columns:

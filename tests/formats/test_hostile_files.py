@@ -433,7 +433,7 @@ def test_json_is_a_value_or_an_error(data: bytes):
         ("relation\tcategory", "category\trelation", "1: expected the header line relation category"),
         ("likes", "knows", " expected distinct labels, found 'knows' more than once"),
         ("likes", "hates", "topics.tsv: expected relations of relations.tsv, found 'likes'"),
-        ("likes", "\ud800", "expected text in UTF-8"),
+        ("likes", "\ud800", "expected UTF-8 text"),
     ],
 )
 def test_an_edited_table_of_relations(collection: Path, old: str, new: str, message: str):

@@ -57,7 +57,7 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines, read_fields
 
 #: beside the pool and the judgements
@@ -272,7 +272,7 @@ def read_text(path: PathLike) -> str:
     if not lines.data.strip():
         raise FormatError("expected a text, found an empty file", path=path)
     texts = [line.removesuffix(b"\r") for line in lines.data.removesuffix(b"\n").split(b"\n")]
-    return "".join(f"{_decoded(path, number, text)}\n" for number, text in enumerate(texts, lines.first))
+    return "".join(f"{decoded(text, path, number)}\n" for number, text in enumerate(texts, lines.first))
 
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
@@ -416,7 +416,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
     """
     line_of: dict[str, int] = {}
     for line, data in _lines(path).numbered:
-        written = _decoded(path, line, data).partition("#")[0].strip()
+        written = decoded(data, path, line).partition("#")[0].strip()
         host = written.lower()
         if not host:
             continue
@@ -583,7 +583,7 @@ def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
 
 
 def _fields(path: PathLike, line: int, data: bytes, columns: Sequence[str]) -> list[str]:
-    fields = _decoded(path, line, data).split("\t")
+    fields = decoded(data, path, line).split("\t")
     if len(fields) != len(columns) or not all(fields):
         found = len(fields) if all(fields) else "an empty one"
         raise FormatError(
@@ -603,13 +603,6 @@ def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
     except FormatError:
         rows = _split(lines, columns)  # raises the error in the words of this format
         return [labels_of(list(column)) for column in zip(*(fields for _, fields in rows), strict=True)]
-
-
-def _decoded(path: PathLike, line: int, data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
 
 
 def _refuse_again(path: PathLike, line_of: dict[_Key, int], key: _Key, line: int, what: str) -> None:

@@ -60,7 +60,7 @@ from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
@@ -430,10 +430,7 @@ def read_families(path: PathLike) -> dict[str, str]:
     families: dict[str, str] = {}
     line_of: dict[str, int] = {}
     for line, data in rest.numbered:
-        try:
-            run, *others = data.decode().split("\t")
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+        run, *others = decoded(data, path, line).split("\t")
         if not run or len(others) > 1 or "\0" in run:
             raise FormatError(
                 f"expected 2 columns (run family) separated by a tab, got {shown(data)}", path=path, line=line

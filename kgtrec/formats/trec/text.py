@@ -31,7 +31,7 @@ from kgtrec.data.arrays import Growing
 from kgtrec.data.arrow import unified, values_of
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import reading
+from kgtrec.formats.files import PathLike, reading
 
 BLOCK_SIZE = 1 << 22  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
 _BLOCKS_AHEAD = 4
@@ -298,6 +298,22 @@ def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
     for block in blocks_of_lines(stream, path):
         sink.write(block)
     return sink.getvalue()
+
+
+def decoded(data: bytes, path: PathLike, line: int = 1) -> str:
+    """The text of bytes that begin on a line of a file.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        wrong = data[data.rfind(b"\n", 0, error.start) + 1 :].partition(b"\n")[0]
+        line += data.count(b"\n", 0, error.start)
+        raise FormatError(f"expected UTF-8 text, found {shown(wrong)}", path=path, line=line) from None
 
 
 def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import values_of
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 
 WHITESPACE = "whitespace"
 _TO_TAB = bytes.maketrans(b" \v\f", b"\t\t\t")
@@ -153,10 +153,7 @@ def _parsed(data: bytes, n_columns: int, delimiter: str) -> list[pa.StringArray]
 def _scrutinised(lines: Lines, n_columns: int, expected: str, delimiter: str) -> list[pa.StringArray]:
     rows = []
     for row, (number, line) in enumerate(lines.numbered):
-        try:
-            fields = line.decode().split(delimiter)
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, found {shown(line)}", path=lines.path, line=number) from None
+        fields = decoded(line, lines.path, number).split(delimiter)
         if len(fields) != n_columns:
             raise lines.error(row, f"expected {expected}, found {len(fields)}{_way_out(fields, n_columns, delimiter)}")
         if not all(fields):
