@@ -49,7 +49,7 @@ def done(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("days") / "work"
     folder.mkdir()
     shutil.copytree(ROOT / "examples" / "cities", folder / "kg")
-    shutil.copytree(ROOT / "annotation", folder / "judged", ignore=shutil.ignore_patterns(".*"))
+    shutil.copytree(ROOT / "annotation", folder / "judged")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         Path("study.toml").write_text(STUDY)
