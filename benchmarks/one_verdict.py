@@ -46,7 +46,7 @@ from kgtrec.formats.campaign.folder import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.campaign.judgements import JudgementWriter, append_judgements
+from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import read_pool, write_pool
 
 N_ENTITIES, N_RELATIONS, PER_QUESTION = 14_541, 237, 20  # those of FB15k-237, and candidates of a question
@@ -126,10 +126,9 @@ def best(action: Callable[[], object], repeat: int, before: Callable[[], object]
 
 def by_reading_all(folder: Path, verdict: Incoming) -> None:
     """Take a verdict in as every import did before."""
-    with JudgementWriter(folder / JUDGEMENTS) as writer:
-        campaign = read_campaign(folder)
-        accepted = accept(campaign, [verdict], time="2026-02-01T20:00:00Z")
-        writer.append(campaign.pool, accepted.judgements)
+    campaign = read_campaign(folder)
+    accepted = accept(campaign, [verdict], time="2026-02-01T20:00:00Z")
+    append_judgements(folder / JUDGEMENTS, campaign.pool, accepted.judgements)
 
 
 def costs(folder: Path, verdict: Incoming, repeat: int) -> dict[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import PERSON_ROLES, Automatic, Campaign, People
 from kgtrec.data.judgements import ROLES, Judgements
+from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import (
@@ -42,6 +43,17 @@ def folder_of(campaign: Campaign, folder: Path) -> Path:
     append_judgements(folder / JUDGEMENTS, campaign.pool, campaign.judgements)
     write_people(folder, campaign.people)
     return folder
+
+
+def task_fields(pool: Pool, task: int) -> dict[str, str | int]:
+    """Number, head, relation and tail, as files of tasks name them."""
+    own = pool.triples.take(np.array([task - 1]))
+    return {
+        "task": task,
+        "head": own.entities[own.head[0]],
+        "relation": own.relations[own.relation[0]],
+        "tail": own.entities[own.tail[0]],
+    }
 
 
 def said(judgements: Judgements) -> list[tuple[int, str, str, int, str, str, str]]:

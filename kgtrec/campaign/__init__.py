@@ -17,7 +17,7 @@ __all__ = offer(
         "campaign.accept": ("accept", "Accepted", "RefusedError"),
         "campaign.verdict_rules": ("Refusal",),
         "campaign.store": ("OpenCampaign",),
-        "formats.campaign.judgements": ("read_judgements", "JudgementWriter"),
+        "formats.campaign.judgements": ("read_judgements",),
         "campaign.decide": ("decide",),
         "campaign.track": ("track", "CampaignProgress"),
         "campaign.agreement": ("annotator_agreement", "AgreementReport"),

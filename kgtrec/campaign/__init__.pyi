@@ -42,7 +42,6 @@ from kgtrec.formats.campaign.folder import write_assignments as write_assignment
 from kgtrec.formats.campaign.folder import write_people as write_people
 from kgtrec.formats.campaign.gold import read_gold as read_gold
 from kgtrec.formats.campaign.gold import write_gold as write_gold
-from kgtrec.formats.campaign.judgements import JudgementWriter as JudgementWriter
 from kgtrec.formats.campaign.judgements import read_judgements as read_judgements
 from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity as read_kgc_sparsity
 from kgtrec.formats.campaign.label_studio import read_label_studio as read_label_studio

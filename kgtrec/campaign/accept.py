@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cache, partial
 
 import numpy as np
@@ -95,8 +97,8 @@ def accept(
     - its person has judged the triple in another role: annotator, adjudicator and expert of a triple are three people;
     - an adjudicator judges a triple that is neither in conflict nor doubted, and that was not adjudicated before.
 
-    A correction of an event of a later time, as after a clock was set back, is recorded with that later time: times of
-    one person on one triple never fall.
+    A correction is recorded with a later time than what it replaces, by a second where the clock says the same or was
+    set back: which of two verdicts is the later one can be seen by their times alone.
 
     A verdict that equals the last recorded one of its person in the role on the triple counts as repeated and changes
     nothing, also if the person has left since; a new one that occurs twice is recorded once. Annotators' and experts'
@@ -203,7 +205,7 @@ class _Desk:
         self.refused: dict[int, str] = {}  # index in rows -> reason
         self.repeated = self.twice = self.corrections = 0
         self.new: set[tuple[str, str, int]] = set()  # keys of the verdicts accepted here
-        self.accepted: dict[int, int] = {}  # index in rows -> row of the triple, in the order of acceptance
+        self.accepted: dict[int, tuple[int, str]] = {}  # index in rows -> row of the triple, time; in order
         self.roles = roles_of(campaign.people)
         is_readable = np.array([row.wrong == "" for row in rows], np.bool_)
         self.triple = np.where(is_readable, triple, -1)
@@ -234,6 +236,7 @@ class _Desk:
         self.events = events = said.take(np.isin(said.triple, self.concerned))
         self.said: dict[tuple[str, str, int], tuple[str, str, str]] = {}
         self.when: dict[tuple[str, str, int], str] = {}
+        self.last: dict[tuple[str, str, int], str] = {}  # when the last of those came of which only the last counts
         self.role: dict[tuple[str, int], str] = {}  # person and triple -> the role in which they judged it first
         names = events.annotators.decode(events.annotator).to_pylist()
         columns = events.triple.tolist(), events.role.tolist(), events.verdict.tolist()
@@ -241,6 +244,7 @@ class _Desk:
         for name, triple, role, verdict, source, note, time in zip(names, *columns, *texts, strict=True):
             key = name, ROLES[role], triple
             self.said[key], self.when[key] = (VERDICTS[verdict], source, note), time
+            self.last[_rivals(*key)] = time
             self.role.setdefault((name, triple), ROLES[role])
 
     def _find_contradictions(self) -> None:
@@ -281,7 +285,9 @@ class _Desk:
         self.said[key] = _words(row)
         self.role.setdefault((key[0], triple), row.role)
         self.new.add(key)
-        self.accepted[place] = triple
+        before = self.last.get(_rivals(*key), "")
+        self.last[_rivals(*key)] = time = self.time if self.time > before else _second_after(before)
+        self.accepted[place] = triple, time
 
     def _wrong(self, place: int) -> str:
         """Why a verdict is invalid by itself, or the empty string."""
@@ -343,26 +349,31 @@ class _Desk:
             return f"expected a task that is assigned to {person!r}, found another; give --unassigned to accept it"
         return wrong_state(self.state[triple]) if row.role == ROLES[ADJUDICATOR] else ""
 
-    def _time(self, place: int) -> str:
-        """When a verdict counts as given: not before the one that it corrects."""
-        row = self.rows[place]
-        return max(self.time, self.when.get((str(row.person), row.role, self.accepted[place]), ""))
-
     def judgements(self) -> Judgements:
         """The events accepted so far, in the order of acceptance."""
-        places = list(self.accepted)
-        rows = [self.rows[place] for place in places]
+        rows = [self.rows[place] for place in self.accepted]
         people, person = Vocabulary.encoding(labels_of([str(row.person) for row in rows]))
         return Judgements(
-            np.array([self.accepted[place] for place in places], np.int32),
+            np.array([triple for triple, _ in self.accepted.values()], np.int32),
             person,
             np.array([ROLES.index(row.role) for row in rows], np.int8),
             np.array([VERDICTS.index(row.verdict) for row in rows], np.int8),
             labels_of([row.source for row in rows]),
             labels_of([row.note for row in rows]),
-            labels_of([self._time(place) for place in places]),
+            labels_of([time for _, time in self.accepted.values()]),
             people,
         )
+
+
+def _rivals(person: str, role: str, triple: int) -> tuple[str, str, int]:
+    """By which verdicts are known of which only the last one counts, see :meth:`Judgements.in_time`."""
+    return (person if role == ROLES[ANNOTATOR] else ""), role, triple
+
+
+def _second_after(time: str) -> str:
+    with suppress(ValueError, OverflowError):  # a time of a file may be no time of a clock
+        return (datetime.fromisoformat(time).replace(tzinfo=None) + timedelta(seconds=1)).isoformat() + "Z"
+    return time
 
 
 def _words(row: Incoming) -> tuple[str, str, str]:

@@ -22,13 +22,12 @@ from kgtrec.campaign.verdict_rules import (
     wrong_role,
     wrong_source,
     wrong_state,
-    wrong_time,
     wrong_triple,
 )
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import ASKED, REQUIRED, Campaign
-from kgtrec.data.judgements import ADJUDICATOR, ROLES, UNSURE, VERDICTS
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, UNSURE, VERDICTS
 from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3
@@ -45,8 +44,9 @@ class JudgementCheck:
 def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
     """Check the events of a campaign, in the order in which they were recorded, by the rules of acceptance.
 
-    Each event is checked against those recorded before it. An event that can have been right when it was recorded, and
-    only looks wrong since something else has changed, is not a finding:
+    Each event is checked against those recorded before it, and of verdicts of which only the last one counts it must be
+    clear by their times which that is. An event that can have been right when it was recorded, and only looks wrong
+    since something else has changed, is not a finding:
 
     - people who have left may have judged, and an unassigned task may have been accepted with ``--unassigned``;
     - another verdict of the same person on the same triple is a correction;
@@ -61,6 +61,7 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
     Parameters
     ----------
     campaign : Campaign
+        With the judgements in the order of the lines, see :func:`kgtrec.campaign.read_judgements`.
     place : str
         Name of the file; the line is added.
 
@@ -168,13 +169,16 @@ def _triples(campaign: Campaign) -> _Found:
 
 def _times(campaign: Campaign) -> _Found:
     said = campaign.judgements
-    before = previous_of(said.annotator, said.role, said.triple)
+    person = np.where(said.role == ANNOTATOR, said.annotator, -1)
+    before = previous_of(person, said.role, said.triple, _codes(said.time)[1])
 
     def wrong(row: int) -> str:
-        times = said.time[row].as_py(), said.time[int(before[row])].as_py()
-        return wrong_time(said.annotators[said.annotator[row]], *times)
+        return (
+            f"expected times that tell which verdict on the triple is the last, found {said.time[row]} here and on "
+            f"line {before[row] + 1}, which says something else; change one of the times, or remove a line"
+        )
 
-    return np.flatnonzero(before >= 0), wrong
+    return np.flatnonzero((before >= 0) & (said.verdict != said.verdict[before])), wrong
 
 
 def _roles(campaign: Campaign) -> _Found:

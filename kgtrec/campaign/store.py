@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +11,10 @@ from typing import NamedTuple, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.campaign.accept import Accepted, RefusedError, accept, places_of
+from kgtrec.campaign.accept import Accepted, accept, places_of
 from kgtrec.campaign.decide import decisions_of, states_of_triples
-from kgtrec.campaign.verdict_rules import has_half_a_pair
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.incoming import Incoming
-from kgtrec.data.label_hashes import check_numbers
-from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import (
     EDITED,
@@ -26,14 +23,13 @@ from kgtrec.formats.campaign.folder import (
     require_right_settings,
     reread,
 )
-from kgtrec.formats.campaign.judgements import JudgementWriter, ReadJudgements
-from kgtrec.formats.campaign.parts import CampaignPart, Labels, read_part
+from kgtrec.formats.campaign.judgements import JudgementsFile
 from kgtrec.formats.campaign.pools import GUARDED, read_settings
 from kgtrec.formats.files import FileState, PathLike
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, RUNS, SETTINGS, TEMPLATES
+from kgtrec.formats.output.locks import campaign_lock
 
 POOL_FILES = (SETTINGS, *GUARDED, RUNS)
-_FEW = 8  # triples up to which a search for each is faster than reading a whole large campaign
 
 
 class Policies(TypedDict, total=False):
@@ -45,10 +41,10 @@ class Policies(TypedDict, total=False):
 
 
 class _Decided(NamedTuple):
-    """The states of a pool's triples after so many events."""
+    """The states of a pool's triples after so many additions to the events."""
 
     of: tuple[object, ...]  # the edition of the events, and what else decides
-    n_events: int
+    n_added: int
     state: NDArray[np.int8]
 
 
@@ -62,8 +58,7 @@ class OpenCampaign:
     Lines of templates.tsv that cannot be read are left out and kept in :attr:`broken`: nobody has to wait for who mends
     them.
 
-    The campaign is read when it is first needed. A program that stores a few verdicts and ends never reads all of it:
-    see :func:`kgtrec.formats.campaign.parts.read_part`. A program that runs longer reads :attr:`campaign` first.
+    The campaign is read when it is first needed.
 
     Parameters
     ----------
@@ -79,7 +74,6 @@ class OpenCampaign:
     Store verdicts as they arrive, for example from a form on a page::
 
         opened = OpenCampaign("campaign")
-        opened.campaign  # reads it; a page needs it to show tasks
         opened.store([Incoming("page", "ann", "Y", 17, source="https://en.wikipedia.org/wiki/Paris")])
     """
 
@@ -88,7 +82,7 @@ class OpenCampaign:
         self.folder = Path(folder)
         self._paths = {name: str(self.folder / name) for name in (*POOL_FILES, *EDITED, GUIDELINES)}
         self._campaign: Campaign | None = None  # with arbitrary judgements; the current ones are in _said
-        self._said: ReadJudgements | None = None
+        self._said: JudgementsFile | None = None
         self._states: dict[str, FileState | None] = {}
         self._decided = _Decided((), 0, np.zeros(0, np.int8))
         self.broken: list[FormatError] = []
@@ -145,11 +139,11 @@ class OpenCampaign:
             found = decisions_of(replace(campaign, judgements=said.events)).state
         else:
             found = known.state
-            changed = np.unique(said.triples_since(known.n_events)).astype(np.intp)
+            changed = np.unique(np.concatenate([np.zeros(0, np.intp), *said.added[known.n_added :]]))
             if len(changed):
                 found = found.copy()
                 found[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)
-        self._decided = _Decided(of, len(said), found)
+        self._decided = _Decided(of, len(said.added), found)
         return found
 
     def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: Unpack[Policies]) -> Accepted:
@@ -171,53 +165,23 @@ class OpenCampaign:
         RefusedError
             If any verdict is refused; not with ``keep_going``. Then nothing is stored.
         FormatError
-            If a part of the campaign that they depend on is malformed.
+            If the campaign is malformed, or has lost its judgements.
         """
-        rows = list(incoming)
-        with JudgementWriter(self.folder / JUDGEMENTS, make=False) as writer:
+        rows, path = list(incoming), self.folder / JUDGEMENTS
+        with campaign_lock(self.folder):
+            if not path.exists():
+                raise FormatError(
+                    "expected the judgements of this campaign, found no such file; put it back", path=path
+                )
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time is None else time
-            if self._campaign is None and (part := self._part(rows, policies)) is not None:
-                without_number = [replace(row, task=None) for row in rows]
-                try:
-                    accepted = accept(part.campaign, without_number, time=now, **policies)
-                except RefusedError:
-                    pass  # reading the whole campaign gives the reason
-                else:
-                    if not accepted.refused:
-                        writer.append(part.campaign.pool, accepted.judgements)
-                        whole = (part.task - 1)[accepted.judgements.triple].astype(np.int32)
-                        return replace(accepted, judgements=replace(accepted.judgements, triple=whole))
             campaign, said = self._updated()
             places = places_of(campaign, rows)
-            known = replace(campaign, judgements=said.about(np.unique(places)))
+            known = replace(campaign, judgements=said.about(np.unique(places[places >= 0])))
             accepted = accept(known, rows, time=now, places=places, **policies)
-            data = writer.append(campaign.pool, accepted.judgements)
-            if data:
-                said.extend(accepted.judgements, data)
+            said.append(accepted.judgements)
             return accepted
 
-    def _part(self, rows: Sequence[Incoming], policies: Policies) -> CampaignPart | None:
-        """The part of the campaign that some verdicts are about; None if the whole is needed."""
-        labels: list[Labels] = []
-        for row in rows:
-            if row.wrong or row.head is None or row.relation is None or row.tail is None:
-                return None
-            if any(map(has_half_a_pair, (row.head, row.relation, row.tail))):
-                return None
-            labels.append((row.head, row.relation, row.tail))
-        if not 0 < len(set(labels)) <= _FEW:
-            return None
-        part = read_part(self.folder, labels)
-        if part is None:
-            return None
-        doubtful = [place for place, row in enumerate(rows) if row.task not in (None, part.task_of(labels[place]))]
-        if doubtful:  # numbers as pages that are files have them
-            checks = check_numbers(Triples.of(labels[place] for place in doubtful)).tolist()
-            if checks != [rows[place].task for place in doubtful]:
-                return None
-        return part
-
-    def _updated(self) -> tuple[Campaign, ReadJudgements]:
+    def _updated(self) -> tuple[Campaign, JudgementsFile]:
         """The current campaign in the folder, with these judgements instead of its own."""
         states = {name: FileState.of(path) for name, path in self._paths.items()}  # before they are read
         changed = {name for name, state in states.items() if name not in self._states or state != self._states[name]}
@@ -235,7 +199,7 @@ class OpenCampaign:
         if campaign is None or said is None:
             self.broken = broken
             campaign = read_campaign_without_judgements(self.folder, broken)
-            said = ReadJudgements(self.folder / JUDGEMENTS, campaign.pool)
+            said = JudgementsFile(self.folder / JUDGEMENTS, campaign.pool)
         elif names := changed.intersection(EDITED):
             self.broken = broken if TEMPLATES in names else self.broken
             campaign = reread(self.folder, campaign, names, broken)

@@ -244,13 +244,6 @@ def wrong_role(person: str, role: str, earlier: str) -> str:
     return f"expected an {role} who has not judged the triple, found {person!r}, its {earlier}"
 
 
-def wrong_time(person: str, time: str, before: str) -> str:
-    """A correction is not older than the event that it corrects; equal times are accepted."""
-    if time >= before:
-        return ""
-    return f"expected a correction no older than the earlier verdict of {person!r}, of {before}, found one of {time}"
-
-
 def wrong_state(state: int) -> str:
     """An adjudicator decides conflicts and doubts, and may correct what adjudicators settled."""
     if state in _SETTLED_BY_ADJUDICATORS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, SEED, force_option, listed, measure_option, samples
+from kgtrec.cli.options import COUNT, SEED, force_option, measure_option, samples, sizes_of
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -29,24 +28,6 @@ from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
-
-
-def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
-    if text is None:
-        return None
-    sizes: list[int | float] = []
-    for part in listed(text):
-        try:
-            size = float(part) if set(part) & set(".eE") else int(part)
-        except ValueError:
-            size = math.nan
-        if not size > 0 or (isinstance(size, float) and size > 1):
-            raise KgtrecError(
-                f"--by-size: expected numbers of test alignments, such as 500, or fractions of them, such as 0.1 or "
-                f"1.0, found {part!r}"
-            )
-        sizes.append(size)
-    return sizes
 
 
 _STUDY = ("study.csv", "study-summary.csv")
@@ -90,7 +71,7 @@ _STUDY = ("study.csv", "study-summary.csv")
     "--study",
     "sizes",
     metavar="SIZES",
-    callback=_sizes,
+    callback=sizes_of,
     help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
     "(0.1,0.5,1.0).",
 )

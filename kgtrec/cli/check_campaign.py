@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgtrec.errors import KgtrecError, counted
@@ -24,11 +24,15 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
     from kgtrec.campaign.gold import gold_notes
     from kgtrec.formats.campaign import folder as campaigns
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.campaign.judgements import read_judgements
     from kgtrec.formats.campaign.sent_back import read_sent_back
     from kgtrec.report.refusals import refusal_lines
 
     try:
-        found = campaigns.read_campaign(folder)
+        found = campaigns.read_campaign_without_judgements(folder)
+        if campaigns.is_initialised(folder):
+            said = read_judgements(Path(folder, folders.JUDGEMENTS), found.pool, as_written=True)
+            found = replace(found, judgements=said)
         sample = read_expert_sample(folder, found.pool) if is_drawn(folder) else None
         sent_back = read_sent_back(folder)
     except KgtrecError as error:

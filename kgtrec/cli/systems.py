@@ -38,12 +38,10 @@ splits_option = click.option(
 )
 
 
-def system_options(command: Callable[..., None], *, needs_out: bool = True) -> Callable[..., None]:
+def system_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``."""
     options = (
-        click.option(
-            "--out", required=needs_out, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."
-        ),
+        click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
         click.option(
             "--depth",
             type=at_least(0),

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
@@ -34,8 +35,8 @@ class Judgements:
     """One row per event, oldest first.
 
     An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to estimate
-    how good the labels are. Of several events of one person in one role on one triple the last one counts: a correction
-    is a new event, and no event is ever changed or removed.
+    how good the labels are. Of several events of one annotator on one triple the last one counts, and of those of all
+    adjudicators, and of all experts: a correction is a new event, and no event is ever changed or removed.
     """
 
     triple: NDArray[np.int32]  # (n,) row in the pool's triples
@@ -136,6 +137,8 @@ class Judgements:
 
     def joined(self, later: Judgements) -> Judgements:
         """The events of two files, one after the other."""
+        if not (len(self) and len(later)):
+            return self if len(self) else later
         people, annotator = self.annotators, later.annotator
         if later.annotators is not people:
             people = people.extended(later.annotators.labels)
@@ -150,6 +153,26 @@ class Judgements:
             pa.concat_arrays([self.time, later.time]),
             people,
         )
+
+    def in_time(self) -> Judgements:
+        """The same events, those of which only the last counts in the order of their times.
+
+        Verdicts that are stored one after the other are in this order; those of merged copies of a campaign may not be.
+        """
+        if len(self) < 2 or pc.all(pc.less_equal(self.time[:-1], self.time[1:])).as_py():
+            return self
+        person = np.where(self.role == ANNOTATOR, self.annotator + 1, 0)
+        group = (self.triple * np.int64(len(ROLES)) + self.role) * (len(self.annotators) + 1) + person
+        order = np.argsort(group, kind="stable")
+        is_same = group[order][1:] == group[order][:-1]
+        rivals = order[np.r_[False, is_same] | np.r_[is_same, False]]  # few, so that their times cost little
+        times, when = Vocabulary.encoding(self.time.take(arrow_of(rivals)))
+        by_time = rivals[np.lexsort((times.byte_order[when], group[rivals]))]
+        if np.array_equal(rivals, by_time):
+            return self
+        rows = np.arange(len(self))
+        rows[rivals] = by_time
+        return self.take(rows)
 
     def latest(self) -> Judgements:
         """The events that count: the last one of each person in each role on each triple, oldest first."""

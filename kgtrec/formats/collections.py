@@ -39,10 +39,11 @@ from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
+from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import NUMBER, shown
+from kgtrec.formats.trec.text import NUMBER, decoded, shown
 from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
 FORMAT_VERSION = 2
@@ -95,6 +96,7 @@ def write_collection(
     """
     with writing_folder(folder, MANIFEST, _files_of, force=force) as part:
         write_collection_parts(part, collection, command=command, inputs=inputs)
+        write_git_files(part, folder)
 
 
 def write_collection_parts(
@@ -289,12 +291,7 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
 def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
     """The TAB-separated fields of every line; labels are read unchanged."""
     with reading(path) as stream:
-        data = stream.read()
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
+        lines = decoded(stream.read(), path).split("\n")
     rows = [line.split("\t") for line in (lines[:-1] if lines[-1] == "" else lines)]
     for number, row in enumerate(rows, start=1):
         if len(row) != n_columns:

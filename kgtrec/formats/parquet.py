@@ -22,6 +22,7 @@ from kgtrec.formats.trec.text import joined_codes
 MAGIC = b"PAR1"
 RANK_COLUMNS = frozenset(("above", "tied", "n_other"))
 _KEY = b"kgtrec"
+OF_RANKS = "kgtrec.ranks"  # the digest of a system's answer ranks, in their file and in that of the run
 FIRST_PART = "part-00000.parquet"  # of a run that RunWriter writes as a folder
 _PART = re.compile(r"part-[0-9]{5}\.parquet")
 _OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
@@ -91,6 +92,13 @@ def read_schema(path: PathLike) -> pa.Schema:
     """
     with reading(path) as stream:
         return _opened(path, stream).schema_arrow
+
+
+def digest_in(path: PathLike) -> str:
+    """The digest of answer ranks that a Parquet file of them, or of the run beside them, records; ``""`` if none."""
+    with reading(path) as stream:
+        found: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
+    return found.decode()
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:

@@ -23,7 +23,7 @@ from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 from kgtrec.formats.trec.topics import lists_ids, read_topics
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
@@ -274,12 +274,7 @@ def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
 def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
     """One label per line, or a column of several tab-separated ones, counted from 0."""
     with reading(path) as stream:
-        data = text_of(stream, path)
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
+        lines = decoded(text_of(stream, path), path).split("\n")
     labels = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
     first: dict[str, int] = {}
     for number, text in enumerate(labels, 1):

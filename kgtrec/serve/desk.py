@@ -298,7 +298,7 @@ class Desk:
         OSError
             If the disk is full or fails; nothing is stored then.
         """
-        with self._lock, campaign_lock(self.folder, needed=True):
+        with self._lock, campaign_lock(self.folder):
             known = self.look(person)
             if role not in known.roles:
                 raise KgtrecError(f"expected an active {role}, found {person!r}")
@@ -308,7 +308,7 @@ class Desk:
                 raise KgtrecError(f"{person} has said something else meanwhile; look at it again")
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             line = SentBack(now, by, person, role, *known.labels(task), len(said), remark)
-            append_sent_back(self.folder, line, locks=False)
+            append_sent_back(self.folder, line)
 
     @property
     def broken(self) -> list[str]:

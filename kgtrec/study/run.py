@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
@@ -13,7 +14,8 @@ from typing import Any
 
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
-from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG
+from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
+from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
@@ -25,7 +27,6 @@ from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, wri
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
-from kgtrec.study.units import remove_others
 from kgtrec.study.write_report import contents_of_report, require_own, write_own_files
 from kgtrec.workers.results import Helper
 
@@ -93,6 +94,7 @@ def run_study(
     with replacing(force), _alone(folder, config_files, with_page=not read.formats or "html" in read.formats):
         computed = _compute(bench, collections, labels, ranks)
         manifest = _about(bench) | computed
+        write_git_files(folder, folder)
         write_study_manifest(folder, {**manifest, "files": study_manifest(folder)["files"]})
         if prune and (removed := bench.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
@@ -119,7 +121,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         labels.do(each)
     for system in bench.systems:
         ranks.step(system)
-    remove_others(bench.folder)
+    shutil.rmtree(bench.folder / UNFINISHED, ignore_errors=True)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
     for name in bench.asked("power", [each.name for each in config.labels]):

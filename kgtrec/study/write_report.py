@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgtrec.formats.files import sha256_of
-from kgtrec.formats.output.outputs import existing, is_replacing, remove_file, updating
+from kgtrec.formats.output.outputs import existing, is_replacing, remove, updating
 from kgtrec.formats.output.together import together
 from kgtrec.report.cells import numbered
 from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files
@@ -68,7 +68,7 @@ def write_own_files(folder: Path, files: Mapping[str, bytes], manifest: Mapping[
                 stream.write(contents)
         for name in gone:
             if name not in changed:
-                remove_file(folder / name)
+                remove(folder / name)
         sums = {name: hashlib.sha256(contents).hexdigest() for name, contents in sorted(files.items())}
         write_study_manifest(folder, {**manifest, "files": sums})
     return changed

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kgtrec.campaign.accept import Accepted, RefusedError, accept
 from kgtrec.campaign.check import check_judgements
 from kgtrec.campaign.verdict_rules import LONGEST_NOTE, LONGEST_SOURCE, Refusal, wrong_link
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ROLES
@@ -239,15 +240,27 @@ def test_one_person_judges_a_triple_in_one_role_of_the_same_file():
 
 
 def test_a_clock_that_was_set_back_refuses_no_correction():
-    """It is recorded with the time of what it corrects, so that times never fall; what is new has its own."""
+    """It is recorded a second after what it corrects, so that times tell which is the last; what is new has its own."""
     before = campaign(CONFLICT)  # of 2026-11-21T20:00:00Z
     back = "1999-12-31T23:59:59Z"
     accepted = accept(before, [row(1, verdict="N"), row(2)], time=back, correct=True)
-    assert accepted.judgements.time.to_pylist() == ["2026-11-21T20:00:00Z", back]
+    assert accepted.judgements.time.to_pylist() == ["2026-11-21T20:00:01Z", back]
     assert not check_judgements(replace(before, judgements=before.judgements.joined(accepted.judgements)), "j").wrong
     later = accept(before, [row(1, verdict="N")], time="2026-11-22T20:00:00Z", correct=True)
     assert later.judgements.time.to_pylist() == ["2026-11-22T20:00:00Z"]
     assert accept(before, [row(1)], time=back).repeated == 1
+
+
+def test_which_verdict_is_the_last_can_be_told_by_its_time():
+    """Also of two adjudicators at once, and where the clock of a file is none."""
+    judges = (("ann", "annotator"), ("bob", "annotator"), ("eve", "adjudicator"), ("ida", "adjudicator"))
+    people = people_of(*((name, role, True) for name, role in judges))
+    both = [row(1, name, verdict, role="adjudicator") for name, verdict in (("eve", "Y"), ("ida", "N"))]
+    accepted = taken(replace(campaign(CONFLICT), people=people), *both)
+    assert accepted.judgements.time.to_pylist() == [NOW, "2026-11-22T08:00:01Z"]
+    odd = campaign(CONFLICT)
+    odd = replace(odd, judgements=replace(odd.judgements, time=labels_of(["2026-19-39T29:59:69Z"] * 2)))
+    assert taken(odd, row(1, verdict="N"), correct=True).judgements.time.to_pylist() == ["2026-19-39T29:59:69Z"]
 
 
 def test_rows_that_contradict_each_other_are_all_refused():

@@ -89,7 +89,8 @@ def test_what_was_right_when_it_was_recorded_is_no_finding():
         (5, "ivy", "expert", "N", WIKI, ""),
     ]
     rule = np.array([-1] * 5 + [0], np.int8)
-    now = campaign(events, automatic=Automatic(rule, ("types",)))
+    times = [f"2026-11-21T20:00:{second:02}Z" for second in range(len(events))]
+    now = campaign(events, times=times, automatic=Automatic(rule, ("types",)))
     none = np.zeros(0, np.int32)
     now = replace(
         now,
@@ -100,15 +101,19 @@ def test_what_was_right_when_it_was_recorded_is_no_finding():
     assert check_judgements(now, "j").wrong == ()
 
 
-def test_a_correction_older_than_what_it_corrects_is_a_finding():
-    """The later line of the same person, role and triple; not what others said, or elsewhere."""
-    times = ["2026-11-22T08:00:00Z", "2026-11-21T08:00:00Z", "1999-11-21T08:00:00Z"]
+def test_which_of_two_verdicts_is_the_last_must_be_clear():
+    """One time for both is a finding; not the order of lines, the same verdict again, or what others said."""
+    first, second = "2026-11-22T08:00:00Z", "2026-11-22T08:00:01Z"
     corrected = [*CONFLICT, (0, "ann", "annotator", "N", WIKI, "")]
-    assert wrong(corrected, times=times) == [
-        "j:3: expected a correction no older than the earlier verdict of 'ann', of 2026-11-22T08:00:00Z, found one of "
-        "1999-11-21T08:00:00Z"
+    assert wrong(corrected, times=[first, second, first]) == [
+        "j:3: expected times that tell which verdict on the triple is the last, found 2026-11-22T08:00:00Z here and on "
+        "line 1, which says something else; change one of the times, or remove a line"
     ]
-    assert wrong([*CONFLICT, (1, "ann", "annotator", "N", WIKI, "")], times=times) == []
+    assert wrong(corrected, times=[second, second, first]) == []
+    assert wrong([*CONFLICT, (0, "ann", "annotator", "Y", WIKI, "x")], times=[first] * 3) == []
+    assert wrong([*CONFLICT, (1, "ann", "annotator", "N", WIKI, "")], times=[first] * 3) == []
+    settled = [(1, "ann", "annotator", "unsure", "", ""), *((1, "eve", "adjudicator", word, WIKI, "") for word in "NY")]
+    assert len(wrong(settled, times=[first] * 3)) == 1
 
 
 def test_a_host_that_was_taken_off_the_list_is_a_note():

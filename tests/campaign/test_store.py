@@ -39,8 +39,7 @@ from kgtrec.formats.campaign.folder import (
     write_settings,
     write_sources,
 )
-from kgtrec.formats.campaign.judgements import KEYS, append_judgements, read_judgements, read_judgements_of
-from kgtrec.formats.campaign.parts import read_part
+from kgtrec.formats.campaign.judgements import KEYS, append_judgements
 from kgtrec.formats.campaign.pools import read_settings
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import ROWS, campaign_of
@@ -229,7 +228,7 @@ steps = st.tuples(
     history=st.lists(steps, min_size=1, max_size=5),
 )
 def test_every_way_accepts_and_refuses_the_same(events, automatic, history, tmp_path_factory):
-    """By a campaign held open, by one opened for this alone, and by reading all of it: the same events, the same words.
+    """By a campaign held open, by one opened for this alone, and by reading the folder: the same events and words.
 
     Whatever was stored before, and whatever happened to the files in between.
     """
@@ -255,73 +254,6 @@ def test_every_way_accepts_and_refuses_the_same(events, automatic, history, tmp_
         shutil.rmtree(copy)
 
 
-signs = st.sampled_from('/"\\aé\u2028') | st.characters(exclude_categories=("Cs",), exclude_characters="\t\r\n\0")
-texts = st.text(signs, min_size=1, max_size=4)
-
-
-@settings(max_examples=3 * settings.default.max_examples, deadline=None)
-@given(
-    labels=st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=6, unique=True),
-    spelling=st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=8),
-    wanted=st.integers(1, 3),
-    seed=st.integers(0, 99),
-)
-def test_no_event_on_a_triple_is_missed(labels, spelling, wanted, seed, tmp_path_factory):
-    """However its line is spelled, and whatever the labels hold."""
-    from kgtrec.formats.campaign.parts import _pool_of
-
-    path = tmp_path_factory.mktemp("store") / JUDGEMENTS
-    rng = np.random.default_rng(seed)
-    lines = []
-    for number, (ascii_only, slashes, close) in enumerate(spelling):
-        head, relation, tail = labels[rng.integers(len(labels))]
-        event = {
-            "time": NOW,
-            "person": "ann",
-            "role": "annotator",
-            "head": head,
-            "relation": relation,
-            "tail": tail,
-            "verdict": "Y",
-            "source": WIKI,
-            "note": f"{number}",
-        }
-        text = json.dumps(event, ensure_ascii=ascii_only, separators=(",", ":") if close else None)
-        lines.append(text.replace("/", "\\/") if slashes else text)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-
-    def in_order(some):
-        return sorted(some, key=lambda own: [label.encode() for label in (own[1], own[0], own[2])])
-
-    whole = read_judgements(path, _pool_of(in_order(labels)))
-    some = in_order(labels[:wanted])
-    rows = [in_order(labels).index(own) for own in some]
-    found = read_judgements_of(path, _pool_of(some))
-    assert found is not None
-    expected = whole.take(np.isin(whole.triple, rows))
-    assert [rows[triple] for triple in found.triple] == expected.triple.tolist()
-    assert found.note.to_pylist() == expected.note.to_pylist()
-
-
-def test_a_verdict_alone_needs_no_reading_of_the_whole(tmp_path, monkeypatch):
-    """Assigned, corrected, adjudicated, by an expert; with the number of its task or without."""
-    monkeypatch.setattr(store_module, "read_campaign_without_judgements", lambda _: pytest.fail("all was read"))
-    folder = made(tmp_path / "C", CONFLICT)
-    for one, policies in (
-        (row(2), {}),
-        (row(1, verdict="unsure", source=""), {"correct": True}),
-        (row(1, "eve", role="adjudicator"), {}),
-        (row(3, "ivy", role="expert"), {}),
-        (replace(row(4, "bob"), task=None), {}),
-    ):
-        stored = OpenCampaign(folder).store([one], time=NOW, **policies)
-        assert len(stored) == 1
-        assert stored.judgements.triple.tolist() == [LABELS.index((one.head, one.relation, one.tail))]
-    (folder / ASSIGNMENTS).unlink()
-    assert len(OpenCampaign(folder).store([row(6), row(5)], time=NOW)) == 2
-    assert OpenCampaign(folder).store([row(6), row(5)], time=NOW).repeated == 2
-
-
 def test_the_command_does_without_what_takes_long_to_import(tmp_path):
     """pandas alone would take longer than everything else."""
     folder = made(tmp_path / "C", CONFLICT)
@@ -332,7 +264,7 @@ def test_the_command_does_without_what_takes_long_to_import(tmp_path):
     words = ["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")]
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
     assert done.stderr.endswith("stored 1 verdict; 0 stored before\n")
-    assert not {"pandas", "scipy", "urllib.request", "pyarrow.json"} & set(done.stdout.split())
+    assert not {"pandas", "scipy", "urllib.request"} & set(done.stdout.split())
 
 
 def test_what_is_read_is_what_was_added(tmp_path, monkeypatch):
@@ -399,21 +331,6 @@ def test_what_is_wrong_is_told_until_it_is_mended(tmp_path):
         assert held.store([row(1)], time=NOW).repeated == 1
 
 
-def test_damage_elsewhere_does_not_keep_a_verdict_out(tmp_path):
-    """A line on another triple is not looked at when a single verdict comes in; kgtrec check does that."""
-    folder = made(tmp_path / "C", CONFLICT)
-    lines = (folder / JUDGEMENTS).read_bytes().splitlines(keepends=True)
-    (folder / JUDGEMENTS).write_bytes(lines[0] + b'{"broken": 1}\n' + lines[1])
-    assert len(OpenCampaign(folder).store([row(2)], time=NOW)) == 1
-    assert OpenCampaign(folder).store([row(1)], time=NOW).repeated == 1
-    (folder / JUDGEMENTS).write_bytes(lines[0].replace(b'"note"', b'"notes"') + lines[1])
-    assert outcome(lambda: OpenCampaign(folder).store([row(1)])) == (
-        FormatError,
-        f"{folder / JUDGEMENTS}:1: expected the keys {', '.join(KEYS)}, found no note: "
-        + judgements_module.shown(lines[0].replace(b'"note"', b'"notes"')[:-1]),
-    )
-
-
 def test_lost_judgements_are_not_begun_anew(tmp_path):
     """Nobody's work must look like nobody has worked."""
     folder = made(tmp_path / "C", CONFLICT)
@@ -428,31 +345,10 @@ def test_lost_judgements_are_not_begun_anew(tmp_path):
     assert len(held.store([row(2)])) == 1
 
 
-def test_a_part_is_the_part_of_the_whole(tmp_path):
-    """Numbers of tasks, who is asked, what was said; whatever is not in it is left to the whole."""
-    folder = made(tmp_path / "C", CONFLICT, automatic=(5,))
-    part = read_part(folder, [LABELS[3], LABELS[0]])
-    assert part is not None
-    assert part.task.tolist() == [1, 4]
-    assert [part.task_of(own) for own in (LABELS[0], LABELS[3], LABELS[1])] == [1, 4, 0]
-    assert [event[:4] for event in said(part.campaign.judgements)] == [
-        (0, "ann", "annotator", 1),
-        (0, "bob", "annotator", 0),
-    ]
-    own = part.campaign.assignments
-    asked = zip(own.annotators.decode(own.annotator).to_pylist(), own.triple.tolist(), strict=True)
-    assert sorted(asked) == [("ann", 0), ("ann", 1), ("bob", 0), ("bob", 1)]
-    assert read_part(folder, [LABELS[5]]) is None  # a rule has judged it
-    assert read_part(folder, [("paris", "capital", "fr")]) is None
-    (folder / ASSIGNMENTS).unlink()
-    numbers = read_part(folder, LABELS[:5])
-    assert numbers is not None
-    assert numbers.task.tolist() == [1, 2, 3, 4, 5]
-
-
 def test_an_edit_within_the_same_tick_of_the_clock_is_seen(tmp_path):
     """By the checksum of what was read before, where the file has grown."""
     folder = made(tmp_path / "C", CONFLICT)
+    time.sleep(0.11)  # until then it is not clear whether the pool can have changed
     held = OpenCampaign(folder)
     held.campaign  # noqa: B018  # reads it
     times = (folder / JUDGEMENTS).stat()
@@ -482,16 +378,6 @@ def test_whatever_was_stored_passes_the_check(batches, per_triple):
         assignments=replace(campaign.assignments, annotator=np.zeros(0, np.int32), triple=np.zeros(0, np.int32)),
     )
     assert check_judgements(now, "j").wrong == ()
-
-
-def test_a_name_that_is_no_text_is_left_to_the_reader_of_all(tmp_path):
-    """Which tells the line, as it does of all that is not as kgtrec writes it."""
-    folder = made(tmp_path / "c")
-    line = "\t".join(("1", *LABELS[0])).encode()
-    (folder / ASSIGNMENTS).write_bytes(b"annotator\ttask\thead\trelation\ttail\n\xff\t" + line + b"\n")
-    assert read_part(folder, [LABELS[0]]) is None
-    with pytest.raises(FormatError, match=r"assignments\.tsv:2: expected UTF-8 text"):
-        OpenCampaign(folder).store([row()])
 
 
 steps = st.tuples(st.sampled_from(["held", "other", "edit", "fewer"]), st.integers(1, 6), st.sampled_from(VERDICTS))

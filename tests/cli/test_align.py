@@ -195,8 +195,16 @@ WRONG = {
     "empty": (lambda f: (f / "e").mkdir(), ["e"], "e: expected .npz or .npy files in this folder, found none"),
     "others": (other_alignments, ["a.npz", "b.npz"], "b.npz: expected the same alignments as in"),
     "names": (None, ["a.npz", "a.npz"], "expected systems of different names, found 'a' twice"),
-    "sizes": (None, ["a.npz", "--by-size", "0.5,x"], "--by-size: expected numbers of"),
-    "zero": (None, ["a.npz", "--by-size", "0"], "found '0'"),
+    "sizes": (
+        None,
+        ["a.npz", "--by-size", "0.5,x"],
+        "expected numbers, shares such as 0.05, or percentages such as 5%, found 'x'",
+    ),
+    "zero": (
+        None,
+        ["a.npz", "--by-size", "0"],
+        "a.npz: expected sizes of 1 to 8 test alignments, or of a share of them above 0 and up to 1.0, found 0",
+    ),
     "too many": (None, ["a.npz", "--by-size", "99", "-m", "micro.MR"], "a.npz: expected sizes of 1 to 8 test align"),
     "all": (
         None,

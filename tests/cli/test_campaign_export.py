@@ -12,7 +12,7 @@ import pytest
 
 from kgtrec.cli import main
 from kgtrec.formats.campaign.folder import write_assignments, write_names, write_people, write_sources, write_templates
-from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import write_pool
 from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
@@ -36,8 +36,7 @@ def folder(tmp_path: Path) -> str:
     write_sources(path, campaign.sources)
     write_names(path, campaign.names)
     write_assignments(path, campaign.pool, campaign.assignments)
-    with JudgementWriter(path / "judgements.jsonl") as writer:
-        writer.append(campaign.pool, campaign.judgements)
+    append_judgements(path / "judgements.jsonl", campaign.pool, campaign.judgements)
     write_people(path, campaign.people)
     return str(path)
 

@@ -54,7 +54,7 @@ def test_init_adds_what_annotators_need(folder: Path, capsys: pytest.CaptureFixt
     main(["campaign", "init", str(folder), *PEOPLE])
     after = contents(folder)
     assert {name: after[name] for name in before} == before
-    assert set(after) - set(before) == FILES
+    assert set(after) - set(before) == FILES - {"judgements.jsonl"}  # which the pool came with
     assert after["people.tsv"].decode() == (
         "person\trole\tactive\nann\tannotator\tyes\nbob\tannotator\tyes\neve\tadjudicator\tyes\nxan\texpert\tyes\n"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -26,10 +27,12 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
 from kgtrec.formats.campaign.folder import JUDGEMENTS, read_campaign
-from kgtrec.formats.campaign.judgements import JudgementWriter, append_judgements
+from kgtrec.formats.campaign.judgements import JudgementsFile, append_judgements
 from kgtrec.formats.csv_text import guarded
-from tests.campaign_folders import folder_of, people_of, said
+from kgtrec.formats.output.locks import campaign_lock
+from tests.campaign_folders import folder_of, people_of, said, task_fields
 from tests.campaigns_by_hand import campaign_of
+from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.judged_pools import judgements_of, pool_of
 
 NOW = "2026-11-21T20:00:00Z"
@@ -302,20 +305,66 @@ def test_what_is_checked_is_still_so_when_it_is_stored(folder, tmp_path):
     """An import that comes while another program holds the lock sees what that one stores."""
     labels = labels_of_tasks(read_campaign(folder))
     path = table(tmp_path / "ann.csv", [(1, "N", WIKI, "")], labels)
-    with JudgementWriter(folder / JUDGEMENTS) as writer:
+    with campaign_lock(folder):
         waiting = subprocess.Popen(
             [sys.executable, "-m", "kgtrec", "campaign", "import", str(folder), path, "--person", "ann"],
             stderr=subprocess.PIPE,
             text=True,
         )
         first = waiting.stderr.readline()
-        pool = read_campaign(folder).pool
-        writer.append(pool, campaign_of([(0, "ann", "annotator", "Y", WIKI, "")]).judgements)
+        held = JudgementsFile(folder / JUDGEMENTS, read_campaign(folder).pool)
+        held.update()
+        held.append(campaign_of([(0, "ann", "annotator", "Y", WIKI, "")]).judgements)
     told = waiting.communicate()[1]
     assert first == f"warning: {folder}: another program is changing it; waiting\n"
     assert "expected the earlier verdict of 'ann', verdict 'Y'" in told
     assert waiting.returncode == 2
     assert len(events(folder)) == 1
+
+
+@needs_full_disk
+def test_a_full_disk_stores_nothing_or_all(folder, tmp_path, capfd):
+    """At any file that is opened, and any size; what could not be stored is stored by the same command later."""
+    append_judgements(folder / JUDGEMENTS, campaign_of().pool, campaign_of(CONFLICT).judgements)
+    before, size = events(folder), (folder / JUDGEMENTS).stat().st_size
+    path, kept = tmp_path / "ann.jsonl", tmp_path / "kept"
+    rows = [{**task_fields(campaign_of().pool, task), "verdict": "Y", "source": WIKI} for task in (2, 3)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    command = ["campaign", "import", str(folder), str(path), "--person", "ann"]
+    shutil.copytree(folder, kept)
+
+    def reset():
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder)
+
+    seen = set()
+    for fault, number, code, errors in full_disk_runs(
+        lambda: main(command), reset, folder, [size, size + 9, size + 400]
+    ):
+        with warnings.catch_warnings(action="ignore", category=KgtrecWarning):
+            found = events(folder)
+        if code:
+            seen.add(fault)
+            assert (code, found) == (2, before), (fault, number)
+            assert f"error: {folder / JUDGEMENTS}: {TOLD[fault]}; make room" in errors
+        main(command)
+        assert events(folder) == [*before, (1, "ann", "annotator", 1, WIKI, ""), (2, "ann", "annotator", 1, WIKI, "")]
+    assert seen == {"full", "limit"}
+
+
+def test_on_windows_an_import_stores_what_it_says(folder, tmp_path):
+    """As far as what stands in for it tells: the whole command, in a process of its own."""
+    path = tmp_path / "ann.jsonl"
+    path.write_text(json.dumps({**task_fields(campaign_of().pool, 2), "verdict": "Y", "source": WIKI}) + "\n")
+    code = (
+        "import sys, pytest; from kgtrec.cli import main; from tests.windows import pretend_windows\n"
+        "pretend_windows(pytest.MonkeyPatch()); main(sys.argv[1:])"
+    )
+    words = ["campaign", "import", str(folder), str(path), "--person", "ann"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, f"{folder / JUDGEMENTS}: stored 1 verdict; 0 stored before\n")
+    assert (folder / JUDGEMENTS).read_bytes().endswith(b'"note": ""}\n')
+    assert events(folder) == [(1, "ann", "annotator", 1, WIKI, "")]
 
 
 N_TASKS, PER_FILE, NOTE, N_KILLS = 600, 5, 6000, 9

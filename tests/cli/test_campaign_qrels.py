@@ -46,7 +46,7 @@ def test_question_level(campaign, tmp_path, capsys):
     assert printed == (folder / "report.txt").read_text()
     depths = [f"qrels.depth{depth}.txt" for depth in range(4)]
     assert sorted(tree(folder)) == sorted(
-        ["README.md", "SHA256SUMS", "qrels.txt", "report.json", "report.txt", "topics.tsv", *depths]
+        [".gitattributes", "README.md", "SHA256SUMS", "qrels.txt", "report.json", "report.txt", "topics.tsv", *depths]
     )
     assert (folder / "qrels.txt").read_text().splitlines() == [
         "head0 0 ann 1",

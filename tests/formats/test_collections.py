@@ -63,7 +63,7 @@ def test_the_files_of_a_tiny_collection(folder):
     manifest = json.loads(found["manifest.json"])
     assert manifest["fingerprint"] == built().fingerprint
     assert manifest["report"] == built().report
-    assert sorted([*manifest["files"], "manifest.json"]) == sorted(found)
+    assert sorted([*manifest["files"], "manifest.json", ".gitattributes"]) == sorted(found)
 
 
 label = st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1, max_size=3)

@@ -605,12 +605,12 @@ def test_what_cannot_be_had_is_refused_before_the_work():
 def test_workers_end_with_the_process_that_shares_out_the_work():
     """Killed, it cannot tell them; they hold its standard output, which is at its end only once they are gone."""
     program = """
-import os, signal
+import os, pickle, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from kgtrec.workers.processes import _begin
 
-with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
+with ProcessPoolExecutor(1, get_context("spawn"), _begin, (pickle.dumps(None),)) as pool:
     pool.submit(os.write, 1, b"at work").result()
     os.kill(os.getpid(), signal.SIGKILL)
 """

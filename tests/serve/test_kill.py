@@ -8,7 +8,7 @@ import multiprocessing
 import re
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -17,12 +17,15 @@ from urllib.parse import SplitResult, urlencode
 import numpy as np
 import pytest
 
+from kgtrec.cli import main
+from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.output.folders import JUDGEMENTS
 from kgtrec.serve.run import serve
+from tests.campaign_folders import task_fields
 from tests.serve.servers import served
 from tests.serve.test_judging import big
 
-N_PEOPLE, N_KILLS = 30, 200
+N_PEOPLE, N_KILLS, N_IMPORTS = 30, 200, 20
 
 
 class Person:
@@ -135,3 +138,33 @@ def test_what_was_called_stored_before_a_kill_is_in_the_file_once(tmp_path: Path
     assert set(notes) <= {f"{person.name} {turn}" for person in people for turn in range(1, person.turn + 1)}
     aside = page.folder.joinpath(f"{JUDGEMENTS}.torn").read_bytes().split(b"\n")
     assert set(torn) <= {*aside, b""}
+
+
+@pytest.mark.slow
+def test_two_servers_and_a_command_store_every_verdict_once(tmp_path: Path):
+    """On one folder at once; the servers are killed at the end, and each sees what came by another way."""
+    page = big(tmp_path / "campaign", N_PEOPLE + 1)
+    names = [f"p{place:02}" for place in range(N_PEOPLE)]
+    links = [page.link_of(name) for name in names]
+    page.state.close()
+    path, task = page.numbers.large("/question/1"), page.numbers.tasks[0]
+    importer, fields = f"p{N_PEOPLE:02}", task_fields(read_pool(page.folder).pool, 1)
+    with ExitStack() as servers:
+        urls = [servers.enter_context(served(imported(), serve_and_tell, page.folder, 0)) for _ in range(2)]
+        people = [Person(name, urls[nth % 2], links[nth], path, task) for nth, name in enumerate(names)]
+        threads = [threading.Thread(target=person.judge) for person in people]
+        for thread in threads:
+            thread.start()
+        for turn in range(N_IMPORTS):
+            line = {"annotator": importer, **fields, "verdict": "unsure", "note": f"{importer} {turn}"}
+            file = tmp_path / "one.jsonl"
+            file.write_text(f"{json.dumps(line)}\n")
+            main(["campaign", "import", str(page.folder), str(file), "--correct"])
+    for thread in threads:
+        thread.join()
+    assert all(len(person.stored) > 1 for person in people)
+    notes = [event[5] for event in page.events()]
+    assert len(notes) == len(set(notes))
+    assert {f"{importer} {turn}" for turn in range(N_IMPORTS)} <= set(notes)
+    for person in people:
+        assert set(person.stored) <= set(notes)

@@ -174,8 +174,8 @@ def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
         assert go.wait(10)
         return made_before(*values)
 
-    made_before = manager_figures.overview_of
-    monkeypatch.setattr(manager_figures, "overview_of", slow)
+    made_before = manager_figures.overview
+    monkeypatch.setattr(manager_figures, "overview", slow)
     browser = page.browser("max")
     waiting = browser.get("/manage").text
     assert "The figures are being made" in waiting
@@ -203,20 +203,6 @@ def until(condition: Callable[[], Any]) -> Any:
     return found
 
 
-@pytest.mark.slow
-def test_figures_of_a_large_campaign_are_made_in_another_process(judged: Page, monkeypatch: pytest.MonkeyPatch):
-    """They are the same, and so are downloads."""
-    browser = judged.browser("max")
-    figures = judged.app.extensions["kgtrec"].figures
-    small = re.sub("Figures of .*", "", shown(browser.get("/manage").text))
-    table, qrels = (raw(browser, f"/manage/downloads/{what}").data for what in ("agreement", "qrels"))
-    monkeypatch.setattr(manager_figures, "_LARGE", 0)
-    figures._last, figures.patience = None, 60.0
-    assert re.sub("Figures of .*", "", shown(browser.get("/manage").text)) == small
-    assert raw(browser, "/manage/downloads/agreement").data == table
-    assert raw(browser, "/manage/downloads/qrels").data == qrels
-
-
 def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
     judged: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
@@ -227,7 +213,7 @@ def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
         raise KgtrecError("cannot be read")
 
     with monkeypatch.context() as patched:
-        patched.setattr(manager_figures, "overview_of", wrong)
+        patched.setattr(manager_figures, "overview", wrong)
         assert browser.get("/manage").status_code == 503
     assert browser.get("/manage").status_code == 200
 

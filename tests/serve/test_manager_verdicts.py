@@ -202,6 +202,8 @@ def test_lines_are_only_added_and_a_torn_one_counts_for_nothing(tmp_path: Path):
     assert (tmp_path / SENT_BACK).read_bytes().startswith(before)
     assert read_sent_back(tmp_path) == {line_of().about: line_of(by="ann", remark="")}
     assert read_sent_back(tmp_path / "nothing") == {}
+    append_sent_back(tmp_path, line_of(time="1999-01-01T00:00:00Z"))  # of a copy that was merged
+    assert read_sent_back(tmp_path) == {line_of().about: line_of(by="ann", remark="")}
 
 
 @pytest.mark.parametrize(

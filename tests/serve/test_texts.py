@@ -104,7 +104,7 @@ def test_a_campaign_has_a_readme_that_names_every_file(make: Callable[..., Page]
     main(["campaign", "init", str(folder)])
     assert "wrote README.md" in capsys.readouterr().err
     text = (folder / README).read_text()
-    named = set(re.findall("`([a-z_]+\\.[a-z]+(?:\\.torn)?)`", text))
+    named = set(re.findall("`([a-z_]*\\.[a-z]+(?:\\.torn)?)`", text))
     unnamed = {README, "sent_back.jsonl.torn", "serve.sqlite-wal", "serve.sqlite-shm"}
     assert named == {*CAMPAIGN_FILES, *SERVE_FILES} - unnamed
     may, must_not = text.split("## Must not be edited")

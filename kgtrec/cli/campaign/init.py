@@ -59,7 +59,7 @@ from kgtrec.formats.campaign.folder import (
 )
 from kgtrec.formats.campaign.gold import read_gold, write_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import read_pool
+from kgtrec.formats.campaign.pools import read_pool, write_campaign_git_files
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     DESCRIPTIONS,
@@ -225,6 +225,7 @@ def command(
     if not (folder / ASSIGNMENTS).exists():
         write_assignments(folder, pool, Assignments.none(people.names))
     (folder / JUDGEMENTS).touch()
+    write_campaign_git_files(folder, folder)
     if not again or people is not before:
         writers[PEOPLE] = partial(write_people, folder, people)
         writers[PEOPLE]()  # last: it tells that all is there

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.options import SHARE, listed, samples
+from kgtrec.cli.options import SHARE, samples, sizes_of
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
@@ -12,22 +12,6 @@ from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 
 TABLES = ("summary", "repeats", "scores")
-
-
-def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int | float] | None:
-    if value is None:
-        return None
-    sizes: list[int | float] = []
-    for part in listed(value):
-        try:
-            sizes.append(
-                float(part[:-1]) / 100 if part.endswith("%") else int(part) if part.isdecimal() else float(part)
-            )
-        except ValueError:
-            raise click.BadParameter(
-                f"expected numbers of triples, shares such as 0.05, or percentages such as 5%, found {part!r}"
-            ) from None
-    return sizes
 
 
 @click.command(name="stability")
@@ -39,7 +23,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 )
 @click.option(
     "--sizes",
-    callback=_sizes,
+    callback=sizes_of,
     metavar="SIZES",
     help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.campaign import (
     ASKED,
     HOST,
@@ -57,7 +57,7 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines, read_fields
 
 #: beside the pool and the judgements
@@ -272,7 +272,7 @@ def read_text(path: PathLike) -> str:
     if not lines.data.strip():
         raise FormatError("expected a text, found an empty file", path=path)
     texts = [line.removesuffix(b"\r") for line in lines.data.removesuffix(b"\n").split(b"\n")]
-    return "".join(f"{_decoded(path, number, text)}\n" for number, text in enumerate(texts, lines.first))
+    return "".join(f"{decoded(text, path, number)}\n" for number, text in enumerate(texts, lines.first))
 
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
@@ -281,12 +281,12 @@ def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_people(path: PathLike) -> People:
-    r"""Who takes part, from `person role active` lines; one line per person and role.
+    r"""Who takes part, from `person role active` lines; one line per person and role, or the same again.
 
     Raises
     ------
     FormatError
-        For the first line that is malformed or repeats a person and role; if an active manager is active in another
+        For the first line that is malformed or contradicts an earlier one; if an active manager is active in another
         role too.
 
     Examples
@@ -298,7 +298,7 @@ def read_people(path: PathLike) -> People:
     >>> list(people.names), people.person.tolist(), people.role.tolist(), people.is_active.tolist()
     (['ann'], [0, 0], [0, 2], [True, False])
     """
-    rows: list[tuple[str, int, bool]] = []
+    rows: dict[tuple[str, int], bool] = {}
     line_of: dict[tuple[str, int], int] = {}
     for line, (person, role, active) in _rows(path, _PERSON_COLUMNS):
         if person != person.strip():
@@ -309,14 +309,12 @@ def read_people(path: PathLike) -> People:
         if active not in _IS_ACTIVE:
             raise FormatError(f"expected yes or no as active, got {active!r}", path=path, line=line)
         key = person, PERSON_ROLES.index(role)
-        _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
-        rows.append((*key, _IS_ACTIVE[active]))
-    names, person_code = Vocabulary.encoding(labels_of([person for person, _, _ in rows]))
+        if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
+            _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
+            rows[key] = _IS_ACTIVE[active]
+    names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
-        names,
-        person_code,
-        np.array([role for _, role, _ in rows], np.int8),
-        np.array([active for _, _, active in rows], np.bool_),
+        names, person_code, np.array([role for _, role in rows], np.int8), np.array(list(rows.values()), np.bool_)
     )
     if both := people.judging_managers:
         raise FormatError(judging_manager_text(both[0]), path=path, line=line_of[both[0], MANAGER])
@@ -418,7 +416,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
     """
     line_of: dict[str, int] = {}
     for line, data in _lines(path).numbered:
-        written = _decoded(path, line, data).partition("#")[0].strip()
+        written = decoded(data, path, line).partition("#")[0].strip()
         host = written.lower()
         if not host:
             continue
@@ -467,7 +465,7 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
     _refuse_repeated(path, lines, code, row, lambda row: repr(labels[row].as_py()))
-    kept = pa.array(row)
+    kept = arrow_of(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
 
@@ -551,7 +549,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
     triples, row = pool.triples, assignments.triple
     columns = (
         assignments.annotators.decode(assignments.annotator),
-        pc.cast(pa.array(row + 1), pa.string()),
+        pc.cast(arrow_of(row + 1), pa.string()),
         triples.entities.decode(triples.head[row]),
         triples.relations.decode(triples.relation[row]),
         triples.entities.decode(triples.tail[row]),
@@ -585,7 +583,7 @@ def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
 
 
 def _fields(path: PathLike, line: int, data: bytes, columns: Sequence[str]) -> list[str]:
-    fields = _decoded(path, line, data).split("\t")
+    fields = decoded(data, path, line).split("\t")
     if len(fields) != len(columns) or not all(fields):
         found = len(fields) if all(fields) else "an empty one"
         raise FormatError(
@@ -605,13 +603,6 @@ def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
     except FormatError:
         rows = _split(lines, columns)  # raises the error in the words of this format
         return [labels_of(list(column)) for column in zip(*(fields for _, fields in rows), strict=True)]
-
-
-def _decoded(path: PathLike, line: int, data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
 
 
 def _refuse_again(path: PathLike, line_of: dict[_Key, int], key: _Key, line: int, what: str) -> None:

@@ -2,29 +2,26 @@
 
 A line has, as texts and in this order, time, person, role, head, relation, tail, verdict, source and note.
 
-Lines are added by :class:`JudgementWriter` only. It holds the lock of the campaign
-(:mod:`kgtrec.formats.output.locks`), which the system releases when the process ends, even if it is killed. All lines
-of one call are written at once and are on the disk (``fsync``) before the call returns; from then on they count as
-acknowledged. Readers take no lock. A process that is killed while it writes can leave a last line without its line
-feed. It was never reported as stored, and a reader leaves it out with a warning; the next writer moves it to a file
-``judgements.jsonl.torn``, since no input is ever thrown away. Where only the line feed is missing, the line is complete
-and counts.
+Whoever adds lines holds the lock of the campaign (:mod:`kgtrec.formats.output.locks`). All lines of one call are
+written at once and are on the disk (``fsync``) before the call returns; from then on they count as stored. Readers take
+no lock. A process that is killed while it writes can leave a last line without its line feed. It was never reported as
+stored, and a reader leaves it out with a warning; the next writer moves it to a file ``judgements.jsonl.torn``, since
+no input is ever thrown away. Where only the line feed is missing, the line is complete and counts.
+
+Two copies of a campaign that both grew can be merged line by line, in any order: of several events of one person on one
+triple the order of their times decides which is the last, see :meth:`kgtrec.data.judgements.Judgements.in_time`.
 """
 
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import replace
-from functools import cached_property, reduce
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -39,20 +36,18 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.trec.text import blocks_of_lines, joined_codes, shown
+from kgtrec.formats.trec.text import joined_codes, shown
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
 _TEXTS = ("person", "source", "note", "time")
-_BLOCK_SIZE = 1 << 24  # bytes
-_LOOK_BLOCK = 1 << 18  # bytes; fits into the processor's cache
-_MOST_LINES = 10_000  # to parse one by one
-_MOST_RECENT = 4096  # events to keep one by one
-_SUM_BLOCK = 1 << 18
+_BLOCK_SIZE = 1 << 24  # bytes to parse at once
+_SUM_SIZE = 1 << 18  # bytes; fits into the processor's cache
+_MOST_RECENT = 4096  # events that are kept one by one
 _BOM = b"\xef\xbb\xbf"
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
 
 
-def read_judgements(path: PathLike, pool: Pool, *, fast: bool = True, block_size: int = _BLOCK_SIZE) -> Judgements:
+def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> Judgements:
     r"""The events of a file, oldest first; it may be read while a program adds to it.
 
     An incomplete last line is left out, with a warning.
@@ -62,10 +57,8 @@ def read_judgements(path: PathLike, pool: Pool, *, fast: bool = True, block_size
     path : path
     pool : Pool
         The pool that was judged.
-    fast : bool
-        False reads line by line, with the same result.
-    block_size : int, bytes
-        Bytes read at a time.
+    as_written : bool
+        Whether the events stay in the order of the lines, which differs where copies of a campaign were merged.
 
     Raises
     ------
@@ -90,23 +83,20 @@ def read_judgements(path: PathLike, pool: Pool, *, fast: bool = True, block_size
     <Judgements: 1 events of 1 people>
     """
     with reading(path) as stream:
-        return _events(stream, path, pool, fast=fast, block_size=block_size)
+        data = stream.read()
+    events = _events(_whole_lines(data, path), path, pool, line=1)
+    return events if as_written else events.in_time()
 
 
-def _events(
-    stream: BinaryIO | _Summed,
-    path: PathLike,
-    pool: Pool,
-    *,
-    line: int = 1,
-    fast: bool = True,
-    block_size: int = _BLOCK_SIZE,
-) -> Judgements:
-    """The events in the rest of a stream, which begins at a ``line`` of the file."""
-    blocks = [_columns(b"", line, path, pool, fast)]
-    for data in _whole_lines(stream, path, block_size, is_start=line == 1):
-        blocks.append(_columns(data, line, path, pool, fast))
-        line += data.count(b"\n")
+def _events(data: bytes, path: PathLike, pool: Pool, *, line: int) -> Judgements:
+    """The events of whole lines, of which the first one is ``line`` of the file."""
+    blocks, begin = [_columns(b"", line, path, pool)], 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + _BLOCK_SIZE) + 1 or len(data)
+        block = data[begin:end]
+        blocks.append(_columns(block.removeprefix(_BOM) if line == 1 else block, line, path, pool))
+        line += len(blocks[-1]["triple"])
+        begin = end
 
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([block[name] for block in blocks])
@@ -127,30 +117,30 @@ def _events(
     )
 
 
-def _whole_lines(stream: BinaryIO | _Summed, path: PathLike, size: int, *, is_start: bool = True) -> Iterator[bytes]:
-    """The bytes of a stream in blocks of lines, a line feed at the end of each; an incomplete line is left out."""
-    for block in blocks_of_lines(stream, path, size, is_start=is_start):
-        if block.endswith(b"\n"):
-            yield block
-        elif _is_whole(block):
-            yield block + b"\n"
-        else:
-            warn(
-                f"{os.fspath(path)}: left out the incomplete last line: a program is writing it now, or was stopped "
-                f"before it was stored: {shown(block)}"
-            )
+def _whole_lines(data: bytes, path: PathLike) -> bytes:
+    """The bytes of a file, a line feed at the end of each line; an incomplete last line is left out."""
+    tail = data[data.rfind(b"\n") + 1 :]
+    if not tail:
+        return data
+    if _is_whole(tail):
+        return data + b"\n"
+    warn(
+        f"{os.fspath(path)}: left out the incomplete last line: a program is writing it now, or was stopped "
+        f"before it was stored: {shown(tail)}"
+    )
+    return data[: -len(tail)]
 
 
 def _is_whole(line: bytes) -> bool:
     """Whether a line lacks only its line feed: no proper prefix of a JSON object is a JSON object."""
     with suppress(ValueError, RecursionError):
-        return isinstance(json.loads(line.decode()), dict)
+        return isinstance(json.loads(line.removeprefix(_BOM).decode()), dict)
     return False
 
 
-def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool) -> dict[str, Any]:
+def _columns(data: bytes, line: int, path: PathLike, pool: Pool) -> dict[str, Any]:
     """The columns of lines, coded; the first one is ``line`` of the file."""
-    table = _parsed(data) if fast else None
+    table = _parsed(data)
     if table is None:
         events = [_event(text, number, path) for number, text in enumerate(data.split(b"\n")[:-1], line)]
         table = {key: labels_of([event[key] for event in events]) for key in KEYS}
@@ -215,8 +205,7 @@ def _parsed(data: bytes) -> dict[str, pa.StringArray] | None:
         data.decode()
         table = pa_json.read_json(
             pa.BufferReader(data),
-            pa_json.ReadOptions(block_size=len(data) + 1, use_threads=False),
-            pa_json.ParseOptions(
+            parse_options=pa_json.ParseOptions(
                 explicit_schema=pa.schema(dict.fromkeys(KEYS, pa.string())), unexpected_field_behavior="error"
             ),
             memory_pool=pa.system_memory_pool(),
@@ -278,103 +267,13 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def read_judgements_of(path: PathLike, pool: Pool) -> Judgements | None:
-    r"""The events on the triples of ``pool``, from a file that may have events on many others.
+class JudgementsFile:
+    """The events of a growing file, held in memory: of a file that has only grown, the added lines alone are read.
 
-    Only the lines that can be about these triples are parsed. A line is about a triple if it contains its labels as
-    JSON strings; the only other ways to write the same labels need an escape, ``\u`` or ``\/``, and a line with one
-    is parsed too. So no event is missed, and errors in other lines are not noticed.
-
-    Parameters
-    ----------
-    path : path
-    pool : Pool
-        A few triples.
-
-    Returns
-    -------
-    Judgements or None
-        None if there are many lines to parse, or the last line of the file is incomplete: then read all of it.
-
-    Raises
-    ------
-    FormatError
-        If there is no such file, or a line that can be about these triples is malformed; the line number is not that
-        in the file.
-    """
-    triples = pool.triples
-    labels = list(
-        zip(
-            triples.entities.decode(triples.head).to_pylist(),
-            triples.relations.decode(triples.relation).to_pylist(),
-            triples.entities.decode(triples.tail).to_pylist(),
-            strict=True,
-        )
-    )
-    lines: list[bytes] = []
-    with reading(path) as stream:
-        if stream.seek(0, os.SEEK_END):
-            stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":
-                return None
-        stream.seek(0)
-        for data in _whole_lines(stream, path, _LOOK_BLOCK):
-            lines += _lines_about(data, labels)
-            if len(lines) > _MOST_LINES:
-                return None
-    wanted = set(labels)
-    events = [(line, _event(line, number, path)) for number, line in enumerate(lines, 1)]
-    ours = [line for line, event in events if (event["head"], event["relation"], event["tail"]) in wanted]
-    return _events(io.BytesIO(b"".join(line + b"\n" for line in ours)), path, pool, fast=False)
-
-
-def _lines_about(data: bytes, labels: Sequence[tuple[str, str, str]]) -> list[bytes]:
-    """The lines that can be about triples of labels, without line feeds."""
-    at: dict[int, int] = {}  # where such a line begins -> where it ends
-
-    def found(place: int) -> tuple[int, int]:
-        return data.rfind(b"\n", 0, place) + 1, data.index(b"\n", place)
-
-    codes = np.frombuffer(data, np.uint8)
-    escape = np.flatnonzero(codes == ord("\\"))
-    following = codes[escape + 1]  # a line feed at least
-    for place in escape[(following == ord("u")) | (following == ord("/"))].tolist():
-        begin, end = found(place)
-        at[begin] = end
-    for head, relation, tail in labels:
-        *others, last = (json.dumps(label, ensure_ascii=False).encode() for label in (head, relation, tail))
-        place = data.find(last)
-        while place >= 0:
-            begin, end = found(place)
-            if all(data.find(token, begin, end) >= 0 for token in others):
-                at[begin] = end
-            place = data.find(last, end)
-    return [data[begin:end] for begin, end in sorted(at.items())]
-
-
-class _Summed:
-    """A stream that keeps the numbers of bytes and lines read from it, the checksum, and the last byte."""
-
-    def __init__(self, stream: BinaryIO, size: int = 0, checksum: int = 0, last: bytes = b"\n") -> None:
-        self._stream, self.size, self.checksum, self.last = stream, size, checksum, last
-        self.lines = 0
-
-    def read(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        self.size += len(data)
-        self.lines += data.count(b"\n")
-        self.checksum = zlib.crc32(data, self.checksum)
-        self.last = data[-1:] or self.last
-        return data
-
-
-class ReadJudgements:
-    """The events of a growing file: after a first reading, only added lines are read.
-
-    It is checked that the earlier part is unchanged. As long as the system reports the same for the file (inode,
-    size, times) nothing is read. Otherwise the checksum of the bytes read before is computed again; if it differs,
-    because the file was edited or replaced, all of it is read again. Only an edit that keeps the size, within some
-    milliseconds after the caller's own addition, would not be noticed.
+    As long as the system reports the same for the file (inode, size, times) nothing is read. Otherwise the checksum of
+    the bytes read before is computed again; if it differs, because the file was edited or replaced, all of it is read
+    again. Only an edit that keeps the size, within some milliseconds after the caller's own addition, would not be
+    noticed.
 
     Parameters
     ----------
@@ -389,357 +288,242 @@ class ReadJudgements:
 
     def _forget(self) -> None:
         self.edition = object()  # another one whenever all of the file is read again
-        self._parts: list[_Part] = []  # oldest first, each longer than the next, so few are long
-        self._recent = _Recent()  # what came after them
-        self._of: dict[str, Judgements] = {}  # the events of those who were asked for
-        self._file: FileState | None = None  # the file that was read
+        self.added: list[NDArray[np.int32]] = []  # triples of the events, as they came
+        self._most = Judgements.none()
+        self._rows: dict[str, RowsByCode] = {}  # of columns of most of them
+        self._recent: list[tuple[Any, ...]] = []  # the others: triple, person, role, verdict, source, note, time
+        self._places: dict[int | str, list[int]] = {}  # triple or person -> where their events are in the list
+        self._of: dict[str, Judgements] = {}  # person -> their events: a page asks for them several times
         self._state: FileState | None = None  # in which there is nothing new to read
-        self._size = self._checksum = self._lines = 0
-        self._is_whole = True  # whether the part read so far ended with a line feed
-
-    def __len__(self) -> int:
-        return sum(len(part.events) for part in self._parts) + len(self._recent)
+        self._size = self._lines = self._checksum = 0  # of the whole lines that were read
 
     @property
     def events(self) -> Judgements:
-        """All events read so far."""
-        self._settle()
-        while len(self._parts) > 1:
-            self._join()
-        return self._parts[0].events
+        """All events read so far, oldest first."""
+        if self._recent:
+            self._settle(Judgements.none())
+        return self._most
 
-    def about(self, triples: NDArray[np.intp]) -> Judgements:
+    def about(self, triples: NDArray[np.integer]) -> Judgements:
         """The events on some of the pool's triples, oldest first."""
-        found = [part.events.take(part.about(triples)) for part in self._parts]
-        return _joined([*found, self._recent.about(triples.tolist())])
-
-    def triples_since(self, n: int) -> NDArray[np.int32]:
-        """Triples of the events from the n-th on, of those that were read in the present edition."""
-        found, begin = [np.zeros(0, np.int32)], 0
-        for triple in (*(part.events.triple for part in self._parts), self._recent.triples):
-            found.append(triple[max(n - begin, 0) :])
-            begin += len(triple)
-        return np.concatenate(found)
+        distinct = np.unique(triples)
+        return self._chosen("triple", distinct, distinct.tolist())
 
     def of(self, person: str) -> Judgements:
         """The events of one person, in every role, oldest first."""
         if person not in self._of:
-            found = _joined([*(part.events.take(part.of(person)) for part in self._parts), self._recent.of(person)])
-            self._of[person] = replace(found, annotator=found.annotator * 0, annotators=Vocabulary.of([person]))
+            self._of[person] = self._chosen("annotator", self._most.annotators.encode([person]), [person])
         return self._of[person]
 
-    def update(self, *, only_ours: bool = False) -> None:
-        """Read the added lines, or the whole file if it was replaced.
+    def _chosen(self, column: str, codes: NDArray[np.integer], keys: Sequence[int | str]) -> Judgements:
+        """The events with some distinct codes in a column, which are these keys of recent ones."""
+        if column not in self._rows:
+            self._rows[column] = RowsByCode.of(getattr(self._most, column))
+        most = self._most.take(np.sort(self._rows[column].rows(codes)))
+        places = sorted(place for key in keys for place in self._places.get(key, ()))
+        return most.joined(_events_of([self._recent[place] for place in places]))
 
-        Parameters
-        ----------
-        only_ours : bool
-            Whether only the caller, who has added lines under the lock, can have changed the file since the last
-            update.
+    def _take(self, new: Judgements, data: bytes) -> None:
+        """Add events that are the ``data`` after what was read of the file."""
+        self._size, self._checksum = self._size + len(data), zlib.crc32(data, self._checksum)
+        self._lines += len(new)
+        self.added.append(new.triple)
+        if len(self._recent) + len(new) > _MOST_RECENT:
+            self._settle(new)
+            return
+        names, texts = new.annotators.decode(new.annotator), (new.source, new.note, new.time)
+        columns = (new.triple, names, new.role, new.verdict, *texts)
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            for key in row[:2]:
+                self._places.setdefault(key, []).append(len(self._recent))
+            self._recent.append(row)
+            self._of.pop(row[1], None)
+
+    def _settle(self, new: Judgements) -> None:
+        """Put what is recent, and new events, into the columns."""
+        self._most = self._most.joined(_events_of(self._recent)).joined(new).in_time()
+        for held in (self._rows, self._recent, self._places, self._of):
+            held.clear()
+
+    def update(self) -> None:
+        """Read the added lines, or the whole file if it was replaced.
 
         Raises
         ------
         FormatError
             As :func:`read_judgements`; then the next update reads the whole file.
         """
-        now = FileState.of(self.path)
-        if self._state is not None and now == self._state:
+        state = FileState.of(self.path)
+        if state is not None and state == self._state:
             return
         require_regular(self.path)
         with reading(self.path) as stream:
             state = FileState.of_open(stream)
-            continued = only_ours or self._is_continued(stream, state)
-            if not (self._parts and self._is_whole and continued):
+            if not (self._size and self._is_continued(stream)):
                 self._forget()
             stream.seek(self._size)
-            summed = _Summed(stream, self._size, self._checksum)
-            self._state = self._file = None
-            new = _events(summed, self.path, self.pool, line=self._lines + 1)
-        if len(new) or not self._parts:
-            self._add(new)
-        self._size, self._checksum, self._is_whole = summed.size, summed.checksum, summed.last == b"\n"
-        self._lines += summed.lines
-        self._file = state
-        # another program may have added more meanwhile, or may change it before the clock's next tick
-        self._state = state if state.size == summed.size and (only_ours or state.is_old) else None
-
-    def extend(self, events: Judgements, data: bytes) -> None:
-        """Take in events that the caller has just added as ``data``, under the lock, after an update.
-
-        Raises
-        ------
-        FormatError
-            As :meth:`update`, if the file is longer than before by anything else.
-        """
-        state = FileState.of(self.path)
-        is_ours = self._file is not None and state is not None and state.is_same_file(self._file)
-        if not (is_ours and state and self._is_whole and self._parts and state.size == self._size + len(data)):
-            self.update(only_ours=True)
-            return
-        self._add(events)
-        self._size, self._checksum = state.size, zlib.crc32(data, self._checksum)
-        self._lines += len(events)
-        self._file = self._state = state
-
-    def _add(self, new: Judgements) -> None:
-        names = new.annotators.decode(new.annotator).to_pylist()
-        for name in set(names) & self._of.keys():
-            theirs, said = new.take(np.array([own == name for own in names], np.bool_)), self._of[name]
-            self._of[name] = said.joined(replace(theirs, annotator=theirs.annotator * 0, annotators=said.annotators))
-        if self._parts and len(new) < _MOST_RECENT:
-            self._recent.add(new)
-            if len(self._recent) >= _MOST_RECENT:
-                self._settle()
-            return
-        self._settle()
-        self._put(new)
-
-    def _settle(self) -> None:
-        """Make a part of what is recent."""
-        if len(self._recent):
-            new = self._recent.events()
-            self._recent = _Recent()
-            self._put(new)
-
-    def _put(self, new: Judgements) -> None:
-        self._parts.append(_Part(new))
-        while len(self._parts) > 1 and len(self._parts[-2].events) <= len(self._parts[-1].events):
-            self._join()
-
-    def _join(self) -> None:
-        self._parts[-2:] = [_Part(self._parts[-2].events.joined(self._parts[-1].events))]
-
-    def _is_continued(self, stream: BinaryIO, state: FileState) -> bool:
-        """Whether the file still begins with the part that was read."""
-        if self._file is None or not state.is_same_file(self._file) or state.size < self._size:
-            return False
-        checksum, rest, block = 0, self._size, memoryview(bytearray(_SUM_BLOCK))
-        stream.seek(0)
-        while rest and (n := cast(io.BufferedReader, stream).readinto(block[: min(rest, _SUM_BLOCK)])):
-            checksum = zlib.crc32(block[:n], checksum)
-            rest -= n
-        return rest == 0 and checksum == self._checksum
-
-
-class _Part:
-    """Events, and where those of a person or on a triple are."""
-
-    def __init__(self, events: Judgements) -> None:
-        self.events = events
-
-    def of(self, person: str) -> NDArray[np.intp]:
-        """Rows of a person's events."""
-        return self._by_person.get(person, np.zeros(0, np.intp))
-
-    def about(self, triples: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Rows of the events on some triples."""
-        return np.sort(self._by_triple.rows(triples))
-
-    @cached_property
-    def _by_person(self) -> dict[str, NDArray[np.intp]]:
-        own = self.events
-        order = np.argsort(own.annotator, kind="stable")
-        codes, start = np.unique(own.annotator[order], return_index=True)
-        names = own.annotators.decode(codes).to_pylist()
-        return dict(zip(names, np.split(order, start[1:]), strict=bool(names)))
-
-    @cached_property
-    def _by_triple(self) -> RowsByCode:
-        return RowsByCode.of(self.events.triple)
-
-
-class _Recent:
-    """A few events, each found at once by its person and by its triple."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...]] = []  # triple, person, role, verdict, source, note, time
-        self._of: dict[str, list[int]] = {}
-        self._about: dict[int, list[int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def triples(self) -> NDArray[np.int32]:
-        """Those of all events, oldest first."""
-        return np.array([row[0] for row in self._rows], np.int32)
-
-    def add(self, new: Judgements) -> None:
-        people = new.annotators.decode(new.annotator).to_pylist()
-        codes = new.role.tolist(), new.verdict.tolist()
-        texts = new.source.to_pylist(), new.note.to_pylist(), new.time.to_pylist()
-        for row in zip(new.triple.tolist(), people, *codes, *texts, strict=True):
-            self._about.setdefault(row[0], []).append(len(self._rows))
-            self._of.setdefault(row[1], []).append(len(self._rows))
-            self._rows.append(row)
-
-    def of(self, person: str) -> Judgements:
-        return self._at(self._of.get(person, ()))
-
-    def about(self, triples: Sequence[int]) -> Judgements:
-        return self._at(sorted(row for triple in triples for row in self._about.get(triple, ())))
-
-    def events(self) -> Judgements:
-        return self._at(range(len(self)))
-
-    def _at(self, rows: Sequence[int]) -> Judgements:
-        if not rows:
-            return Judgements.none()
-        triple, person, role, verdict, *texts = zip(*(self._rows[row] for row in rows), strict=True)
-        annotators, annotator = Vocabulary.encoding(labels_of(list(person)))
-        source, note, time = (labels_of(list(text)) for text in texts)
-        codes = np.array(role, np.int8), np.array(verdict, np.int8)
-        return Judgements(np.array(triple, np.int32), annotator, *codes, source, note, time, annotators)
-
-
-def _joined(parts: Sequence[Judgements]) -> Judgements:
-    """One after the other; those without events do not matter."""
-    return reduce(Judgements.joined, [part for part in parts if len(part)] or [Judgements.none()])
-
-
-class JudgementWriter:
-    """A file of judgements under the lock of its folder's campaign: only the holder of the lock changes them.
-
-    To be used in a ``with`` block; entering waits for the current holder of the lock. The campaign as read inside the
-    block does not change until its end.
-
-    Parameters
-    ----------
-    path : path
-    make : bool
-        Whether to create the file if there is none.
-    locks : bool
-        Whether to take the lock; False: the caller holds it.
-
-    Raises
-    ------
-    FormatError
-        On entering, if the file cannot be opened for writing, or does not exist and is not to be created.
-    KgtrecError
-        On entering, on systems without ``fcntl`` (Windows, except its Linux subsystem): judgements could be lost there,
-        so none are accepted. Reading needs no lock.
-    """
-
-    def __init__(self, path: PathLike, *, make: bool = True, locks: bool = True) -> None:
-        self.path, self._make, self._locks = Path(path), make, locks
-        self._descriptor = -1
-        self._held = ExitStack()
-
-    def __enter__(self) -> Self:
-        with ExitStack() as taken:
-            if self._locks:
-                taken.enter_context(campaign_lock(self.path.parent, needed=True))
-            if not self._make and not self.path.exists():
-                raise FormatError(
-                    "expected the judgements of this campaign, found no such file; put it back", path=self.path
-                )
-            self._descriptor = _opened(self.path)
-            taken.callback(self._close)
-            self._held = taken.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._held.close()
-
-    def _close(self) -> None:
-        os.close(self._descriptor)
-        self._descriptor = -1
-
-    def append(self, pool: Pool, judgements: Judgements) -> bytes:
-        """Add events at the end, all in one write; they are on the disk when this returns.
-
-        If it fails, none of them is in the file. If the process is killed meanwhile, some of them may be.
-
-        Returns
-        -------
-        bytes
-            What was added.
-
-        Raises
-        ------
-        OSError
-            If there is no room, or the disk fails.
-        KgtrecError
-            If this file was replaced by another one meanwhile.
-        """
-        data = _lines_of(pool, judgements) if len(judgements) else b""
-        if data:
-            self.write(data)
-        return data
-
-    def write(self, data: bytes) -> None:
-        """Add whole lines, as :meth:`append` does.
-
-        Raises
-        ------
-        OSError, KgtrecError
-            As :meth:`append`.
-        """
-        if self._descriptor < 0:
-            raise KgtrecError(f"{self.path}: expected an open writer; use it in a with block")
-        self._mend()
-        before = os.fstat(self._descriptor).st_size
+            data = stream.read()
+            n_read = stream.tell()
+        whole = _whole_lines(data, self.path)
         try:
-            _write(self._descriptor, data)
-            os.fsync(self._descriptor)
-            if before == 0:  # the file itself may be new
-                _sync_folder(self.path)
-            if not self._is_ours(self._descriptor):
-                raise KgtrecError(
-                    f"{self.path}: was replaced by another file while judgements were added, and has none of them; "
-                    "add them again"
-                )
-        except BaseException as failure:
-            # a part of an unacknowledged write must not remain
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, before)
-                os.fsync(self._descriptor)
-            if isinstance(failure, OSError) and failure.filename is None:
-                failure.filename = os.fspath(self.path)
+            new = _events(whole, self.path, self.pool, line=self._lines + 1)
+        except FormatError:
+            self._forget()
             raise
+        self._take(new, whole)
+        if self._recent and (about := self.about(new.triple)).in_time() is not about:  # those of another copy, say
+            self._settle(Judgements.none())
+        # it may be changed again before the clock's next tick, or have been shorter when its state was asked for
+        self._state = state if state.is_old and state.size == n_read else None
 
-    def _is_ours(self, descriptor: int) -> bool:
-        """Whether the open file is still the one of that name."""
-        with suppress(FileNotFoundError):
-            return os.path.samestat(os.fstat(descriptor), self.path.stat())
-        return False
+    def _is_continued(self, stream: BinaryIO) -> bool:
+        """Whether the file still begins with the lines that were read."""
+        checksum, left = 0, self._size
+        while left and (data := stream.read(min(left, _SUM_SIZE))):
+            checksum, left = zlib.crc32(data, checksum), left - len(data)
+        return left == 0 and checksum == self._checksum
 
-    def _mend(self) -> None:
-        """End the file with a line feed: an incomplete line of a killed process is moved to another file."""
-        start, tail = _last_line(self._descriptor)
-        if not tail:
+    def append(self, new: Judgements) -> None:
+        """Add events to the file and take them in: they are on the disk when this returns.
+
+        The caller holds the lock of the campaign, and has called :meth:`update` under it. Events are later than those
+        in whose place they come.
+
+        Raises
+        ------
+        FormatError, KgtrecError, OSError
+            As :func:`append_lines`.
+        """
+        if not len(new):
             return
-        if _is_whole(tail.removeprefix(_BOM) if start == 0 else tail):
-            _write(self._descriptor, b"\n")
+        data = _lines_of(self.pool, new)
+        append_lines(self.path, data)
+        state = FileState.of(self.path)
+        if state is None or state.size != self._size + len(data):  # changed by a program that takes no lock
+            self.update()
             return
-        aside = self.path.with_name(f"{self.path.name}.torn")
-        descriptor = _opened(aside)
-        try:
-            _write(descriptor, tail + b"\n")
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        _sync_folder(aside)
-        os.ftruncate(self._descriptor, start)  # only now that it is stored elsewhere
-        os.fsync(self._descriptor)
-        warn(f"{self.path}: moved its incomplete last line to {aside}; a program was stopped before storing it")
+        self._take(new, data)
+        self._state = state
+
+
+def _events_of(rows: Sequence[tuple[Any, ...]]) -> Judgements:
+    """Columns of recent events."""
+    if not rows:
+        return Judgements.none()
+    triple, person, role, verdict, *texts = zip(*rows, strict=True)
+    annotators, annotator = Vocabulary.encoding(labels_of(person))
+    source, note, time = map(labels_of, texts)
+    codes = np.array(role, np.int8), np.array(verdict, np.int8)
+    return Judgements(np.array(triple, np.int32), annotator, *codes, source, note, time, annotators)
 
 
 def append_judgements(path: PathLike, pool: Pool, judgements: Judgements) -> None:
-    """Add events to a file, all in one write; they are on the disk when this returns.
+    """Add events to a file under the lock of its folder's campaign; they are on the disk when this returns.
 
-    Their contents are not checked: :func:`kgtrec.campaign.accept` does that, and it needs the events in the file, so
-    call it inside the block of a :class:`JudgementWriter`.
+    Their contents are not checked: :meth:`kgtrec.campaign.OpenCampaign.store` does that.
 
     Raises
     ------
     FormatError, KgtrecError, OSError
-        As :class:`JudgementWriter`.
+        As :func:`append_lines`.
     """
-    with JudgementWriter(path) as writer:
-        writer.append(pool, judgements)
+    with campaign_lock(Path(path).parent):
+        if len(judgements):
+            append_lines(Path(path), _lines_of(pool, judgements))
+
+
+def append_lines(path: Path, data: bytes) -> None:
+    """Add whole lines to a file, all in one write; they are on the disk when this returns.
+
+    If it fails, none of them is in the file. If the process is killed meanwhile, some of them may be. An incomplete
+    last line of a killed process is moved to another file first. The caller holds the lock of the campaign.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be opened for writing.
+    OSError
+        If there is no room, or the disk fails.
+    KgtrecError
+        If this file was replaced by another one meanwhile.
+    """
+    descriptor = _opened(path)
+    try:
+        _mend(path, descriptor)
+        before = os.fstat(descriptor).st_size
+        try:
+            _write(descriptor, data)
+            if before == 0:  # the file itself may be new
+                _sync_folder(path.parent)
+            if not path.exists() or not os.path.samestat(os.fstat(descriptor), path.stat()):
+                raise KgtrecError(
+                    f"{path}: was replaced by another file while lines were added, and has none of them; add them again"
+                )
+        except BaseException:
+            with suppress(OSError):  # a part of an unacknowledged write must not remain
+                os.ftruncate(descriptor, before)
+                os.fsync(descriptor)
+            raise
+    except OSError as error:
+        error.filename = error.filename or os.fspath(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _mend(path: Path, descriptor: int) -> None:
+    """End a file with a line feed: an incomplete line of a killed process is moved to another file."""
+    size, tail, step = os.fstat(descriptor).st_size, b"", 1 << 16
+    while len(tail) < size and b"\n" not in tail:
+        os.lseek(descriptor, -min(step, size), os.SEEK_END)
+        tail, step = os.read(descriptor, step), step << 4
+    tail = tail[tail.rfind(b"\n") + 1 :]
+    if not tail:
+        return
+    if _is_whole(tail):
+        _write(descriptor, b"\n")
+        return
+    aside = path.with_name(f"{path.name}.torn")
+    torn = _opened(aside)
+    try:
+        _write(torn, tail + b"\n")
+    finally:
+        os.close(torn)
+    _sync_folder(path.parent)
+    os.ftruncate(descriptor, size - len(tail))  # only now that it is stored elsewhere
+    os.fsync(descriptor)
+    warn(f"{path}: moved its incomplete last line to {aside}; a program was stopped before storing it")
+
+
+def _opened(path: Path) -> int:
+    """A descriptor for reading anywhere and writing at the end."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        require_regular(path)
+        return os.open(path, flags, 0o666)
+    except OSError as error:
+        raise FormatError(f"cannot be opened for adding lines: {error.strerror}", path=path) from None
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:  # one write, unless the system takes only part of it
+        rest = rest[os.write(descriptor, rest) :]
+    os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write a new file's name to the disk too, on systems where a folder can be opened (all but Windows)."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some network file systems cannot sync folders
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
@@ -761,43 +545,3 @@ def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
     for character in _BREAKS:
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text.encode()
-
-
-def _opened(path: Path) -> int:
-    """A descriptor for reading anywhere and writing at the end."""
-    try:
-        require_regular(path)
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-    except OSError as error:
-        raise FormatError(f"cannot be opened for adding judgements: {error.strerror}", path=path) from None
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:  # one write, unless the system takes only part of it
-        rest = rest[os.write(descriptor, rest) :]
-
-
-def _last_line(descriptor: int, step: int = 1 << 16) -> tuple[int, bytes]:
-    """The offset of the bytes after the last line feed, and these bytes."""
-    place = os.fstat(descriptor).st_size
-    tail = b""
-    while place > 0:
-        begin = max(place - step, 0)
-        data = os.pread(descriptor, place - begin, begin)
-        if cut := data.rfind(b"\n") + 1:
-            return begin + cut, data[cut:] + tail
-        tail, place = data + tail, begin
-    return 0, tail
-
-
-def _sync_folder(path: Path) -> None:
-    """Write a new file's name to the disk too."""
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # some network file systems cannot sync folders
-            raise
-    finally:
-        os.close(descriptor)

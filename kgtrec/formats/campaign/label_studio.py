@@ -28,7 +28,7 @@ from kgtrec.errors import FormatError, KgtrecError, one_of
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.outputs import replacing, write_text
 from kgtrec.formats.output.together import together
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
 CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as shown to people -> verdict
@@ -170,10 +170,7 @@ def read_users(path: PathLike) -> dict[str, str]:
     lines: dict[str, int] = {}
     header = "\t".join(USER_COLUMNS)
     for line, raw in enumerate(data.split(b"\n"), 1):
-        try:
-            text = raw.removesuffix(b"\r").decode()
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, got {shown(raw)}", path=str(path), line=line) from None
+        text = decoded(raw.removesuffix(b"\r"), path, line)
         if line == 1:
             if text != header:
                 raise FormatError(

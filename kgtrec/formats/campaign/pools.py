@@ -45,17 +45,22 @@ from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     AUTOMATIC,
     JUDGEMENTS,
+    PEOPLE,
     POOL,
     RUNS,
     SEEDS,
+    SENT_BACK,
+    SERVE_KEY,
+    SERVE_STATE,
     SETTINGS,
     TOPICS,
     files_listed,
 )
+from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
@@ -182,6 +187,15 @@ def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]
         held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the replaced pool
         require_writable(folder, force=force)  # somebody may have judged meanwhile
         _keep_settings(folder, part)
+        if not Path(folder, JUDGEMENTS).exists():  # which is what programs lock
+            (part / JUDGEMENTS).touch()
+        write_campaign_git_files(part, folder)
+
+
+def write_campaign_git_files(part: Path, folder: PathLike) -> None:
+    """What git is told of a campaign, see :func:`kgtrec.formats.output.git_files.write_git_files`."""
+    added_to = (JUDGEMENTS, SENT_BACK, PEOPLE, "*.torn")
+    write_git_files(part, folder, added_to=added_to, ignored=(SERVE_KEY, f"{SERVE_STATE}*"))
 
 
 def _keep_settings(folder: PathLike, part: Path) -> None:
@@ -416,10 +430,7 @@ def read_families(path: PathLike) -> dict[str, str]:
     families: dict[str, str] = {}
     line_of: dict[str, int] = {}
     for line, data in rest.numbered:
-        try:
-            run, *others = data.decode().split("\t")
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+        run, *others = decoded(data, path, line).split("\t")
         if not run or len(others) > 1 or "\0" in run:
             raise FormatError(
                 f"expected 2 columns (run family) separated by a tab, got {shown(data)}", path=path, line=line
@@ -469,7 +480,7 @@ def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Lines, list[pa.St
 
 
 def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
-    distinct = pc.unique(pa.concat_arrays([pa.array([], pa.string()), *labels]))
+    distinct = pc.unique(pa.concat_arrays(labels))
     return Vocabulary(distinct.take(pc.array_sort_indices(distinct)))
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kgtrec.data.judgements import ROLES
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.campaign.judgements import append_lines
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.folders import SENT_BACK
 from kgtrec.formats.trec.text import shown
@@ -41,7 +41,7 @@ class SentBack(NamedTuple):
 
 
 def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], SentBack]:
-    """The last line about each person, role and triple of a campaign; none where no verdict was ever sent back.
+    """The latest line about each person, role and triple of a campaign; none where no verdict was ever sent back.
 
     An incomplete last line is left out.
 
@@ -64,7 +64,8 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
             raise FormatError(
                 f"expected a JSON object with {', '.join(SentBack._fields)}, got {shown(data)}", path=path, line=number
             )
-        found[line.about] = line
+        if line.about not in found or line.time >= found[line.about].time:  # copies that were merged are not in order
+            found[line.about] = line
     return found
 
 
@@ -80,7 +81,6 @@ def _line(data: bytes) -> SentBack | None:
 _KINDS = tuple(int if name == "events" else str for name in SentBack._fields)
 
 
-def append_sent_back(folder: PathLike, line: SentBack, *, locks: bool = True) -> None:
-    """Add a line; it is on the disk when this returns. For ``locks`` and errors see :class:`JudgementWriter`."""
-    with JudgementWriter(Path(folder, SENT_BACK), locks=locks) as writer:
-        writer.write(json.dumps(line._asdict(), ensure_ascii=False).encode() + b"\n")
+def append_sent_back(folder: PathLike, line: SentBack) -> None:
+    """Add a line, as :func:`kgtrec.formats.campaign.judgements.append_lines` does, under the lock of the caller."""
+    append_lines(Path(folder, SENT_BACK), json.dumps(line._asdict(), ensure_ascii=False).encode() + b"\n")

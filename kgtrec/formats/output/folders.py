@@ -7,6 +7,10 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+# what git is told of a folder, see kgtrec.formats.output.git_files
+GIT_ATTRIBUTES = ".gitattributes"
+GIT_IGNORE = ".gitignore"
+
 # a collection, see kgtrec.formats.collections; a study has a manifest too
 MANIFEST = "manifest.json"
 TOPICS = "topics.tsv"
@@ -46,10 +50,12 @@ SERVE_FILES = (SERVE_KEY, SERVE_STATE, f"{SERVE_STATE}-wal", f"{SERVE_STATE}-shm
 # a study, see kgtrec.study.folder
 STUDY_CONFIG = "study.toml"
 STEPS = "steps"
-UNITS = "units"  # of rankings that workers share, while they work
+UNFINISHED = "unfinished"  # rankings that were interrupted
 
 #: the whole campaign, without what is its page's alone
 CAMPAIGN_FILES = (
+    GIT_ATTRIBUTES,
+    GIT_IGNORE,
     SETTINGS,
     TOPICS,
     SEEDS,
@@ -75,7 +81,7 @@ CAMPAIGN_FILES = (
 _FILES = {
     "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},
     "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
-    "study": {MANIFEST, STUDY_CONFIG, STEPS, UNITS},
+    "study": {MANIFEST, STUDY_CONFIG, STEPS, UNFINISHED},
 }
 
 

@@ -130,13 +130,13 @@ def update_text(path: PathLike, text: str) -> None:
         stream.write(text.encode())
 
 
-def remove_file(path: PathLike) -> None:
-    """Remove a file: now, or at the end of the block of :func:`kgtrec.formats.output.together.together`."""
+def remove(path: PathLike) -> None:
+    """Remove a file or folder: now, or at the end of the block of :func:`kgtrec.formats.output.together.together`."""
     target = _real(path)
     aside = target.with_name(part_name(target.name))
     with ExitStack() as cleanup:
         cleanup.callback(_remove, aside)
-        take_place(lambda: [Move(None, target, aside)] * target.exists(), cleanup.pop_all(), {})
+        take_place(lambda: [Move(None, target, aside)] * os.path.lexists(target), cleanup.pop_all(), {})
 
 
 def keep_aside(path: PathLike) -> Path:

@@ -9,6 +9,7 @@ Parquet files have it in their metadata. It is one JSON object:
 ``collection``   stamp of the collection of the question ids (of a run), or of rows and columns (of a matrix)
 ``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
 ``sha256``       of ``NAME``, so that another file of this name is noticed
+``ranks``        of a run: the digest of the answer ranks that were written with it, if any were
 ===============  ================================================================================================
 """
 
@@ -27,7 +28,7 @@ from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.outputs import remove_file, require_file, write_text
+from kgtrec.formats.output.outputs import remove, require_file, write_text
 from kgtrec.formats.output.together import content_of
 
 Kind = Literal["run", "scores"]
@@ -43,6 +44,7 @@ class Origin:
 
     collection: str  # stamp
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
+    ranks: str = ""  # of a run; see kgtrec.formats.trec.pairs
 
 
 def origin_path(path: PathLike) -> Path:
@@ -73,11 +75,13 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
     if not origin.collection:
         if beside.is_file():
             require_origin_place(path)
-            remove_file(beside)
+            remove(beside)
         return
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
     written = content_of(Path(os.path.realpath(path)))
     said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
+    if origin.ranks:
+        said["ranks"] = origin.ranks
     write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN, force=True)
 
 
@@ -112,7 +116,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
             path=beside,
         )
     splits = said["filtered_by"]
-    return Origin(said["collection"], None if splits is None else tuple(splits))
+    return Origin(said["collection"], None if splits is None else tuple(splits), said.get("ranks", ""))
 
 
 @lru_cache(maxsize=1024)
@@ -132,4 +136,5 @@ def _is_whole(said: dict[str, Any]) -> bool:
         and isinstance(said["sha256"], str)
         and _SHA256.fullmatch(said["sha256"]) is not None
         and (splits is None or are_splits(splits))
+        and isinstance(said.get("ranks", ""), str)
     )

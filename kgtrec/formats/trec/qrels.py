@@ -23,7 +23,7 @@ from kgtrec.formats.output.folders import MANIFEST
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of
-from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
@@ -63,16 +63,14 @@ def read_qrels(path: PathLike) -> Qrels:
     return read_qrels_file(path).qrels
 
 
-def read_qrels_file(
-    path: PathLike, *, stream: BinaryIO | None = None, fast: bool = True, block_size: int = BLOCK_SIZE
-) -> QrelsFile:
+def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsFile:
     """The same with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
     collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
         return QrelsFile(replace(_read_parquet(path), collection=collection), None)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
-        columns = read_columns(source, str(path), LAYOUT, fast=fast, block_size=block_size)
+        columns = read_columns(source, str(path), LAYOUT)
     question, entity = columns.codes["question"], columns.codes["entity"]
     grade = _grades(str(path), columns)
     try:

@@ -26,6 +26,7 @@ from kgtrec.formats.output.outputs import is_device, replacing, writing, writing
 from kgtrec.formats.output.together import together
 from kgtrec.formats.parquet import (
     FIRST_PART,
+    OF_RANKS,
     is_parquet,
     is_run_of_ours,
     label_column,
@@ -36,7 +37,8 @@ from kgtrec.formats.parquet import (
 )
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.trec.pairs import require_pair
+from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
@@ -111,21 +113,21 @@ def read_run_file(
     stream: BinaryIO | None = None,
     ranks: bool = False,
     trust_ids: bool = False,
-    fast: bool = True,
-    block_size: int = BLOCK_SIZE,
 ) -> RunFile:
     """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
     if is_parquet(path):
+        require_pair(path)
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
     origin = origin_beside(path, trust_ids=trust_ids)
+    require_pair(path, "" if origin is None else origin.ranks)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
-        columns = read_columns(source, str(path), layout, fast=fast, block_size=block_size)
+        columns = read_columns(source, str(path), layout)
     tags = _first_lines_of_tags(columns) if name is None else {name: 1}
     question, entity = columns.codes["question"], columns.codes["entity"]
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
@@ -320,6 +322,11 @@ class RunWriter:
         rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
         self._sink.write(part, rank)
 
+    def of_ranks(self, digest: str) -> None:
+        """Note the digest of the system's answer ranks, see :mod:`kgtrec.formats.trec.pairs`, before the block ends."""
+        self._origin = replace(self._origin, ranks=digest)
+        self._sink.of_ranks(digest)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -364,6 +371,9 @@ class _TextSink:
                 )
             )
 
+    def of_ranks(self, digest: str) -> None:
+        """Written beside the run."""
+
     def finish(self) -> None:
         pass
 
@@ -394,6 +404,9 @@ class _ParquetSink:
         if self._rows >= _ROW_GROUP:
             self.finish()
 
+    def of_ranks(self, digest: str) -> None:
+        self._writer.add_key_value_metadata({OF_RANKS: digest})
+
     def finish(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
@@ -421,6 +434,9 @@ class _PartsSink:
             self._begin()
         self._sink.write(part, rank)
         self._rows += len(part)
+
+    def of_ranks(self, digest: str) -> None:
+        self._sink.of_ranks(digest)
 
     def finish(self) -> None:
         self._sink.finish()

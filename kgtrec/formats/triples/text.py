@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import values_of
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 
 WHITESPACE = "whitespace"
 _TO_TAB = bytes.maketrans(b" \v\f", b"\t\t\t")
@@ -83,9 +84,7 @@ class Lines:
         return FormatError(f"{message}: {shown(line)}", path=self.path, line=number)
 
 
-def read_fields(
-    lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t", fast: bool = True
-) -> list[pa.StringArray]:
+def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t") -> list[pa.StringArray]:
     """The columns of lines, as opaque labels: no quoting, no comments, no missing values.
 
     Parameters
@@ -96,8 +95,6 @@ def read_fields(
         The expected contents of a line, for messages.
     delimiter : str
         One ASCII character.
-    fast : bool
-        False never uses Arrow's parser; the result is the same.
 
     Returns
     -------
@@ -110,10 +107,10 @@ def read_fields(
         For the first line with another number of columns, an empty column or bytes that are not UTF-8.
     """
     data = lines.data
-    regular = fast and data and data.count(b"\r") == data.count(b"\r\n")
+    regular = data and data.count(b"\r") == data.count(b"\r\n")
     columns = _parsed(data, n_columns, delimiter) if regular else None
     # a line that Arrow cannot read, or one with an empty label, is read again to report its number
-    if columns is None or any(pc.index(column, "").as_py() >= 0 for column in columns):
+    if columns is None or any(pc.min(pc.binary_length(column)).as_py() == 0 for column in columns):
         columns = _scrutinised(lines, n_columns, expected, delimiter)
     return columns
 
@@ -126,11 +123,11 @@ def read_codes(lines: Lines, column: pa.StringArray, bound: int | None, what: st
     FormatError
         For the first row with any other value.
     """
-    digits = pc.match_substring_regex(column, "^[0-9]{1,18}$").to_numpy(zero_copy_only=False)
+    digits = values_of(pc.match_substring_regex(column, "^[0-9]{1,18}$"))
     if not digits.all():
         row = int(np.argmin(digits))
         raise lines.error(row, f"expected a whole number as {what}, found {column[row].as_py()!r}")
-    codes: NDArray[np.int64] = pc.cast(column, pa.int64()).to_numpy()
+    codes: NDArray[np.int64] = values_of(pc.cast(column, pa.int64()))
     if bound is not None and len(codes) and codes.max() >= bound:
         row = int(np.argmax(codes >= bound))
         raise lines.error(row, f"expected {what} in 0 to {bound - 1}, found {codes[row]}")
@@ -156,10 +153,7 @@ def _parsed(data: bytes, n_columns: int, delimiter: str) -> list[pa.StringArray]
 def _scrutinised(lines: Lines, n_columns: int, expected: str, delimiter: str) -> list[pa.StringArray]:
     rows = []
     for row, (number, line) in enumerate(lines.numbered):
-        try:
-            fields = line.decode().split(delimiter)
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, found {shown(line)}", path=lines.path, line=number) from None
+        fields = decoded(line, lines.path, number).split(delimiter)
         if len(fields) != n_columns:
             raise lines.error(row, f"expected {expected}, found {len(fields)}{_way_out(fields, n_columns, delimiter)}")
         if not all(fields):

@@ -342,7 +342,7 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
         ("user\tperson\n\n4\n", ":3: expected user <TAB> person, got '4'"),
         ("user\tperson\n4\t \n", ":2: expected user <TAB> person, got '4'"),
         ("user\tperson\nA@b\tx\na@B\ty\n", ":3: expected each user once, found 'a@B' here and on line 2; remove one"),
-        (b"user\tperson\n\xff\tx\n", ":2: expected UTF-8 text, got '\\xff\\tx'"),
+        (b"user\tperson\n\xff\tx\n", ":2: expected UTF-8 text, found '\\xff\\tx'"),
     ],
 )
 def test_what_is_no_file_of_users_is_refused(text, expected, tmp_path):

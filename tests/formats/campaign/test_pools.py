@@ -204,7 +204,8 @@ def test_a_pool_is_replaced_only_on_demand_and_before_it_is_judged(folder, tmp_p
         write_pool(folder, pool, known_answers)
     write_pool(folder, pool, known_answers, force=True)
     assert len(read_pool(folder).pool) == 1
-    assert sorted(tree(folder)) == sorted([*FILES, "guidelines.md"])
+    others = [".gitattributes", ".gitignore", "judgements.jsonl", "guidelines.md"]
+    assert sorted(tree(folder)) == sorted([*FILES, *others])
     assert (folder / "guidelines.md").read_text() == "ask"
     (folder / "judgements.jsonl").write_text("{}\n")
     with pytest.raises(FormatError, match="expected a campaign without judgements, found some"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtrec.formats.output.outputs import remove_file, write_text, writing_folder
+from kgtrec.formats.output.outputs import remove, write_text, writing_folder
 from kgtrec.formats.output.together import content_of, together
 from tests.trees import tree
 
@@ -17,7 +17,7 @@ def test_outputs_take_their_places_at_the_end_of_the_block(tmp_path):
         (part / "c").write_text("1")
     with together():
         write_text(file, "2")
-        remove_file(tmp_path / "gone")
+        remove(tmp_path / "gone")
         with together(), writing_folder(folder, "c", lambda _: ["c"], force=True) as part:  # a part of the outer block
             (part / "c").write_text("3")
         assert not file.exists()
@@ -37,7 +37,7 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path):
         write_text(tmp_path / "new" / "a", "3")
         with writing_folder(tmp_path / "new" / "b") as part:
             (part / "c").write_text("4")
-        remove_file(tmp_path / "old")
+        remove(tmp_path / "old")
         raise RuntimeError
     assert tree(tmp_path) == before
 
