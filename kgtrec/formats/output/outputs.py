@@ -476,11 +476,13 @@ def _lock(place: Path, *, wait: bool = True) -> int:
 
 
 def _remove(part: Path) -> None:
-    with suppress(OSError):
-        if part.is_dir() and not part.is_symlink():
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)  # a file
+    finally:
+        if part.exists():  # somebody has pressed Ctrl-C
             shutil.rmtree(part, ignore_errors=True)
-        else:
-            part.unlink(missing_ok=True)
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
