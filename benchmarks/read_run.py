@@ -81,7 +81,7 @@ def main() -> None:
         paths = {suffix: str(Path(folder, f"transe{suffix}")) for suffix in (".run", ".run.gz", ".run.zst", ".parquet")}
         print(f"{lines:,} lines\n{'write':<24}{'s':>8}{'M lines/s':>11}{'MB':>8}")
         for suffix, path in paths.items():
-            seconds = best_of(lambda path=path: write_run(path, run), options.repeat)
+            seconds = best_of(lambda path=path: write_run(path, run, force=True), options.repeat)
             size = Path(path).stat().st_size / 1e6
             print(f"{suffix:<24}{seconds:>8.2f}{lines / seconds / 1e6:>11.2f}{size:>8.1f}")
         # the oddities that send every line through the general path: CRLF, tabs, a comment

@@ -7,10 +7,10 @@ Prints
 1. for FB15k-237 and a trained system (KGTREC_DATA), the processor time of its tiles in 2 and 8 shards, each counted on
    its own and then merged, as workers do, beside that of whole blocks; the seconds of two workers beside one, and the
    processor time of the process that collects their results;
-2. for a synthetic model of ogbl-wikikg2's size, float16 in a mapped file, one unit at a time: processor time of the
+2. for a synthetic model of ogbl-wikikg2's size, float16 in a mapped file, one piece at a time: processor time of the
    product (with reading and widening of the vectors), of counting and of the lists, their ratio, and the largest
    resident memory; and what 8 shards cost there;
-3. how long a Dask scheduler takes for a unit, if ``distributed`` is installed;
+3. how long a Dask scheduler takes for a piece, if ``distributed`` is installed;
 4. from these rates the hours of large rankings on more cores: see :mod:`tiles_simulated`.
 
 Processor time is that of one thread: OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
+import pickle
 import resource
 import statistics
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,87 +35,59 @@ from tiles_simulated import Rates, print_table, seconds_of_scheduling
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.comparisons import PRODUCT
-from kgtrec.kernels.ranking.panels import Vectors
+from kgtrec.kernels.ranking.panels import PANEL, Vectors
 from kgtrec.ranking import tiles
-from kgtrec.ranking.executors import done_in_order
-from kgtrec.ranking.plans import do_unit, read_plan, write_plan
 from kgtrec.ranking.system import grid_of
-from kgtrec.ranking.tiles import Block, Candidates, Counted, Tiling, count_block, count_tile, differ, merged, own_scores
+from kgtrec.ranking.tiles import Block, Candidates, Tiling, count_tile, merged
 from kgtrec.systems import read_system
 from kgtrec.workers.processes import local_workers
 
 FILTERED = 30  # known answers of a question of the synthetic model, at random
-UNIT, COLLECTING, SCHEDULING = 0.02, 0.002, 0.002  # seconds a unit, where data or Dask are not there to measure them
-
-
-def by_tiles(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
-    """The counts of a block, each shard on its own and then merged, as workers and the one who collects do."""
-    shards = tiling.shards(len(candidates))
-    parts = [count_tile(candidates, block, shard, tiling) for shard in shards]
-    own = own_scores(parts)
-    if differ(parts, own):
-        parts = [count_tile(candidates, block, shard, tiling, own) for shard in shards]
-    return merged(candidates, block, parts)
+UNIT, COLLECTING, SCHEDULING = 0.02, 0.002, 0.002  # seconds a piece, where data or Dask are not there to measure them
 
 
 def fb15k_237(rounds: int, depth: int) -> tuple[float, float]:
-    """Shards and workers on a small model; seconds besides the tile that a unit takes, and its collecting."""
+    """Shards and workers on a small model; seconds besides the tile that a piece takes, and its collecting."""
     splits = [read_triples(data_folder() / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")]
     collection = build_questions(*splits)
     system = read_system(data_folder() / "systems" / "fb15k-237" / "rotate.npz")
     costs: dict[int, list[float]] = {1: [], 2: [], 8: []}
+    grid = grid_of(collection, system, depth=depth)
     for _ in range(rounds):
         for n_shards, own in costs.items():
-            grid = grid_of(collection, system, depth=depth, n_shards=n_shards)
+            grid.tiling = replace(grid.tiling, n_shards=n_shards)
             start = time.process_time()
             for number in range(len(grid)):
                 block = grid.block(number)
-                grid.ranked(block, by_tiles(grid.candidates, block, grid.tiling))
+                grid.ranked(block, grid.joined(block, grid.counted(block)))
             own.append(time.process_time() - start)
     for n_shards, own in costs.items():
         ratio = statistics.median(each / one for each, one in zip(own, costs[1], strict=True))
         print(f"FB15k-237, shards: {n_shards}; {statistics.median(own):.2f} s of processor time, {ratio:.2f} of one")
+    grid = grid_of(collection, system, depth=depth, block=256)
     seconds: dict[int, list[float]] = {1: [], 2: []}
     collecting = []
     for _ in range(rounds):
         for workers, own in seconds.items():
-            with tempfile.TemporaryDirectory() as folder:
-                write_plan(Path(folder, "plan"), grid_of(collection, system, depth=depth, block=256))
-                plan = read_plan(Path(folder, "plan"))
-                with local_workers(workers) as pool:  # started before the clock
-                    pool.submit(os.getpid).result()
-                    start, used = time.perf_counter(), time.process_time()
-                    for _ in done_in_order(plan, collection, lambda pool=pool: _Kept(pool)):
-                        pass
-                    own.append(time.perf_counter() - start)
-                    collecting.append(time.process_time() - used)
+            with tempfile.TemporaryDirectory() as folder, local_workers(workers) as pool:  # started before the clock
+                start, used = time.perf_counter(), time.process_time()
+                for _ in grid.parts(executor=pool, unfinished=Path(folder, "unfinished")):
+                    pass
+                own.append(time.perf_counter() - start)
+                collecting.append(time.process_time() - used)
     one, two = (statistics.median(own) for own in seconds.values())
     print(
         f"FB15k-237, 2 workers: {two:.2f} s, {one / two:.2f} times as fast as one ({one:.2f} s); the process that "
-        f"collects takes {statistics.median(collecting):.2f} s of processor time for {len(plan)} units"
+        f"collects takes {statistics.median(collecting):.2f} s of processor time for {len(grid)} pieces"
     )
-    with tempfile.TemporaryDirectory() as folder:
-        write_plan(Path(folder, "plan"), grid_of(collection, system, depth=depth, block=256, n_shards=15))
-        took = []
-        for unit in range(min(30, len(read_plan(Path(folder, "plan"))))):
-            start = time.perf_counter()
-            do_unit(str(Path(folder, "plan")), unit)
-            took.append(time.perf_counter() - start)
-    print(f"a unit of 256 questions and 1,024 entities: {statistics.median(took):.4f} s")
-    return statistics.median(took), statistics.median(collecting) / len(plan)
-
-
-class _Kept:
-    """An executor that stays open."""
-
-    def __init__(self, pool: object) -> None:
-        self.pool = pool
-
-    def __enter__(self) -> object:
-        return self.pool
-
-    def __exit__(self, *_: object) -> None:
-        pass
+    took = []
+    for number in range(min(30, len(grid))):
+        start = time.perf_counter()
+        block = pickle.loads(pickle.dumps(grid.block(number)))  # noqa: S301  # as a worker receives it
+        pickle.dumps(count_tile(grid.candidates, block, (0, PANEL), grid.tiling))
+        took.append(time.perf_counter() - start)
+    print(f"a piece of 256 questions and 1,024 entities: {statistics.median(took):.4f} s")
+    return statistics.median(took), statistics.median(collecting) / len(grid)
 
 
 def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> tuple[float, float]:
@@ -150,12 +123,13 @@ def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> t
         shards = {}
         for n_shards in (1, 8):
             start = time.process_time()
-            by_tiles(candidates, blocks[0], Tiling.of(n_entities, n_shards=n_shards))
+            cut = replace(tiling, n_shards=n_shards).shards(n_entities)
+            merged(candidates, blocks[0], [count_tile(candidates, blocks[0], shard, tiling) for shard in cut])
             shards[n_shards] = time.process_time() - start
         _timed(spent)
         start, used = time.perf_counter(), time.process_time()
         for block in blocks:
-            count_block(candidates, block, tiling)
+            count_tile(candidates, block, (0, n_entities), tiling)
         whole, used = time.perf_counter() - start, time.process_time() - used
     rest = spent["counting"] + spent["lists"]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -206,7 +180,7 @@ def main() -> None:
     scheduling, about = SCHEDULING, "assumed"
     if importlib.util.find_spec("distributed") is not None:
         scheduling, about = seconds_of_scheduling(), "measured now"
-    print(f"Dask: {1000 * scheduling:.2f} ms a unit, {about}")
+    print(f"Dask: {1000 * scheduling:.2f} ms a piece, {about}")
     print_table(Rates(product, rest, unit, collecting, scheduling))
 
 

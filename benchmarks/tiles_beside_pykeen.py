@@ -53,7 +53,7 @@ def kgtrec(collection: Collection, model: Any, depth: int) -> dict[str, float]:
         return E[anchor].astype(np.float64) * R[relation]
 
     factors = Factors("distmult", collection.entities, collection.relations, E, None, queries, queries)
-    ranks = joined(list(grid_of(collection, factors, depth=depth).in_turn())).answer_ranks
+    ranks = joined(list(grid_of(collection, factors, depth=depth).parts())).answer_ranks
     found = evaluate(collection, ranks, list(MEASURES)).to_frame()
     return dict(zip(found["measure"], found["value"], strict=True))
 

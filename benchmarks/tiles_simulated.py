@@ -2,8 +2,7 @@
 
 A simulation of units that are handed out in order by one scheduler, and collected by one process. It assumes, and does
 not measure, that one unit in a hundred takes five times as long as the others, and that each machine has 32 cores,
-holds the vectors in memory, and reads them once, a gigabyte a second, before it begins. The number of shards is the one
-with which all is done first.
+holds the vectors in memory, and reads them once, a gigabyte a second, before it begins.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kgtrec.ranking.tiles import Tiling
+
 STRAGGLERS, SLOWER = 0.01, 5.0  # a share of units is slower
 MACHINE, READING = 32, 1e9  # cores; bytes a second
 ROWS = 256  # questions in a block
-SHARDS = (1, 2, 4, 8, 16, 32, 64)
-CORES = (2, 32, 256, 1024)
+CORES = (2, 32, 256)  # as many as there are pieces under way, see kgtrec.workers.results
 MANY = 4000  # units that a scheduler is measured with
 
 
@@ -28,7 +28,7 @@ class Rates:
 
     product: float  # for a question, an entity and a dimension
     rest: float  # counting and lists, for a question and an entity
-    unit: float  # for a unit besides: to read its block, and to write its result
+    unit: float  # for a unit besides: to send its block, and its result
     collecting: float  # for a unit, by the process that collects
     scheduling: float  # for a unit, by the scheduler
     stragglers: float = STRAGGLERS
@@ -81,7 +81,7 @@ def held_up(ranking: Ranking, rates: Rates, cores: int, n_shards: int) -> str:
         "slow units": seconds - simulated(ranking, replace(rates, stragglers=0.0), cores, n_shards),
         "the scheduler": seconds - simulated(ranking, replace(rates, scheduling=0.0), cores, n_shards),
         "the process that collects": seconds - simulated(ranking, replace(rates, collecting=0.0), cores, n_shards),
-        "reading blocks and writing results": seconds - simulated(ranking, replace(rates, unit=0.0), cores, n_shards),
+        "sending blocks and results": seconds - simulated(ranking, replace(rates, unit=0.0), cores, n_shards),
         "reading the model": reading,
         "a last round of units that not all cores have": simulated(ranking, only_work, cores, n_shards)
         - reading
@@ -96,7 +96,8 @@ def print_table(rates: Rates) -> None:
         alone = ranking.alone(rates)
         print(f"simulated: {ranking.name} x {ranking.n_entities:,} entities x {ranking.dimensions}")
         for cores in CORES:
-            seconds, n_shards = min((simulated(ranking, rates, cores, n), n) for n in SHARDS)
+            n_shards = Tiling.of(ranking.n_entities, ROWS).n_shards
+            seconds = simulated(ranking, rates, cores, n_shards)
             n_units = -(-ranking.n_questions // ROWS) * n_shards
             print(
                 f"  {cores:>5,} cores, {n_shards:>2} shards, {n_units:>7,} units: {seconds / 3600:8.3f} h, "
@@ -105,7 +106,7 @@ def print_table(rates: Rates) -> None:
             )
 
 
-def nothing(folder: str, unit: int) -> None:
+def nothing(work: str, unit: int) -> None:
     """A unit without work."""
 
 
@@ -118,9 +119,9 @@ def seconds_of_scheduling() -> float:
         Client(cluster) as client,
         client.get_executor(pure=False) as executor,
     ):
-        for future in [executor.submit(nothing, "plan", unit) for unit in range(100)]:
+        for future in [executor.submit(nothing, "work", unit) for unit in range(100)]:
             future.result()
         start = time.perf_counter()
-        for future in [executor.submit(nothing, "plan", unit) for unit in range(MANY)]:
+        for future in [executor.submit(nothing, "work", unit) for unit in range(MANY)]:
             future.result()
         return (time.perf_counter() - start) / MANY

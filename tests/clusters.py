@@ -13,8 +13,9 @@ import time
 class Cluster:
     """A scheduler and its workers, each a process of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **environment):
         self.folder, self.file, self.workers = folder, folder / "scheduler.json", []
+        self.environment = os.environ | environment
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
         while not (text := self.file.read_text() if self.file.exists() else "").rstrip().endswith("}"):
             time.sleep(0.05)
@@ -25,7 +26,7 @@ class Cluster:
     def _start(self, kind, *options):
         command = [sys.executable, "-m", "dask", kind, "--scheduler-file", str(self.file), *options]
         with (self.folder / "log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=self.environment)
 
     def add_worker(self):
         # without a nanny, which would start another one

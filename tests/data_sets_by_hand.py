@@ -78,44 +78,37 @@ class Server:
     """What a server has, how it behaves, and what it was asked."""
 
     files: dict[str, bytes] = field(default_factory=dict)  # path, with the leading /
-    etag: str | None = '"one"'
-    has_ranges: bool = True
     cuts: list[int] = field(default_factory=list)  # after how many bytes each of the next answers breaks off
     statuses: list[int] = field(default_factory=list)  # what the next requests are answered instead
     tells_length: bool = True
-    lies: dict[str, str] = field(default_factory=dict)  # headers of a partial answer that are not true
-    asked: list[tuple[str, str | None]] = field(default_factory=list)  # path and range of each request
+    pieces: int = 0  # bytes of each chunk of an answer, if it is sent in chunks
+    asked: list[str] = field(default_factory=list)  # path of each request
     url: str = ""
 
     def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
         """One request."""
-        wanted, condition = request.headers["Range"], request.headers["If-Range"]
-        self.asked.append((request.path, wanted))
+        self.asked.append(request.path)
         data = self.files.get(request.path)
         if self.statuses or data is None:
             request.send_response(self.statuses.pop(0) if self.statuses else 404)
             request.send_header("Content-Length", "0")
             request.end_headers()
             return
-        first = 0
-        if wanted and self.has_ranges and condition == self.etag:
-            first = int(wanted.removeprefix("bytes=").removesuffix("-"))
-            if first >= len(data):
-                request.send_response(416)
-                request.send_header("Content-Length", "0")
-                request.end_headers()
-                return
-        headers = {"ETag": self.etag} if self.etag else {}
-        if first:
-            headers |= {"Content-Range": f"bytes {first}-{len(data) - 1}/{len(data)}"} | self.lies
-        if self.tells_length:
-            headers["Content-Length"] = str(len(data) - first)
-        request.send_response(206 if first else 200)
-        for name, value in headers.items():
-            request.send_header(name, value)
+        request.protocol_version = "HTTP/1.1" if self.pieces else "HTTP/1.0"
+        request.send_response(200)
+        if self.pieces:
+            request.send_header("Transfer-Encoding", "chunked")
+            request.send_header("Connection", "close")
+        elif self.tells_length:
+            request.send_header("Content-Length", str(len(data)))
         request.end_headers()
-        end = first + self.cuts.pop(0) if self.cuts else len(data)
-        request.wfile.write(data[first:end])
+        if self.pieces:
+            for first in range(0, len(data), self.pieces):
+                piece = data[first : first + self.pieces]
+                request.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            request.wfile.write(b"0\r\n\r\n")
+        else:
+            request.wfile.write(data[: self.cuts.pop(0) if self.cuts else len(data)])
 
 
 @contextmanager

@@ -100,14 +100,15 @@ def _fill(number: int, folder: Path, tell: Callable[[], Any]) -> None:
 
     def os_open(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
         handle = real_open(path, flags, *args, **kwargs)
-        if flags & (os.O_WRONLY | os.O_RDWR) and is_struck(path):
+        # what is only made, such as by Path.touch, takes no bytes
+        if flags & (os.O_WRONLY | os.O_RDWR) and not flags & os.O_EXCL and is_struck(path):
             os.write(handle, b"{")
             os.dup2(full := real_open(FULL, os.O_RDWR), handle)
             os.close(full)
         return handle
 
     def io_open(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        if set("wax+") & set(mode) and is_struck(file):
+        if set("wax") & set(mode) and is_struck(file):
             Path(os.fspath(file)).write_bytes(b"{") if "b" in mode else None
             file = FULL
         return real_io(file, mode, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Damaged files of models and runs that do not fit the memory: factor folders, plans of ranking, results in parts."""
+"""Damaged files of models and runs that do not fit the memory: factor folders, results in parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.factor_folders import BY_QUESTION, FactorFolder, write_factor_folder
@@ -22,10 +21,8 @@ from kgtrec.formats.trec.runs import write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import open_run
 from kgtrec.kernels.rows import JoinedRows, Rows
-from kgtrec.ranking.plans import _plan_of_process, collected, do_unit, read_plan, write_plan
-from kgtrec.ranking.rank import Ranked, joined
-from kgtrec.ranking.system import grid_of, rank_system, ranked_parts
-from kgtrec.ranking.tiles import TileError
+from kgtrec.ranking.rank import Ranked
+from kgtrec.ranking.system import rank_system, ranked_parts
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.factor_folders import factor_folder_of
 from kgtrec.systems.formulas import formula_of
@@ -33,8 +30,6 @@ from kgtrec.systems.kinds import RelationVectors
 from kgtrec.systems.registry import read_system
 from tests.collections_by_hand import collection_of
 from tests.fuzz_targets import Target, array_of, array_text, parts
-
-_UNITS = 4  # of a plan that are done
 
 
 def targets_of_large_models(folder: Path) -> dict[str, Callable[[], Target]]:
@@ -44,9 +39,6 @@ def targets_of_large_models(folder: Path) -> dict[str, Callable[[], Target]]:
         "arrays of factor folders": partial(_arrays_of_factors, folder / "arrays-of-factors"),
         "factor folders with operators": partial(_factor_folder, folder / "operators", "biggraph"),
         "factor folders by question": partial(_factor_folder, folder / "by-question", BY_QUESTION),
-        "plans of ranking": partial(_plan, folder / "plan"),
-        "blocks of a plan": partial(_arrays_of_plan, folder / "blocks", "blocks/1.npz"),
-        "results of units": partial(_arrays_of_plan, folder / "results", "done/1.npz"),
         "runs in parts": partial(_run_in_parts, folder / "parts"),
         "answer ranks in parts": partial(_ranks_in_parts, folder / "ranks-in-parts"),
     }
@@ -93,57 +85,7 @@ def _used(ranked: Ranked) -> object:
 
 def _files(folder: Path) -> dict[str, bytes]:
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if path.name != ".kgtrec"}
-
-
-def _made_plan(folder: Path) -> Collection:
-    """A plan of four units, of which one is done."""
-    collection = _collection()
-    write_factor_folder(folder.with_name(f"{folder.name}-model"), _factors(collection, "complex"))
-    system = read_system(folder.with_name(f"{folder.name}-model"))
-    write_plan(folder, grid_of(collection, system, depth=3, block=2))
-    do_unit(str(folder), 1)
-    return collection
-
-
-def _collect(folder: Path, collection: Collection) -> object:
-    """Do what is left of a plan, and join it."""
-    _plan_of_process.cache_clear()
-    plan = read_plan(folder)
-    for unit in plan.left()[:_UNITS]:
-        try:
-            do_unit(str(folder), unit)
-        except TileError as error:  # which commands put into words
-            raise KgtrecError("expected numbers as scores, found NaN") from error
-    return _used(joined(list(collected(plan, collection))))
-
-
-def _plan(folder: Path) -> Target:
-    """A file of a plan is changed, or that of a result; the others are whole, and are done again."""
-    collection = _made_plan(folder)
-    files = _files(folder)
-
-    def read() -> object:
-        (folder / "done" / "0.npz").unlink(missing_ok=True)
-        return _collect(folder, collection)
-
-    return parts(folder, files, read)
-
-
-def _arrays_of_plan(folder: Path, name: str) -> Target:
-    """Type, shape or numbers of an array of a block or of a result are changed, and the archive around it is whole."""
-    collection = _made_plan(folder)
-    path = folder / name
-    with np.load(path) as archive:
-        arrays = {each: archive[each] for each in archive.files}
-
-    def put(data: bytes) -> None:
-        np.savez(path, **(arrays | dict([_of_known(data, arrays)])))
-        for result in (folder / "done").glob("*.npz"):
-            if result != path:
-                result.unlink()
-
-    return Target([array_text(*each) for each in arrays.items()], put, lambda: _collect(folder, collection))
+    return {name: path.read_bytes() for name, path in found.items()}
 
 
 def _of_known(data: bytes, arrays: dict[str, np.ndarray]) -> tuple[str, np.ndarray]:
@@ -153,7 +95,7 @@ def _of_known(data: bytes, arrays: dict[str, np.ndarray]) -> tuple[str, np.ndarr
 
 
 def _arrays_of_factors(folder: Path) -> Target:
-    """The same of an array of a factor folder."""
+    """Type, shape or numbers of an array of a factor folder are changed."""
     target = _factor_folder(folder, "biggraph")
     arrays = {path.name: np.load(path) for path in sorted(folder.glob("*.npy"))}
 

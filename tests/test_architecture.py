@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,22 +61,18 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
 def imports(path: Path, *, top_level_only: bool) -> set[str]:
     """Dotted names that a file imports, those for type checkers aside."""
-    tree = ast.parse(path.read_text())
-    guarded = {
-        id(node)
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
-        for node in ast.walk(branch)
-    }
-    later = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-    }
-    nodes = [node for node in ast.walk(tree) if id(node) not in (guarded | later if top_level_only else guarded)]
+    waits = (ast.FunctionDef, ast.Lambda) if top_level_only else ()
+    nodes: list[ast.AST] = []
+    left: list[ast.AST] = [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
+        is_guard = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        if not is_guard and not isinstance(node, waits):
+            nodes.append(node)
+            left += ast.iter_child_nodes(node)
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import):

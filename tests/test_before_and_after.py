@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "examples" / "before_and_after.py"
 IMAGES = ROOT / "docs" / "images"
@@ -18,6 +20,7 @@ def drawn(*words: object) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_any_two_tables_of_scores_make_a_figure(tmp_path: Path):
     """One of a paper and one that kgtrec prints; systems in any order."""
     (tmp_path / "paper.csv").write_text("System,micro_mrr\nx-a,0.3\nx-b,0.2\nx-c,0.1\n")
@@ -31,6 +34,7 @@ def test_any_two_tables_of_scores_make_a_figure(tmp_path: Path):
     assert re.search(r"from before judging to after judging, the lines of (a and b|b and a) cross\.", figure)
 
 
+@pytest.mark.slow
 def test_the_figure_of_published_systems_is_that_of_their_scores(data: Path, tmp_path: Path):
     """Every text of it, whatever matplotlib's version; and README counts the pairs."""
     result, name = data / "kgc-sparsity" / "result", "before-and-after-zhou.svg"

@@ -32,9 +32,8 @@ def modules_of_docs() -> tuple[ModuleType, ...]:
 sessions, generate, api_pages = modules_of_docs()
 
 
-@pytest.mark.parametrize(
-    "page", [page if page == "README.md" else pytest.param(page, marks=pytest.mark.slow) for page in sessions.PAGES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sessions.PAGES)
 def test_sessions_show_what_comes_out(page: str):
     """Every command and statement of the page is run, in order, and its output compared to the letter."""
     text = (ROOT / page).read_text()

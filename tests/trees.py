@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgtrec.formats.output import exchange, outputs
-from kgtrec.formats.output.exchange import is_part
-from kgtrec.formats.output.record import RECORD
-
-#: calls that change files or folders; ``renamed`` and ``outputs._Hashing.write`` stand for those behind them
+#: calls that change files or folders
 CALLS = (
     "open",
     "write",
@@ -29,25 +26,30 @@ CALLS = (
     "ftruncate",
     "fsync",
 )
+PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.DOTALL)  # what is being written
 FAULTS = ("kill", "kill after", "interrupt", "interrupt after", "fail")
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """The bytes of each file below a folder, but for the records of what kgtrec wrote; links as what they lead to."""
+    """The bytes of each file below a folder; links as what they lead to."""
     found = {}
     for place, folders, files in os.walk(folder):
         for name in files:
             path = Path(place, name)
-            if name != RECORD:
-                link = f"link to {path.readlink()}".encode() if path.is_symlink() else b""
-                found[str(path.relative_to(folder))] = link or path.read_bytes()
+            link = f"link to {path.readlink()}".encode() if path.is_symlink() else b""
+            found[str(path.relative_to(folder))] = link or path.read_bytes()
         found |= {f"{Path(place, name).relative_to(folder)}/": b"" for name in folders}
     return found
 
 
+def is_part(path: str) -> bool:
+    """Whether a path leads to, or into, what is being written."""
+    return any(PART.fullmatch(name) for name in Path(path).parts)
+
+
 def without_parts(found: dict[str, bytes]) -> dict[str, bytes]:
     """The same without what a program that was killed has left half done."""
-    return {path: held for path, held in found.items() if not any(is_part(name) for name in Path(path).parts)}
+    return {path: held for path, held in found.items() if not is_part(path)}
 
 
 def faulty_runs(
@@ -136,5 +138,3 @@ def _inject(fault: str, number: int, tell: Callable[[], Any]) -> None:
 
     for name in CALLS:
         setattr(os, name, faulty(getattr(os, name)))
-    exchange.renamed = outputs.renamed = faulty(exchange.renamed)
-    outputs._Hashing.write = faulty(outputs._Hashing.write)

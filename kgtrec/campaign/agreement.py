@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Automatic, Campaign
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
@@ -70,14 +70,11 @@ class AgreementReport(Framed, Result):
 
     def to_table(self) -> pa.Table:
         """A row per group and statistic: its columns, triples, questions, pairs, statistic, value, and the interval."""
-        n_groups, n_statistics = self.values.shape
-        place = arrow_of(np.repeat(np.arange(n_groups), n_statistics))
-        columns: dict[str, pa.Array] = {name: labels.take(place) for name, labels in self.groups.items()}
         sizes = {"triples": self.triples, "questions": self.questions, "pairs": self.pairs}
-        columns |= {name: arrow_of(size).take(place) for name, size in sizes.items()}
-        columns |= {"statistic": pa.array(self.statistics * n_groups, pa.string())}
+        columns: dict[str, Any] = {name: (0, each) for name, each in (*self.groups.items(), *sizes.items())}
         ends = {"value": self.values, "low": self.low, "high": self.high}
-        return pa.table(columns | {name: arrow_of(end.ravel()) for name, end in ends.items() if end is not None})
+        ends = {name: end for name, end in ends.items() if end is not None}
+        return long_table(self.values.shape, {**columns, "statistic": (1, self.statistics), **ends})
 
     def tables(self) -> tuple[Table, ...]:
         """One table, ``agreement``: statistics down, or groups down and statistics across."""

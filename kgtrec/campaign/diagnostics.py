@@ -25,6 +25,7 @@ from kgtrec.evaluation.belonging import Belonging
 from kgtrec.evaluation.evaluate import evaluate, tell_lacking
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.scoring import Scoring
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.integer_keys import is_among
@@ -539,7 +540,7 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
             return values
     values = np.full((len(kept), len(labels)), np.nan)
     # answers that even all judgements lack are filtered out; those that a group of runs loses are missing labels
-    system = next(without_unlisted_answers([system], qrels, None, measures=parsed))
+    system = next(without_unlisted_answers([system], qrels, Scoring(), parsed))
     with warnings.catch_warnings():
         for reported_before in (".* lacks .* questions of the qrels", "the qrels lack "):
             warnings.filterwarnings("ignore", reported_before, KgtrecWarning)

@@ -400,12 +400,7 @@ def _require_asked(collection: Collection, pool: Pool) -> None:
     """CollectionError unless the collection has the questions of the pool, with the same ids."""
     ours, asked = collection.questions, pool.questions
     row = ours.ids.encode(asked.ids.labels)
-    relation = ours.relations.encode(asked.relations.labels)[asked.relation]
-    anchor = ours.entities.encode(asked.entities.labels)[asked.anchor]
-    other = row < 0
-    if not other.all():
-        same_side, same_relation = ours.is_head[row] == asked.is_head, ours.relation[row] == relation
-        other |= ~(same_side & same_relation & (ours.anchor[row] == anchor))
+    other = (row < 0) | (row != asked.rows_in(ours))
     if other.any():
         first = asked.ids[int(np.argmax(other))]
         raise CollectionError(

@@ -32,9 +32,8 @@ _MOST = 0.002  # share of these that may be told as well as gold is, by each of 
 
 def rows_in_pool(pool: Pool, gold: Gold) -> NDArray[np.intp]:
     """(g,) row of each gold triple in the pool's triples, -1 where it is none of them."""
-    own, triples = pool.triples, gold.triples
-    entity, relation = own.entities.encode(triples.entities.labels), own.relations.encode(triples.relations.labels)
-    return pool.rows(entity[triples.head], relation[triples.relation], entity[triples.tail])
+    own = gold.triples.recoded(pool.triples.entities, pool.triples.relations)
+    return pool.rows(own.head, own.relation, own.tail)
 
 
 def gold_tasks(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gold: Gold) -> NDArray[np.intp]:

@@ -279,9 +279,9 @@ def triple_level(
             )
         )
     ]
-    positive = _joined(known, pool.triples.take(found))
+    positive = known.joined(pool.triples.take(found))
     questions = _questions_of(positive, pool.questions, named)
-    judged = _joined(positive, triples.take(verdict == 0))
+    judged = positive.joined(triples.take(verdict == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
     question, entity, row = completed_rows(questions, judged)
     whose = known_answers.collection if named is None else ""
@@ -338,7 +338,7 @@ def report_qrels(
     for counts in (positive_at, judged_at):
         counts[0] = len(known)
     answered = np.zeros(len(pool.questions), np.bool_)
-    rows, _ = completions(pool.questions, _joined(known, pool.triples.take(positive)))
+    rows, _ = completions(pool.questions, known.joined(pool.triples.take(positive)))
     answered[rows] = True
     return QrelsReport(
         level=level,
@@ -555,15 +555,13 @@ def _recoded(
 
     ``names`` are the triples' labels of the collection's entities, if it has ids for them; default: the ids.
     """
-    entities = (collection.entities if names is None else names).encode(triples.entities.labels)
-    relations = collection.relations.encode(triples.relations.labels)
-    head, relation, tail = entities[triples.head], relations[triples.relation], entities[triples.tail]
+    found = triples.recoded(collection.entities if names is None else names, collection.relations)
     if strict:
-        for code, own in ((head, triples.head), (tail, triples.tail)):
+        for code, own in ((found.head, triples.head), (found.tail, triples.tail)):
             _refuse_unknown(code, triples.entities.decode(own), "an entity")
-        _refuse_unknown(relation, triples.relations.decode(triples.relation), "a relation")
-    there = (head >= 0) & (relation >= 0) & (tail >= 0)
-    return Triples(head[there], relation[there], tail[there], collection.entities, collection.relations)
+        _refuse_unknown(found.relation, triples.relations.decode(triples.relation), "a relation")
+    there = (found.head >= 0) & (found.relation >= 0) & (found.tail >= 0)
+    return replace(found.take(there), entities=collection.entities)
 
 
 def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
@@ -599,14 +597,6 @@ def _triples_of(qrels: Qrels, questions: Questions) -> Triples:
     return triples.take(np.sort(first_places(triples.keys())))
 
 
-def _joined(first: Triples, second: Triples) -> Triples:
-    """Both together; they must have the same vocabularies."""
-    head, relation, tail = (
-        np.concatenate([getattr(part, name) for part in (first, second)]) for name in ("head", "relation", "tail")
-    )
-    return Triples(head, relation, tail, first.entities, first.relations)
-
-
 def _questions_of(positive: Triples, pooled: Questions, named: Questions | None) -> Questions:
     """The questions of positive triples, with their ids, or new ones by first appearance."""
     is_head = np.repeat([True, False], len(positive))
@@ -621,7 +611,11 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
     ids = pooled.ids.decode(np.maximum(row, 0)) if len(pooled) else pa.nulls(len(row), pa.string())
     ids = pc.if_else(pa.array(row >= 0), ids, pa.scalar(None, pa.string()))
     if named is not None:
-        there = _rows_in(named, is_head, relation, anchor, positive)
+        relations, entities = (
+            other.encode(own.labels)
+            for other, own in ((named.relations, positive.relations), (named.entities, positive.entities))
+        )
+        there = named.rows(is_head, relations[relation], entities[anchor])
         others = pc.if_else(pa.array(there >= 0), named.ids.decode(np.maximum(there, 0)), pa.scalar(None, pa.string()))
         taken = values_of(pc.and_(pc.is_null(ids), pc.fill_null(pc.is_in(others, value_set=pooled.ids.labels), False)))
         if taken.any():
@@ -637,23 +631,11 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
     return Questions(Vocabulary.of(names), is_head, relation, anchor, positive.entities, positive.relations)
 
 
-def _rows_in(
-    named: Questions, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32], of: Triples
-) -> NDArray[np.intp]:
-    """Row of each question in another set of questions, -1 where it is missing; codes are those of ``of``."""
-    relation = named.relations.encode(of.relations.labels)[relation]
-    anchor = named.entities.encode(of.entities.labels)[anchor]
-    there = (relation >= 0) & (anchor >= 0)
-    row = np.full(len(there), -1, np.intp)
-    row[there] = named.rows(is_head[there], relation[there], anchor[there])
-    return row
-
-
 def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
     """(deepest + 1,) how many questions the positives down to each depth have."""
     positive = np.flatnonzero((decisions.verdict == 1) & (pool.depth <= deepest))
     known = _triples_of(known_answers, pool.questions)
-    triples = _joined(known, pool.triples.take(positive))
+    triples = known.joined(pool.triples.take(positive))
     depth = np.concatenate([np.zeros(len(known), np.int32), pool.depth[positive]])
     key = np.concatenate(
         [

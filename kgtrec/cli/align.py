@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, SEED, listed, measure_option, samples
+from kgtrec.cli.options import COUNT, SEED, force_option, measure_option, samples, sizes_of
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -21,7 +20,7 @@ from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignmen
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
-from kgtrec.formats.output.outputs import require_file, write_text
+from kgtrec.formats.output.outputs import is_replacing, require_file, write_text
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples import describe_input
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
@@ -29,24 +28,6 @@ from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
-
-
-def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
-    if text is None:
-        return None
-    sizes: list[int | float] = []
-    for part in listed(text):
-        try:
-            size = float(part) if set(part) & set(".eE") else int(part)
-        except ValueError:
-            size = math.nan
-        if not size > 0 or (isinstance(size, float) and size > 1):
-            raise KgtrecError(
-                f"--by-size: expected numbers of test alignments, such as 500, or fractions of them, such as 0.1 or "
-                f"1.0, found {part!r}"
-            )
-        sizes.append(size)
-    return sizes
 
 
 _STUDY = ("study.csv", "study-summary.csv")
@@ -90,7 +71,7 @@ _STUDY = ("study.csv", "study-summary.csv")
     "--study",
     "sizes",
     metavar="SIZES",
-    callback=_sizes,
+    callback=sizes_of,
     help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
     "(0.1,0.5,1.0).",
 )
@@ -100,7 +81,7 @@ _STUDY = ("study.csv", "study-summary.csv")
 @click.option(
     "--block", type=COUNT, help="Questions scored at a time, which limits memory. Default: as many as fill 64 MiB."
 )
-@click.option("--force", is_flag=True, help="Replace the collection in --out that kgtrec wrote.")
+@force_option
 def command(
     systems: tuple[str, ...],
     out: str,
@@ -115,7 +96,6 @@ def command(
     seed: int,
     measures: tuple[str, ...],
     block: int | None,
-    force: bool,
 ) -> None:
     """Rank the test alignments of two graphs' entities, in both directions.
 
@@ -139,9 +119,9 @@ def command(
     paths = _system_paths(systems)
     # all files are checked before anything is written
     for name in paths:
-        require_file(Path(out, f"{name}.ranks.parquet"), kind=RANKS, is_named=False)
+        require_file(Path(out, f"{name}.ranks.parquet"), kind=RANKS)
     for name in _STUDY if study is not None else ():
-        require_file(Path(out, name), is_named=False)
+        require_file(Path(out, name))
     about = _About(alignments, train, left_labels, right_labels)
     collection: Collection | None = None
     studies: list[AlignmentStudy] = []
@@ -153,7 +133,7 @@ def command(
             if collection is None:
                 collection = own
                 options = {"name": "align", "similarity": similarity, "candidates": candidates}
-                _write_collection(Path(out, "collection"), own, force, options, [path, *about.files])
+                _write_collection(Path(out, "collection"), own, options, [path, *about.files])
             elif own.stamp != collection.stamp:
                 raise KgtrecError(
                     f"expected the same alignments as in {next(iter(paths.values()))}, found others; "
@@ -226,22 +206,20 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _write_collection(
-    folder: Path, collection: Collection, force: bool, options: dict[str, Any], inputs: list[Path]
-) -> None:
+def _write_collection(folder: Path, collection: Collection, options: dict[str, Any], inputs: list[Path]) -> None:
     """Write the collection, unless the same one exists already, from another system."""
     about = collection.report["alignment"]
-    if not force and is_collection(folder):
+    if not is_replacing() and is_collection(folder):
         if read_collection(folder).stamp == collection.stamp:
             return
         raise FormatError(
-            "expected no collection with other alignments or candidates, found one; choose another --out, or use "
-            "--force to replace it",
+            "expected no collection with other alignments or candidates, found one; choose another --out; --force "
+            "replaces it",
             path=folder,
         )
-    require_writable(folder, force=force)
+    require_writable(folder)
     described = [describe_input(path) for path in inputs if path.is_file()]
-    write_collection(folder, collection, force=force, command=options, inputs=described)
+    write_collection(folder, collection, command=options, inputs=described)
     say(
         f"wrote {folder}: {len(collection.questions):,} questions, {about['left_candidates']:,} left and "
         f"{about['right_candidates']:,} right candidates"

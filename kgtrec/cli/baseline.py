@@ -9,7 +9,7 @@ from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.errors import KgtrecError
-from kgtrec.ranking.write import write_ranked, written
+from kgtrec.ranking.write import require_outputs, write_ranked, written
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.kinds import ScoreBlocks
 
@@ -95,7 +95,9 @@ def command(
     records = baselines_of(name)
     several = any(isinstance(value, list) for value in options.values())
     for record in records:
-        list(record.combinations(options))
+        n_models = len(list(record.combinations(options)))
+        for label in [f"{name}@{number + 1}" for number in range(n_models)] if several else [record.name]:
+            require_outputs(label, out, run_format, gives_run=depth > 0)  # all of them before the first is computed
     test = read_questions(collection)
     if several:
         for number, (settings, model) in enumerate(

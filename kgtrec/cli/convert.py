@@ -9,6 +9,7 @@ from typing import Any, cast
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import force_option
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.errors import FormatError, naming
 from kgtrec.formats.answer_ranks import write_answer_ranks
@@ -16,7 +17,7 @@ from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
-from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunFile, several_tags, write_run
+from kgtrec.formats.trec.runs import RunFile, files_of_run, several_tags, write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 
@@ -41,6 +42,7 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 @click.option("--templates", type=click.Path(), help="With --to ir-datasets: relation and template, as for a campaign.")
 @click.option("--names", type=click.Path(), help="With --to ir-datasets: entity and name, as for a campaign.")
 @click.option("--descriptions", type=click.Path(), help="With --to ir-datasets: entity and description, likewise.")
+@force_option
 def command(
     source: str,
     target: str,
@@ -102,7 +104,7 @@ def command(
         _to_factors(source, target, *(None if path is None else Path(path) for path in (entities, relations, data)))
         return
     if to == "parts":
-        require_folder(target, by=RUN_IN_PARTS)
+        require_folder(target, files_of_run)
     else:
         require_file(target, kind=None)  # IN will say
     if sort:

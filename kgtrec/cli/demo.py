@@ -17,7 +17,7 @@ from kgtrec.cli.demo_campaign import ERROR, run_campaign
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
-from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
+from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole, force_option
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Table
@@ -29,7 +29,6 @@ from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.report.show import table_text
 
 SCRIPT = "steps.sh"
-BY = "demo"  # what writes the folder
 _DEPTH = 100  # of the runs on the complete labels; the pooled ones hold whole lists, as subsets of their answers need
 # labels -> their file of triples, and the format of their runs: what is pooled must not depend on how a library
 # compresses, since the checksums of the runs are kept with the pool
@@ -51,7 +50,7 @@ _EXPLAINED = {
 
 @click.command(name="demo")
 @click.option(
-    "--out", required=True, type=click.Path(), help="Folder to write; it must not exist, or be an earlier demo."
+    "--out", required=True, type=click.Path(), help="Folder to write; new or empty, since a demo has verdicts in it."
 )
 @click.option(
     "--people",
@@ -85,6 +84,7 @@ _EXPLAINED = {
 @click.option(
     "--seed", type=SEED, default=0, show_default=True, help="Random seed; the same seed gives the same folder."
 )
+@force_option
 def command(out: str, people: int, hidden: float, labels: int, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.
 
@@ -107,7 +107,7 @@ def command(out: str, people: int, hidden: float, labels: int, error: float, see
     )
     made_by = ["kgtrec", "demo", "--people", str(people), "--hidden", f"{hidden:g}", "--labels", str(labels)]
     made_by += ["--error", f"{error:g}", "--seed", str(seed), "--out", "demo"]
-    with writing_folder(out, by=BY, records=True) as folder, contextlib.chdir(folder):
+    with writing_folder(out, SCRIPT) as folder, contextlib.chdir(folder):
         write_world(Path("kg"), tree, world)
         script = Script()
         evaluate_baselines(script, "sparse", people, seed)
@@ -124,7 +124,7 @@ def evaluate_baselines(script: Script, labels: str, depth: int, seed: int) -> No
     """Rank and evaluate all baselines on the sparse or the complete labels."""
     test, form = _FORMS[labels]
     script.note(_EXPLAINED[labels])
-    script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")
+    script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels)
     lists = ("--depth", str(depth), "--run-format", form)
     script.run("baseline", "all", labels, "--out", f"{labels}-ranks", *lists, "--seed", str(seed))
     table = script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")

@@ -37,7 +37,7 @@ def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> Non
     _annotate(script, truth, error, seed)
     _adjudicate(script, truth, error / 4, seed)
     _judge_sample(script, truth, seed)
-    made = script.run("campaign", "qrels", "annotation", "--out", "qrels", "--force")
+    made = script.run("campaign", "qrels", "annotation", "--out", "qrels")
     click.echo(f"\nThe labels that come out of it:\n\n{_paragraph(made, 1)}")
     script.copy("kg/annotation.md", "annotation/README.md")
 

@@ -37,9 +37,13 @@ class Script:
     def text(self, made_by: str) -> str:
         """The commands as a file for a shell."""
         return (
-            "# What kgtrec demo did, step by step, with the files in kg/ and filled/. Run it in this folder.\n"
+            "# What kgtrec demo did, step by step, with the files in kg/ and filled/.\n"
+            "# `sh steps.sh` in this folder does all of it again in a new one, again.XXXXXX.\n"
             f"# They came from: {made_by}\n"
-            "set -e\n" + "\n".join(self.lines) + "\n"
+            "set -e\n"
+            "new=$(mktemp -d again.XXXXXX)\n"
+            "cp -r kg filled $new\n"
+            "cd $new\n" + "\n".join(self.lines) + "\n"
         )
 
 

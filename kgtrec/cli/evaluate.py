@@ -11,20 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import counting, say
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    SHARE,
-    collection_option,
-    measure_option,
-    missing_option,
-    mixed_option,
-    seed_option,
-    sides_option,
-    ties_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
+from kgtrec.cli.options import SHARE, sides_option
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
@@ -33,8 +23,6 @@ from kgtrec.report.progress import progress_bar
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 
 def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -49,22 +37,18 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 
 
 @click.command(name="evaluate")
-@click.argument("qrels", type=click.Path())
-@click.argument("systems", nargs=-1, required=True, type=click.Path())
-@measure_option("Measure to compute; may be repeated, or hold several. See --list-measures.")
+@qrels_and_systems
+@scoring_options(
+    "Measure to compute; may be repeated, or hold several. See --list-measures.",
+    "that tells sides, relations and categories, if QRELS is a file.",
+    seed="Random seed, for example of --ties nondeterministic.",
+)
 @click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
 @output_options()
-@ties_option
-@seed_option("Random seed, for example of --ties nondeterministic.")
-@missing_option
-@unlisted_option
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
-@mixed_option
-@trust_ids_option
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
-@collection_option("that tells sides, relations and categories, if QRELS is a file.")
 @click.option(
     "--weights",
     metavar="question|relation|FILE",
@@ -89,18 +73,12 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def command(
     qrels: str,
     systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     per: str | None,
     form: str | None,
     out: str | None,
-    ties: str | None,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
     sides: tuple[str, ...],
-    mixed: bool,
     float32: bool,
-    seed: int,
-    folder: str | None,
     weights: str | None,
     confidence: float | None,
     drawn: str | None,
@@ -130,30 +108,24 @@ def command(
         import pyarrow.compute  # noqa: F401
 
         import kgtrec.report.show  # noqa: F401
-        from kgtrec.evaluation.evaluate import default_measures, evaluate
+        from kgtrec.evaluation.evaluate import evaluate
 
         judgements = read_judgements(qrels)
-        collection = read_folder(folder) if folder else None
-        shares = _weights(weights, judgements, collection)
+        keywords = scoring.keywords()
+        keywords["sides"] = sides or SIDES
+        keywords["weights"] = _weights(weights, judgements, keywords.get("collection"))
         with progress_bar("evaluating", len(systems), "systems") as advance:
             scores = evaluate(
                 judgements,
                 counting(chain([early.result()] if early else [], found), advance),
-                measures or default_measures(ranks=all(holds_ranks)),
+                scoring.measures_of(holds_ranks),
                 per=per,
-                collection=collection,
-                ties=ties,
-                missing=missing,
-                unlisted_answers=unlisted_answers,
-                sides=sides or SIDES,
                 float32=float32,
-                seed=seed,
-                weights=shares,
                 confidence=confidence,
                 drawn=drawn,
-                mixed=mixed,
+                **keywords,
             )
-    if ties == "realistic" and any(scores.tied):
+    if scoring.options["ties"] == "realistic" and any(scores.tied):
         report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")

@@ -122,6 +122,20 @@ def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[
     return names
 
 
+def sizes_of(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
+    """The sizes of samples, a callback: numbers of items, or shares of all."""
+    return None if text is None else [_size(part) for part in listed(text)]
+
+
+def _size(text: str) -> int | float:
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"expected numbers, shares such as 0.05, or percentages such as 5%, found {text!r}"
+        ) from None
+
+
 class _Chosen(_ParamType):
     """One or several of some names, separated as in :func:`listed`."""
 
@@ -186,6 +200,21 @@ mixed_option = click.option(
     is_flag=True,
     help="Only warn about answer ranks that cannot be compared: filtered by other splits, or without the same judged "
     "non-answers if a measure uses these.",
+)
+
+
+def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    from kgtrec.formats.output.outputs import replacing
+
+    context.with_resource(replacing(wanted))
+
+
+force_option = click.option(
+    "--force",
+    is_flag=True,
+    expose_value=False,
+    callback=_replace,
+    help="Replace what exists, if it is of the same kind; never inputs or verdicts.",
 )
 
 

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import click
 
+from kgtrec.cli.options import force_option
 from kgtrec.data.table import Result
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.outputs import require_file, write_text, writing
+from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +32,7 @@ def output_options(
     forms, default = (FORMATS[:-1], "table") if is_folder else (FORMATS, "that of --out's suffix, else table")
 
     def decorate(command: Command) -> Command:
-        command = click.option("--out", type=click.Path(), help=out)(command)
+        command = click.option("--out", type=click.Path(), help=out)(force_option(command))
         if tables:
             command = click.option(
                 "--table",
@@ -59,7 +60,7 @@ def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = 
     if form == "parquet" and (out is None or out == "-"):
         raise KgtrecError("expected --out FILE with --format parquet, which is a binary format, found none")
     if out:
-        require_file(out)  # before anything is computed
+        require_file(out, kind=TABLE if form == "parquet" else "")  # before anything is computed
     return form
 
 
@@ -71,7 +72,7 @@ def show(result: Result, form: str, out: str | None = None, names: Sequence[str]
         import pyarrow.parquet as pq
 
         table = next(table for table in result.tables() if names is None or table.key == names[0])
-        with writing(str(out)) as stream:
+        with writing(str(out), kind=TABLE) as stream:
             pq.write_table(table.data, stream)
         return
     is_terminal = out is None and sys.stdout is not None and sys.stdout.isatty()

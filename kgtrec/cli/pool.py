@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, SEED, Real, listed, listed_of, trust_ids_option, trusts_ids
+from kgtrec.cli.options import COUNT, SEED, Real, force_option, listed, listed_of, trust_ids_option, trusts_ids
 from kgtrec.cli.output import FORMATS, form_of, show
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
@@ -27,7 +26,8 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, counted, nearest
 from kgtrec.evaluation.given import files_of_folder
 from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
-from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run
@@ -159,7 +159,7 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 @click.option(
     "--report", "report_path", type=click.Path(), help="Write the report here too: .txt, .csv, .json or .tex."
 )
-@click.option("--force", is_flag=True, help="Replace an existing pool, if it has no judgements yet.")
+@force_option
 @click.option(
     "--list-strategies",
     is_flag=True,
@@ -184,7 +184,6 @@ def command(
     observed_types: bool,
     dry_run: bool,
     report_path: str | None,
-    force: bool,
     **options: Any,
 ) -> None:
     """Collect the top candidates of RUNS (or folders of them) for the questions of COLLECTION, for people to judge.
@@ -214,7 +213,7 @@ def command(
     _check_types(trivial, entity_types, relation_types, observed_types)
     report_form = form_of(report_path, forms=FORMATS[:-1], option="--report")
     if out and not dry_run:
-        require_writable(out, force=force)
+        require_writable(out)
     test = read_questions(collection)
     rows, known_answers = _asked(test, questions_path, known_path)
     family_of = _families(families, [default_name(file) for file in files])
@@ -247,20 +246,10 @@ def command(
         },
         "inputs": _inputs(files, others),
     }
-    with ExitStack() as both:  # pool and report, or neither
+    with together():
         if report_path:
-            both.enter_context(writing(report_path)).write(shown(summary, report_form).encode())
-        write_pool(
-            str(out),
-            pool,
-            known,
-            automatic,
-            family_of,
-            collection=test.stamp,
-            seed=options["seed"],
-            made=made,
-            force=force,
-        )
+            write_text(report_path, shown(summary, report_form))
+        write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=options["seed"], made=made)
     show(summary, "table")
     _say_what_is_next(str(out), automatic)
 

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, Number, listed
+from kgtrec.cli.options import SEED, Number, force_option, listed
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
@@ -57,7 +57,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
 @click.command(name="questions")
 @click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
 @click.option("--out", required=True, type=click.Path(), metavar="COLLECTION", help="Folder to write.")
-@click.option("--force", is_flag=True, help="Replace a collection that kgtrec wrote, with nothing else in its folder.")
+@force_option
 @click.option(
     "--columns", default="hrt", show_default=True, help="Order of the columns: head, relation and tail, such as htr."
 )
@@ -133,7 +133,6 @@ def command(
     /,
     triples: tuple[str, ...],
     out: str,
-    force: bool,
     columns: str,
     delimiter: str,
     header: bool,
@@ -167,7 +166,7 @@ def command(
         for name, policy in POLICIES_LIKE.get(like or "", {}).items()
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
-    require_writable(out, force=force)
+    require_writable(out)
     train, valid, test = _files(triples)
     reading: dict[str, Any] = {"columns": columns, "format": form, "delimiter": _DELIMITERS.get(delimiter, delimiter)}
     reading |= {"literals": literals, "header": header}
@@ -180,7 +179,6 @@ def command(
     write_collection(
         out,
         collection,
-        force=force,
         command={"name": "questions", **reading, **collection.report["options"]},
         inputs=_inputs({"train": train, "valid": valid, "test": test, "sample": sample}, read, form),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Container
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import sides_option
 from kgtrec.cli.systems import read_questions, system_options
-from kgtrec.cli.units import Units, collect_units, do_one, require_alone, units_options, write_by_workers, write_units
+from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
-from kgtrec.ranking.system import grid_of, require_fit
-from kgtrec.ranking.write import outputs_of, write_ranked, written
+from kgtrec.ranking.system import require_fit
+from kgtrec.ranking.write import outputs_of, unfinished_of, write_ranked, written
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import (
@@ -50,7 +49,7 @@ def _list_sources(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(name="rank")
 @click.argument("collection", type=click.Path())
-@click.argument("sources", nargs=-1, metavar="SOURCE...", type=click.Path())
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path())
 @click.option("--from", "kind", metavar="NAME", help="What the sources are; default: told by what lies in them.")
 @click.option(
     "--list-sources",
@@ -60,7 +59,7 @@ def _list_sources(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     callback=_list_sources,
     help="List the kinds of sources, what each reads and needs, and leave.",
 )
-@partial(system_options, needs_out=False)
+@system_options
 @sides_option("Which questions to rank, for systems that answer one side only.")
 @click.option(
     "--unknown-entities",
@@ -101,14 +100,14 @@ def _list_sources(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.option("--trust", is_flag=True, help="Read files that can run code when they are read, such as PyKEEN's models.")
 @click.option("--device", metavar="NAME", help="Where a model computes, such as cuda. Default: the processor.")
-@units_options
+@workers_options
 @click.pass_context
 def command(
     ctx: click.Context,
     collection: str,
     sources: tuple[str, ...],
     kind: str | None,
-    out: str | None,
+    out: str,
     depth: int,
     filtered_by: tuple[str, ...],
     judged_path: str | None,
@@ -124,11 +123,6 @@ def command(
     block: int | None,
     workers: int | None,
     scheduler: str | None,
-    shards: int,
-    plan: str | None,
-    unit: int | None,
-    collect: bool,
-    patience: int,
 ) -> None:
     """Turn the scores, models or lists of SOURCEs into exact answer ranks and TREC runs, two files per system.
 
@@ -139,8 +133,8 @@ def command(
     questions wrote. The two files are named after the source.
 
     Factorised models are ranked by several processes with --workers, or by a cluster with --scheduler; the files are
-    the same. --plan writes the units of work into a folder DIR, which --unit does one by one, for the arrays of a
-    batch system, and --collect joins; what is done there is not done again.
+    the same. If ranking such a model is interrupted, its finished blocks stay in OUT/NAME.unfinished, and the same
+    command goes on.
 
     \b
     kgtrec rank C transe/ --trust --out ranks
@@ -149,31 +143,8 @@ def command(
     kgtrec rank C scores.npy --out ranks --topics C/topics.tsv --entities sorted.txt
     kgtrec rank C systems/ --out raw --filter raw --depth 0
     kgtrec rank C big.npz --out ranks --workers 8
-    kgtrec rank C big.npz --plan DIR
-    kgtrec rank DIR --unit 0
-    kgtrec rank DIR --collect --out ranks
     kgtrec evaluate C ranks/*.ranks.parquet
     """
-    units = Units(workers, scheduler, shards, patience)
-    if unit is not None or collect:
-        require_alone(sources, out, plan, unit, collect=collect)
-        taken = {"collection", "unit"} if unit is not None else {"collection", "collect", "out", "run_format"}
-        if collect and (workers is not None or scheduler is not None):
-            taken |= {"workers", "scheduler", "patience"}
-        _refuse_idle(ctx, set(ctx.params) - taken - {"sources"}, "--collect" if collect else "--unit")
-        if unit is not None:
-            do_one(collection, unit)
-        else:
-            collect_units(collection, str(out), run_format, units)
-        return
-    if not sources:
-        raise click.UsageError("expected at least one SOURCE to rank")
-    if (out is None) == (plan is None):
-        raise click.UsageError("expected --out for the results, or --plan for units of work, and not both")
-    if plan is not None:
-        _refuse_idle(ctx, ("run_format", "workers", "scheduler", "patience"), "--plan, which does no unit")
-    elif not units.are_many:
-        _refuse_idle(ctx, ("patience",), "one process")
     if depth == 0:
         _refuse_idle(ctx, ("run_format",), "--depth 0, which writes no run")
     test = read_questions(collection)
@@ -182,11 +153,8 @@ def command(
     found = [(path, adapter_of(path, kind)) for path in _each_source(sources)]
     systems = [(path, _read(path, adapter, given)) for path, adapter in found]
     by_name((system.name, path) for path, system in systems)
-    if out is not None:
-        for path, system in systems:
-            _require_another_place(path, outputs_of(system.name, out, run_format)[1])
-    if plan is not None and len(systems) > 1:
-        raise click.UsageError(f"expected one system for --plan, found {len(systems)}; make a plan for each")
+    for path, system in systems:
+        _require_another_place(path, outputs_of(system.name, out, run_format)[1])
     with warnings.catch_warnings():
         # all files are opened before the first is ranked; their warnings are shown when they are ranked
         warnings.simplefilter("ignore", KgtrecWarning)
@@ -199,25 +167,30 @@ def command(
             say(f"{path}: {system.kind}")
         for remark in system.remarks:
             say(f"note: {system.name}: {remark}")
-        choices: dict[str, Any] = {
-            "depth": depth,
-            "sides": sides or SIDES,
-            "unknown_entities": unknown_entities,
-            "filtered_by": filtered_by,
-            "judged": judged,
-            "block": block,
-        }
-        with naming(path, system.name):
-            if plan is not None or units.are_many:
-                grid = grid_of(test, system, n_shards=shards, **choices)
-                if plan is not None:
-                    write_units(plan, grid, collection)
-                    continue
-                ranks, run = write_by_workers(grid, collection, str(out), run_format, units)
-            else:
+        unfinished = unfinished_of(system.name, out)
+        if unfinished.is_dir():
+            say(f"{unfinished}: an interrupted ranking, which goes on")
+        try:
+            with naming(path, system.name):
                 ranks, run = write_ranked(
-                    test, system, str(out), run_format=run_format, progress=progress_bar, **choices
+                    test,
+                    system,
+                    out,
+                    depth=depth,
+                    sides=sides or SIDES,
+                    unknown_entities=unknown_entities,
+                    filtered_by=filtered_by,
+                    run_format=run_format,
+                    judged=judged,
+                    block=block,
+                    workers=workers,
+                    executor=executor_of(scheduler),
+                    progress=progress_bar,
                 )
+        except BaseException:
+            if unfinished.is_dir():
+                say(f"{unfinished}: what is finished stays there, and the same command goes on")
+            raise
         say(written(system.name, ranks, run))
 
 

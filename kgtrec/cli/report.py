@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import listed_of
+from kgtrec.cli.options import force_option, listed_of
 from kgtrec.errors import KgtrecError
 
 _UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
@@ -55,6 +55,7 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
     "4.4in for each panel, two side by side, text of 9 pt.",
 )
 @click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
+@force_option
 def command(study: str, out: str, formats: tuple[str, ...], width: float | None, *, intervals: bool) -> None:
     """Write the report of STUDY, a folder that kgtrec study wrote: one page that works offline.
 
@@ -66,10 +67,11 @@ def command(study: str, out: str, formats: tuple[str, ...], width: float | None,
     kgtrec report study --out paper/report.html --formats html,pdf,latex
     kgtrec report study --out paper/report.html --formats pdf,latex --width 3.3in
     """
-    from kgtrec.study.write_report import write_report
+    from kgtrec.report.files import write_report
+    from kgtrec.study.write_report import contents_of_report
 
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         raise KgtrecError(f"--out {out}: expected a name that ends in .html, found {page.suffix!r}")
-    write_report(Path(study), page, formats or ("html",), width=width, with_intervals=intervals, say=say)
+    write_report(contents_of_report(Path(study), formats or ("html",), width=width, with_intervals=intervals), page)
     say(f"wrote {out if not formats or 'html' in formats else page.parent}")

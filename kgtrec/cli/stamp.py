@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import force_option
 from kgtrec.cli.systems import read_questions, splits
 from kgtrec.formats.score_matrix import stamp_score_matrix
 from kgtrec.formats.trec.origins import origin_path
@@ -20,6 +21,7 @@ from kgtrec.formats.trec.origins import origin_path
     metavar="SPLITS|raw",
     help="Splits whose known triples were removed from the runs; not recorded by default.",
 )
+@force_option
 def command(collection: str, files: tuple[str, ...], filtered_by: tuple[str, ...] | None) -> None:
     """Record in NAME.json that FILES of other tools belong to COLLECTION.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import force_option
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.report.progress import progress_bar
 
@@ -16,6 +17,7 @@ from kgtrec.report.progress import progress_bar
 @click.option("--out", type=click.Path(), help="Folder of the study. Default: the folder in CONFIG.")
 @workers_options
 @click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options at the end.")
+@force_option
 def command(config: str, out: str | None, workers: int | None, scheduler: str | None, prune: bool) -> None:
     """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.
 

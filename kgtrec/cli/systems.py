@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from kgtrec.cli.options import COUNT, at_least, listed_of
+from kgtrec.cli.options import COUNT, at_least, force_option, listed_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError
@@ -38,12 +38,10 @@ splits_option = click.option(
 )
 
 
-def system_options(command: Callable[..., None], *, needs_out: bool = True) -> Callable[..., None]:
-    """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
+def system_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``."""
     options = (
-        click.option(
-            "--out", required=needs_out, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."
-        ),
+        click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
         click.option(
             "--depth",
             type=at_least(0),
@@ -64,6 +62,7 @@ def system_options(command: Callable[..., None], *, needs_out: bool = True) -> C
             type=COUNT,
             help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.",
         ),
+        force_option,
     )
     for option in reversed(options):
         command = option(command)

@@ -2,61 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 import numpy as np
 
 from kgtrec.cli.evaluate import report_half_places
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    choices_option,
-    collection_option,
-    measure_option,
-    missing_option,
-    mixed_option,
-    seed_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.options import choices_option
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
-
-if TYPE_CHECKING:
-    from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 TABLES = ("scores", "groups")
 _WORTH_TELLING = 0.00005  # what four decimals show
 
 
 @click.command(name="ties")
-@click.argument("qrels", type=click.Path())
-@click.argument("systems", nargs=-1, required=True, type=click.Path())
-@measure_option("Measure to compute; may be repeated, or hold several. Default: those of kgtrec evaluate.")
+@qrels_and_systems
+@scoring_options(
+    "Measure to compute; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+    "whose answers runs list, if QRELS is a file that lacks some.",
+    seed="Random seed of the nondeterministic order.",
+    leave_out=("ties",),
+)
 @choices_option(
     "--ties",
     "policies",
     choices=TIE_POLICIES,
     about="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
 )
-@seed_option("Random seed of the nondeterministic order.")
-@missing_option
-@unlisted_option
-@collection_option("whose answers runs list, if QRELS is a file that lacks some.")
-@mixed_option
-@trust_ids_option
 @output_options(TABLES)
 def command(
     qrels: str,
     systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     policies: tuple[str, ...],
-    seed: int,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
-    folder: str | None,
-    mixed: bool,
     form: str | None,
     part: str | None,
     out: str | None,
@@ -78,24 +56,7 @@ def command(
     from kgtrec.evaluation.ties import compare_ties
 
     form = form_of(out, form)
-    systems, holds_ranks = systems_of(qrels, systems)
-    judgements = read_judgements(qrels)
-    asked = measures
-    if not asked:
-        from kgtrec.evaluation.evaluate import default_measures
-
-        asked = default_measures(ranks=all(holds_ranks))
-    compared = compare_ties(
-        judgements,
-        read_systems(systems, holds_ranks),
-        asked,
-        policies=policies or None,
-        seed=seed,
-        collection=read_folder(folder) if folder else None,
-        missing=missing,
-        unlisted_answers=unlisted_answers,
-        mixed=mixed,
-    )
+    compared = compare_ties(*scoring.inputs(qrels, systems), policies=policies or None, **scoring.keywords())
     if {"realistic", "expected"} <= set(compared.policies):
         realistic, expected = (
             compared.values[:, :, compared.policies.index(policy)] for policy in ("realistic", "expected")

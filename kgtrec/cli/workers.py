@@ -13,7 +13,7 @@ from kgtrec.cli.options import MOST_WORKERS, Command, Whole
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from kgtrec.workers.units import Start
+    from kgtrec.workers.results import Helper
 
 
 def workers_options(command: Command) -> Command:
@@ -44,7 +44,7 @@ def _alone(context: click.Context, option: click.Parameter, value: Any) -> Any:
     return value
 
 
-def executor_of(scheduler: str | None) -> Start | None:
+def executor_of(scheduler: str | None) -> Helper | None:
     """What starts the workers that ``--scheduler`` names."""
     return None if scheduler is None else partial(_dask, scheduler)
 

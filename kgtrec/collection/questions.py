@@ -253,11 +253,9 @@ def categorize(
     >>> categorize(Splits.of(train, train, train)).tails_per_head
     array([2.])
     """
-    parts = [getattr(splits, name) for name in categories_from]
-    head, relation, tail = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("head", "relation", "tail")
-    )
-    tails_per_head, heads_per_tail = relation_fanout(head, relation, tail, len(splits.relations))
+    first, *others = (getattr(splits, name) for name in categories_from)
+    every = first.joined(*others)
+    tails_per_head, heads_per_tail = relation_fanout(every.head, every.relation, every.tail, len(splits.relations))
     return RelationCategories(
         relation_category(tails_per_head, heads_per_tail, threshold), tails_per_head, heads_per_tail
     )
@@ -402,10 +400,8 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
 
 def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     """Which of the test triples a sample names."""
-    entities, relations = full.entities.encode(sample.entities.labels), full.relations.encode(sample.relations.labels)
-    head, relation, tail = entities[sample.head], relations[sample.relation], entities[sample.tail]
-    named = Triples(head, relation, tail, full.entities, full.relations)
-    known = (head >= 0) & (relation >= 0) & (tail >= 0)
+    named = sample.recoded(full.entities, full.relations)
+    known = (named.head >= 0) & (named.relation >= 0) & (named.tail >= 0)
     found = np.zeros(len(sample), bool)
     found[known] = is_among(named.take(known).keys(), full.keys())
     if not len(sample):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import long_table
 from kgtrec.data.table import Result, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -165,16 +165,8 @@ class AlignmentStudy(Result):
 
     def to_table(self) -> pa.Table:
         """Long form for plots: columns system, size, repeat, measure, value; measures innermost."""
-        k = len(self.measures)
-        return pa.table(
-            {
-                "system": pa.array([self.system] * self.values.size, pa.string()),
-                "size": arrow_of(np.repeat(self.size, k)),
-                "repeat": arrow_of(np.repeat(self.repeat, k)),
-                "measure": pa.array(list(self.measures) * len(self.size), pa.string()),
-                "value": arrow_of(self.values.ravel()),
-            }
-        )
+        columns = {"size": (0, self.size), "repeat": (0, self.repeat), "measure": (1, self.measures)}
+        return long_table(self.values.shape, {"system": self.system, **columns, "value": self.values})
 
     def summary(self, interval: float = 0.95) -> pa.Table:
         """Mean over repeats, and the interval that contains the middle share ``interval`` of the repeats.

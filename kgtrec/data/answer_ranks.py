@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -80,6 +82,23 @@ class AnswerRanks:
 
     def __len__(self) -> int:
         return len(self.question)
+
+    def digest(self) -> str:
+        """A hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
+        order = np.lexsort((self.entities.byte_order[self.entity], self.questions.byte_order[self.question]))
+        found = hashlib.sha256()
+        for labels in (self.questions.decode(self.question[order]), self.entities.decode(self.entity[order])):
+            found.update(json.dumps(labels.to_pylist()).encode())
+        for column, kind in (
+            (self.answer, "u1"),
+            (self.above, "<i4"),
+            (self.tied, "<i4"),
+            (self.n_other, "<i4"),
+            (self.score + 0.0, "<f8"),  # 0 for -0
+            (np.zeros(len(self), np.bool_) if self.cut is None else self.cut, "u1"),
+        ):
+            found.update(column[order].astype(kind).tobytes())
+        return found.hexdigest()
 
     def renamed(self, name: str) -> AnswerRanks:
         """The same table under another system name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -115,6 +115,36 @@ def places_of(places: Sequence[int | None]) -> pa.Array:
     values = np.array([0 if place is None else place for place in places], np.int64)
     bits = pa.py_buffer(np.packbits(is_known, bitorder="little"))
     return pa.Array.from_buffers(pa.int64(), len(values), [None if is_known.all() else bits, pa.py_buffer(values)])
+
+
+def long_table(shape: tuple[int, ...], columns: Mapping[str, Any]) -> pa.Table:
+    """A row for each cell of an array of this shape, in its order: the last dimension changes fastest.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    columns : mapping
+        Name -> an array that broadcasts to the shape; or a dimension, and the labels or numbers along it.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> table = long_table(values.shape, {"row": (0, ["a", "b"]), "column": (1, np.arange(2)), "value": values})
+    >>> [list(row.values()) for row in table.to_pylist()]
+    [['a', 0, 1.0], ['a', 1, 2.0], ['b', 0, 3.0], ['b', 1, 4.0]]
+    """
+    return pa.table({name: _each_cell(shape, values) for name, values in columns.items()})
+
+
+def _each_cell(shape: tuple[int, ...], values: Any) -> pa.Array:
+    if not isinstance(values, tuple):
+        found = np.broadcast_to(values, shape).ravel()
+        return labels_of(found.tolist()) if found.dtype.kind in "OU" else arrow_of(found)
+    dimension, along = values
+    place = np.indices(shape, sparse=True)[dimension]
+    if not isinstance(along, pa.Array):
+        along = arrow_of(along) if isinstance(along, np.ndarray) else labels_of(along)
+    return along.take(arrow_of(np.broadcast_to(place, shape).ravel()))
 
 
 def unified(dictionaries: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[NDArray[np.int32]]]:

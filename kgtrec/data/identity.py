@@ -136,7 +136,6 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     anchor = entity_names(collection).encode(names.decode(given.anchor))
     relation = collection.relations.encode(given.relations.decode(given.relation))
     row = own.rows(given.is_head, relation, anchor)
-    row[(anchor < 0) | (relation < 0)] = -1
     found = np.flatnonzero(row >= 0)
     times = np.bincount(row[found], minlength=len(own))
     if (twice := np.flatnonzero(times > 1)).size:
@@ -245,11 +244,7 @@ def require_same_ids(collection: Collection, questions: Questions, *, where: str
     CollectionError
         If the collection lacks an id, or has another question under it.
     """
-    own = collection.questions
-    row = collection.topics_of(questions.ids)
-    same = questions.is_head == own.is_head[row]
-    same &= collection.relations.encode(questions.relations.labels)[questions.relation] == own.relation[row]
-    same &= collection.entities.encode(questions.entities.labels)[questions.anchor] == own.anchor[row]
+    same = questions.rows_in(collection.questions) == collection.topics_of(questions.ids)
     if not same.all():
         raise CollectionError(
             f"{where}: expected the questions of its collection, found another one under the id "
@@ -265,10 +260,7 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
     CollectionError
         At the first of ``others`` that has another id among ``some``, or whose id names another question there.
     """
-    relation = some.relations.encode(others.relations.labels)[others.relation]
-    anchor = some.entities.encode(others.entities.labels)[others.anchor]
-    row = some.rows(others.is_head, relation, anchor)
-    row[(anchor < 0) | (relation < 0)] = -1
+    row = others.rows_in(some)
     by_id = some.ids.encode(others.ids.labels)
     if (other := np.flatnonzero(row != by_id)).size:
         first = int(other[0])

@@ -111,13 +111,18 @@ class Questions:
     def rows(
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.intp]:
-        """Row of each (side, relation, anchor), -1 where there is no such question."""
+        """Row of each (side, relation, anchor), -1 where there is no such question, as with codes below 0."""
         own, asked = self._keys(self.is_head, self.relation, self.anchor), self._keys(is_head, relation, anchor)
         if len(own) == 0:
             return np.full(len(asked), -1, np.intp)
         order = np.argsort(own)
         place = np.minimum(np.searchsorted(own, asked, sorter=order), len(own) - 1)
-        return np.where(own[order[place]] == asked, order[place], -1)
+        return np.where((own[order[place]] == asked) & (relation >= 0) & (anchor >= 0), order[place], -1)
+
+    def rows_in(self, others: Questions) -> NDArray[np.intp]:
+        """(n,) row of each question, by its labels, in other questions; -1 where it is missing."""
+        relation = others.relations.encode(self.relations.labels)[self.relation]
+        return others.rows(self.is_head, relation, others.entities.encode(self.entities.labels)[self.anchor])
 
     def rows_of(self, sides: Sequence[str]) -> NDArray[np.intp]:
         """Rows of the questions of some sides, ascending.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, key_text
 from kgtrec.errors import KgtrecError, one_of
@@ -52,26 +53,12 @@ class Scores(Framed, PlottedResult):
         """The long form: system, measure, the item columns, value; where answers are below the ends of cut lists least
         and most; with intervals low, high, effective and drawn.
         """
-        n_systems, n_measures, n_items = self.values.shape
-        systems = labels_of(self.systems).take(arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items)))
-        measures = labels_of(self.measures).take(
-            arrow_of(np.tile(np.repeat(np.arange(n_measures), n_items), n_systems))
-        )
-        place = arrow_of(np.tile(np.arange(n_items), n_systems * n_measures))
-        columns: dict[str, pa.Array] = {"system": systems, "measure": measures}
-        columns |= {name: labels.take(place) for name, labels in self.items.items()}
-        told = {
-            "value": self.values,
-            "least": self.least,
-            "most": self.most,
-            "low": self.low,
-            "high": self.high,
-            "effective": self.effective,
-        }
-        columns |= {name: arrow_of(numbers.ravel()) for name, numbers in told.items() if numbers is not None}
-        if self.drawn:
-            columns["drawn"] = labels_of([self.drawn] * self.values.size)
-        return pa.table(columns)
+        columns: dict[str, Any] = {"system": (0, self.systems), "measure": (1, self.measures)}
+        columns |= {name: (2, labels) for name, labels in self.items.items()}
+        ends = "least", "most", "low", "high", "effective"
+        numbers = {name: getattr(self, name) for name in ends if getattr(self, name) is not None}
+        drawn = {"drawn": self.drawn} if self.drawn else {}
+        return long_table(self.values.shape, columns | {"value": self.values} | numbers | drawn)
 
     def tables(self) -> tuple[Table]:
         """``scores``, the long form, shown with systems (and items) down and measures across."""

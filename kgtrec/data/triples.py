@@ -100,8 +100,14 @@ class Triples:
         """The triples at ``rows`` (row numbers, or a mask), same vocabularies."""
         return Triples(self.head[rows], self.relation[rows], self.tail[rows], self.entities, self.relations)
 
+    def joined(self, *others: Triples) -> Triples:
+        """These and others with the same vocabularies."""
+        columns = zip(*((part.head, part.relation, part.tail) for part in (self, *others)), strict=True)
+        head, relation, tail = map(np.concatenate, columns)
+        return Triples(head, relation, tail, self.entities, self.relations)
+
     def recoded(self, entities: Vocabulary, relations: Vocabulary) -> Triples:
-        """The same triples under other vocabularies, which must hold every label."""
+        """The same triples under other vocabularies; -1 for a label that they lack."""
         entity_codes = entities.encode(self.entities.labels)
         relation_codes = relations.encode(self.relations.labels)
         return Triples(

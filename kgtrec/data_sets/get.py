@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from kgtrec.data_sets.download import Download, DownloadError
+from kgtrec.data_sets.download import DownloadError, download
 from kgtrec.data_sets.registry import LAYOUTS, DataFile, DataSet, data_set, list_data_sets
-from kgtrec.data_sets.sums import WrongFileError, is_published
+from kgtrec.data_sets.sums import WrongFileError, is_published, require_published
 from kgtrec.data_sets.unpack import unpack
 from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.files import alone_in
@@ -39,8 +40,8 @@ def cache_folder() -> Path:
 def get(name: str, *, progress: ShowProgress | None = None) -> Path:
     """The folder of a data set, downloaded if it is not there yet, with all its files as they were published.
 
-    Every file is compared with its published SHA-256 before it is used, each time. A download that was cut off is
-    continued. Two programs that ask for the same data set download it once.
+    Every file is compared with its published SHA-256 before it is used, each time. Two programs that ask for the same
+    data set download it once.
 
     Parameters
     ----------
@@ -138,34 +139,26 @@ def _make_ready(found: DataSet, file: DataFile, folder: Path, progress: ShowProg
 def _fetch(found: DataSet, file: DataFile, place: Path, progress: ShowProgress | None) -> None:
     """Download a file, or take it from the mirror, and check it."""
     origin, source = _origin(found, file)
-    import pooch
-
-    download = Download(file, place, progress)
-
-    def bring(url: str, target: str, _: object) -> None:
-        if source is None:
-            download(url, target)
-        else:
-            download.copy(source, target)
-
-    known = pooch.create(
-        path=place.parents[file.path.count("/")],
-        base_url="",
-        registry={file.path: f"sha256:{file.sha256}"},
-        urls={file.path: origin},
-    )
     mirror = f"unset {MIRROR}" if os.environ.get(MIRROR) else f"name a mirror in {MIRROR}"
     wanted = "that file" if origin == file.url else file.url
     by_hand = f"put {wanted} at {place} and run the same command again, or {mirror}"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(f".{place.name}.part")
     try:
-        with _silent(pooch):
-            known.fetch(file.path, downloader=bring)
+        if source is None:
+            download(origin, part, file, progress)
+        else:
+            shutil.copyfile(source, part)
+        require_published(file, part)
+        part.replace(place)
     except DownloadError as error:
         raise KgtrecError(f"{found.name}: cannot download {origin}: {error}; {by_hand}") from None
     except WrongFileError as error:
         raise KgtrecError(
             f"{found.name}: {origin} is not the file that was published: {error}; nothing of it was kept; {by_hand}"
         ) from None
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _origin(found: DataSet, file: DataFile) -> tuple[str, Path | None]:
@@ -222,15 +215,3 @@ def _disk(folder: Path) -> Iterator[None]:
         raise FormatError(
             f"cannot write here: {error.strerror or error}; make room, or name another folder in {CACHE}", path=folder
         ) from None
-
-
-@contextmanager
-def _silent(pooch: object) -> Iterator[None]:
-    """Without pooch's own messages, which are about the same."""
-    logger = pooch.get_logger()  # type: ignore[attr-defined]
-    before = logger.disabled
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = before

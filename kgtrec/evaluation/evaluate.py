@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, checked_sides
+from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, counted, one_of, warn
@@ -24,15 +24,15 @@ from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
+from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
 from kgtrec.evaluation.summarise import ItemValues, summarise
-from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
+from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, digits_of, parse_measures
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Missing = Literal["zero", "skip"]
 MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
 MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
 
@@ -148,12 +148,23 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
-    judgements, collection, found, parsed = prepared(
-        qrels, systems, measures, collection, missing, mixed, unlisted_answers, ties, sides
+    given = prepared(
+        qrels,
+        systems,
+        measures,
+        Scoring(
+            collection=collection,
+            ties=ties,
+            missing=missing,
+            unlisted_answers=unlisted_answers,
+            sides=sides,
+            weights=weights,
+            seed=seed,
+            mixed=mixed,
+        ),
     )
-    breakdown = breakdown_of(per, judgements, collection, parsed)
-    weighting = Weighting(weights, judgements, collection)
-    weighting.tell_fixed(parsed)
+    collection, judgements = given.scoring.collection, given.qrels
+    breakdown = breakdown_of(per, judgements, collection, given.measures)
     intervals = None
     if confidence is not None:
         if per in ("answer", "question"):
@@ -163,27 +174,24 @@ def evaluate(
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
     set_against: list[AgainstChance] = []
-    moved = _MovedByTies(parsed)
-    over_questions = any(measure.items == "questions" for measure in parsed)
+    moved = _MovedByTies(given.measures)
 
     def seen_systems() -> Iterator[tuple[MatchedSystem, ...]]:
-        for system in found:
+        for system in given.systems:
             compared = system.each(_in_float32) if float32 and not isinstance(system, AnswerRanks) else system
-            seen = match(compared, judgements, ties, seed)
+            seen = given.matched(compared)
             n_entities = len(system.entities) if collection is None else len(collection.entities)
             if (found_by_chance := against_chance(seen, n_entities)) is not None:
                 set_against.append(found_by_chance)
-            if over_questions:
-                tell_lacking_of(seen, judgements, missing, collection)
             if ties is None and per is None:
                 moved.add(seen, judgements, items_of)
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))
 
     def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem) -> ItemValues:
-        return measured_items(measure, seen, judgements, breakdown, weighting, missing)
+        return given.items_of(measure, seen, breakdown)
 
-    scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
+    scores = _scored(seen_systems(), given.measures, items_of, breakdown, given.weighting, intervals)
     for _, line in no_better_than_chance(set_against):
         warn(line)
     moved.tell()
@@ -236,56 +244,67 @@ class _MovedByTies:
             )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What the verbs that score systems have of the arguments of :func:`evaluate`."""
+
+    qrels: Qrels
+    systems: Iterator[System]  # one by one, checked to belong together, without the answers that the qrels lack
+    measures: list[ParsedMeasure | ProvidedMeasure]
+    scoring: Scoring  # with the collection of the topics
+    weighting: Weighting
+
+    def matched(self, system: System) -> MatchedSystem:
+        """A system matched with the qrels; warns of questions that it lacks, if a measure is over questions."""
+        seen = match(system, self.qrels, self.scoring.ties, self.scoring.seed)
+        if any(measure.items == "questions" for measure in self.measures):
+            tell_lacking_of(seen, self.qrels, self.scoring)
+        return seen
+
+    def items_of(
+        self, measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem, breakdown: Breakdown
+    ) -> ItemValues:
+        """:func:`measured_items`."""
+        return measured_items(measure, seen, self.qrels, breakdown, self.weighting, self.scoring.missing)
+
+
 def prepared(
     qrels: Qrels | Collection | pd.DataFrame,
     systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any,
-    collection: Collection | None,
-    missing: Missing,
-    mixed: bool,
-    unlisted_answers: UnlistedAnswers = "filtered",
-    ties: str | None = None,
-    sides: Sequence[str] = SIDES,
-) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
-    """The common inputs of every verb that scores systems, from the arguments of :func:`evaluate`.
-
-    Returns
-    -------
-    judgements : Qrels
-    collection : Collection or None
-        For topics.
-    systems : iterator of Run and AnswerRanks
-        One by one, checked to belong together, see :func:`kgtrec.evaluation.belonging.different_systems`; by default
-        without the answers that the qrels lack.
-    measures : list of measures
-        The given ones, or :func:`default_measures`.
+    scoring: Scoring,
+) -> Prepared:
+    """The common inputs of every verb that scores systems.
 
     Raises
     ------
     KgtrecError
-        If there is no judgement, or ``missing`` is unknown.
+        If there is no judgement.
     MeasureError
         If a measure is unknown.
+
+    Warns
+    -----
+    KgtrecWarning
+        Of measures that fix other weights.
     """
     given = qrels_of(qrels)
     whole = given if isinstance(given, Collection) else None
     judgements = given.qrels if isinstance(given, Collection) else given
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
-    one_of("missing to be one of", missing, get_args(Missing))
     found, parsed = systems_and_measures(systems, measures)
-    topics = collection if whole is None else whole
-    judgements = of_collection(judgements, topics)
-    sides = checked_sides(sides)
-    if sides != SIDES:
-        judgements = _of_sides(judgements, topics, sides)
+    if whole is not None:
+        scoring = replace(scoring, collection=whole)
+    judgements = of_collection(judgements, scoring.collection)
+    if scoring.sides != SIDES:
+        judgements = _of_sides(judgements, scoring.collection, scoring.sides)
         found = (each if isinstance(each, AnswerRanks) else each.of_questions(judgements.questions) for each in found)
-    checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
-    return (
-        judgements,
-        topics,
-        without_unlisted_answers(checked, judgements, topics, unlisted_answers, parsed, ties),
-        parsed,
+    checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=scoring.mixed)
+    weighting = Weighting(scoring.weights, judgements, scoring.collection)
+    weighting.tell_fixed(parsed)
+    return Prepared(
+        judgements, without_unlisted_answers(checked, judgements, scoring, parsed), parsed, scoring, weighting
     )
 
 
@@ -520,10 +539,10 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None,
     warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
 
 
-def tell_lacking_of(seen: MatchedSystem, qrels: Qrels, missing: Missing, collection: Collection | None) -> None:
+def tell_lacking_of(seen: MatchedSystem, qrels: Qrels, scoring: Scoring) -> None:
     """:func:`tell_lacking` of a system that is matched with the qrels."""
     lacking = seen.ranking.num_retrieved == 0
-    tell_lacking(seen.name, int(lacking.sum()), qrels, missing, _side_of(lacking, qrels, collection))
+    tell_lacking(seen.name, int(lacking.sum()), qrels, scoring.missing, _side_of(lacking, qrels, scoring.collection))
 
 
 def _items_of_answers(measure: ParsedMeasure, seen: MatchedSystem, breakdown: Breakdown) -> ItemValues:

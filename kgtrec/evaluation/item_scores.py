@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
-from kgtrec.evaluation.evaluate import Missing, breakdown_of, measured_items, prepared, tell_lacking_of
+from kgtrec.evaluation.evaluate import breakdown_of, prepared
 from kgtrec.evaluation.given import System
-from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
-from kgtrec.evaluation.unlisted import UnlistedAnswers
-from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 from kgtrec.measures.record import Aggregate
@@ -85,21 +83,14 @@ def item_scores(
     qrels: Qrels | Collection | pd.DataFrame,
     systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any = None,
-    *,
-    collection: Collection | None = None,
-    ties: str | None = None,
-    missing: Missing = "zero",
-    unlisted_answers: UnlistedAnswers = "filtered",
-    weights: str | Mapping[str, float] | None = None,
-    seed: int = 0,
-    mixed: bool = False,
+    **scoring: Unpack[ScoringOptions],
 ) -> dict[str, ItemScores]:
     """The score of each system on each item, with the items of a measure aligned over the systems.
 
     Parameters
     ----------
-    qrels, systems, measures, collection, ties, missing, unlisted_answers, weights, seed, mixed
-        As for :func:`kgtrec.evaluate`.
+    qrels, systems, measures, **scoring
+        As for :func:`kgtrec.evaluate`: collection, ties, missing, unlisted_answers, sides, weights, seed, mixed.
 
     Returns
     -------
@@ -131,24 +122,19 @@ def item_scores(
     >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
-    judgements, collection, found, parsed = prepared(
-        qrels, systems, measures, collection, missing, mixed, unlisted_answers, ties
-    )
-    breakdown = breakdown_of(None, judgements, collection, parsed)
-    weighting = Weighting(weights, judgements, collection)
-    weighting.tell_fixed(parsed)
+    given = prepared(qrels, systems, measures, Scoring(**scoring))
+    whole = breakdown_of(None, given.qrels, given.scoring.collection, given.measures)
     names: list[str] = []
-    gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in parsed}
-    over_questions = any(measure.items == "questions" for measure in parsed)
-    for system in found:
-        seen = match(system, judgements, ties, seed)
-        if over_questions:
-            tell_lacking_of(seen, judgements, missing, collection)
+    gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in given.measures}
+    for system in given.systems:
+        seen = given.matched(system)
         names.append(seen.name)
-        for measure in parsed:
-            items = measured_items(measure, seen, judgements, breakdown, weighting, missing)
-            gathered[measure.label].append(_as_terms(measure, items, seen.name))
-    return {measure.label: _stacked(measure, tuple(names), gathered[measure.label], judgements) for measure in parsed}
+        for measure in given.measures:
+            gathered[measure.label].append(_as_terms(measure, given.items_of(measure, seen, whole), seen.name))
+    return {
+        measure.label: _stacked(measure, tuple(names), gathered[measure.label], given.qrels)
+        for measure in given.measures
+    }
 
 
 def is_scored(given: Any) -> TypeGuard[Mapping[str, ItemScores]]:
@@ -157,7 +143,7 @@ def is_scored(given: Any) -> TypeGuard[Mapping[str, ItemScores]]:
 
 
 def scored_items(
-    qrels: Any, systems: Any = None, measures: Any = None, *, seed: int = 0, **scoring: Any
+    qrels: Any, systems: Any = None, measures: Any = None, **scoring: Unpack[ScoringOptions]
 ) -> Mapping[str, ItemScores]:
     """What :func:`item_scores` gives of what it takes; or that itself, in place of ``qrels`` and without systems.
 
@@ -173,8 +159,8 @@ def scored_items(
     True
     """
     if systems is not None:
-        return item_scores(qrels, systems, measures, seed=seed, **scoring)
-    if not is_scored(qrels) or measures is not None or scoring:
+        return item_scores(qrels, systems, measures, **scoring)
+    if not is_scored(qrels) or measures is not None or scoring.keys() - {"seed"}:
         raise KgtrecError("expected systems to score, found none; item scores are scored already")
     return qrels
 

@@ -15,7 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.kernels.ranking.positions import (
@@ -139,11 +139,8 @@ def match(
     CollectionError
         If the system has no question in common with the qrels, or has no rank for a relevant judgement.
     KgtrecError
-        If the rule for ties is unknown, or not possible for this kind of system.
+        If the rule for ties is not possible for this kind of system.
     """
-    if ties is not None:
-        one_of("a tie rule of", ties, TIE_POLICIES)
-    seed = whole_number("seed", seed, least=None)
     if not isinstance(system, AnswerRanks):
         return _judge_run(system, qrels, ties or "trec", seed)
     if ties == "trec":

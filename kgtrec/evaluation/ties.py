@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of, labels_of, places_of
+from kgtrec.data.arrow import long_table, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import KgtrecWarning, one_of, warn
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import Missing, evaluate, systems_and_measures
+from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
 from kgtrec.evaluation.given import System, qrels_of
 from kgtrec.evaluation.matching import match
-from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
+from kgtrec.evaluation.scoring import Scoring, ScoringOptions
+from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.lazy import named
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
@@ -60,16 +61,10 @@ class TieComparison(Framed, PlottedResult):
 
     def to_table(self) -> pa.Table:
         """A row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
-        n = len(self.measures)
-        columns: dict[str, Any] = {
-            "system": labels_of([system for system in self.systems for _ in range(n)]),
-            "tied": arrow_of(np.repeat(self.tied, n)),
-            "mean_group": arrow_of(np.repeat(self.mean_group, n)),
-            "largest_group": arrow_of(np.repeat(self.largest_group, n)),
-            "measure": labels_of(list(self.measures) * len(self.systems)),
-        }
-        columns |= {name: arrow_of(self.values[:, :, place].ravel()) for place, name in enumerate(self.policies)}
-        return pa.table(columns | {"apart": arrow_of(self.apart.ravel())})
+        groups = {"tied": self.tied, "mean_group": self.mean_group, "largest_group": self.largest_group}
+        columns: dict[str, Any] = {"system": (0, self.systems), **{name: (0, each) for name, each in groups.items()}}
+        values = {name: self.values[:, :, place] for place, name in enumerate(self.policies)}
+        return long_table(self.apart.shape, {**columns, "measure": (1, self.measures), **values, "apart": self.apart})
 
     def tables(self) -> tuple[Table, Table]:
         """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
@@ -102,23 +97,18 @@ def compare_ties(
     measures: Any = None,
     *,
     policies: Sequence[str] | None = None,
-    seed: int = 0,
-    collection: Collection | None = None,
-    missing: Missing = "zero",
-    unlisted_answers: UnlistedAnswers = "filtered",
-    mixed: bool = False,
+    **scoring: Unpack[ScoringOptions],
 ) -> TieComparison:
     """Every measure under every policy for ties, and how often answers tie.
 
     Parameters
     ----------
-    qrels, systems, measures, collection, missing, unlisted_answers, mixed
-        As in :func:`kgtrec.evaluate`.
+    qrels, systems, measures, **scoring
+        As for :func:`kgtrec.evaluate`: collection, missing, unlisted_answers, weights, mixed, and the seed of the
+        policy "nondeterministic".
     policies : sequence of str, optional
         In addition to "optimistic" and "pessimistic", which are always included. Default: all possible ones;
         "trec" is for runs only.
-    seed : int
-        Of the policy "nondeterministic".
 
     Returns
     -------
@@ -143,26 +133,20 @@ def compare_ties(
     judgements = given.qrels if isinstance(given, Collection) else given
     found, parsed = systems_and_measures(systems, measures)
     asked = _asked(policies)
+    how = Scoring(**scoring).without("sides", "ties")
+    if isinstance(given, Collection):
+        how = replace(how, collection=given)
     names: list[str] = []
     kinds: set[bool] = set()
     values, sizes = [], []
     # each is checked against the collection when it is evaluated
-    for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=mixed):
+    for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=how.mixed):
         names.append(system.name)
         kinds.add(not isinstance(system, AnswerRanks))
-        values.append(
-            _values(
-                qrels,
-                system,
-                parsed,
-                asked,
-                {"seed": seed, "collection": collection, "missing": missing, "unlisted_answers": unlisted_answers},
-            )
-        )
+        values.append(_values(qrels, system, parsed, asked, scoring))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was evaluated
-            whole = given if isinstance(given, Collection) else collection
-            seen = next(without_unlisted_answers([system], judgements, whole, unlisted_answers, parsed))
+            seen = next(without_unlisted_answers([system], judgements, how, parsed))
             sizes.append(match(seen, judgements).group_size)
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
     return TieComparison(
@@ -186,7 +170,7 @@ def _values(
     system: System,
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
     policies: Sequence[str],
-    options: Mapping[str, Any],
+    scoring: ScoringOptions,
 ) -> NDArray[np.float64]:
     """(measures, policies) values of one system."""
     values = np.full((len(measures), len(policies)), np.nan)
@@ -197,7 +181,7 @@ def _values(
             continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", KgtrecWarning)
-            scores = evaluate(qrels, system, [measures[place] for place in possible], ties=policy, **options)
+            scores = evaluate(qrels, system, [measures[place] for place in possible], **scoring | {"ties": policy})
         values[possible, column] = scores.values[0, :, 0]
         for warning in caught:
             if str(warning.message) not in told:  # each policy gives the same warnings

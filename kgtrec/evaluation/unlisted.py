@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,10 @@ from kgtrec.data.run import Run
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, counted, one_of, warn
+from kgtrec.errors import CollectionError, counted, warn
+from kgtrec.evaluation.scoring import Scoring, UnlistedAnswers
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
-UnlistedAnswers = Literal["filtered", "candidates"]
-#: what becomes of the answers of the collection that the qrels lack; the first is the default
-UNLISTED_ANSWERS: tuple[UnlistedAnswers, ...] = get_args(UnlistedAnswers)
 _WAYS_OUT = {
     "filtered": "--unlisted-answers candidates, in Python unlisted_answers='candidates', keeps them as candidates",
     "candidates": "--unlisted-answers filtered, in Python unlisted_answers='filtered', filters them out",
@@ -32,10 +29,8 @@ _WAYS_OUT = {
 def without_unlisted_answers(
     systems: Iterable[AnyRun | AnswerRanks],
     qrels: Qrels,
-    collection: Collection | None,
-    unlisted_answers: UnlistedAnswers = "filtered",
+    scoring: Scoring,
     measures: Sequence[ParsedMeasure | ProvidedMeasure] = (),
-    ties: str | None = None,
 ) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, without the answers of the collection that the qrels lack.
 
@@ -48,12 +43,11 @@ def without_unlisted_answers(
     systems : iterable of Run, StreamedRun and AnswerRanks
         Checked to belong to the collection.
     qrels : Qrels
-    collection : Collection, optional
-    unlisted_answers : {"filtered", "candidates"}
-        ``"candidates"``: they stay, as for trec_eval, apart from those that train or valid triples make known too.
+    scoring : Scoring
+        ``unlisted_answers="candidates"``: they stay, as for trec_eval, apart from those that train or valid triples
+        make known too.
     measures : sequence of measures
-    ties : str, optional
-        How far down the measures look under this rule decides whether a cut run can be filtered.
+        How far down they look under the rule for ties decides whether a cut run can be filtered.
 
     Raises
     ------
@@ -66,7 +60,7 @@ def without_unlisted_answers(
     KgtrecWarning
         Once: how many answers the qrels lack, and which reading was used.
     """
-    one_of("unlisted_answers to be one of", unlisted_answers, UNLISTED_ANSWERS)
+    collection, unlisted_answers = scoring.collection, scoring.unlisted_answers
     judged, told = _pairs_of(qrels), set[str]()
     as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
@@ -86,7 +80,7 @@ def without_unlisted_answers(
             number = int(unlisted.sum())
         if answers is not None and number:
             gone = answers.rows(unlisted & _is_filtered(answers, system, collection, reading))
-            system = _without(system, gone, collection, measures, ties)
+            system = _without(system, gone, collection, measures, scoring.ties)
             if reading not in told:
                 told.add(reading)
                 warn(_message(number, reading, unlisted_answers, system.name))

@@ -18,7 +18,16 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.parquet import label_column, metadata_of, parts_of, read_named_columns, read_schema, with_metadata
+from kgtrec.formats.parquet import (
+    OF_RANKS,
+    label_column,
+    metadata_of,
+    parts_of,
+    read_named_columns,
+    read_schema,
+    with_metadata,
+)
+from kgtrec.formats.trec.pairs import require_pair
 
 FORMAT = "answer ranks"
 _VALUES = {"answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64()}
@@ -26,10 +35,11 @@ _LABELS = ("question", "entity")
 _WITH_CUT = 2  # the version of tables with a column `cut`
 
 
-def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
+def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = False) -> str:
     """Write a table of answer ranks; equal tables give equal bytes, and no partial file is left behind.
 
-    Only labels that the table uses are stored, in the order of their codes.
+    Only labels that the table uses are stored, in the order of their codes. Returns the digest of the table, by which
+    its run is recognised, see :mod:`kgtrec.formats.trec.pairs`.
 
     Examples
     --------
@@ -38,7 +48,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
     >>> ranks = AnswerRanks("transe", none, none, one == 1, none, none, one, np.array([0.5]), Vocabulary.of(["tail0"]),
     ...                     Vocabulary.of(["paris"]), ("train",), "")
     >>> path = pathlib.Path(tempfile.mkdtemp(), "transe.ranks.parquet")
-    >>> write_answer_ranks(path, ranks)
+    >>> _ = write_answer_ranks(path, ranks)
     >>> read_answer_ranks(path).score.tolist()
     [0.5]
     """
@@ -56,9 +66,12 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
     about = {"format": FORMAT, "name": ranks.name, "filtered_by": list(ranks.filtered_by)}
     # a reader that knows no cut lists would take what is below their ends for ties
     version = {"version": _WITH_CUT} if cut is not None else {}
+    digest = ranks.digest()
     schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
-    with writing(path, kind=FORMAT) as stream:
+    schema = schema.with_metadata({**schema.metadata, OF_RANKS: digest})
+    with writing(path, kind=FORMAT, force=force) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
+    return digest
 
 
 def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks:
@@ -82,6 +95,7 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
         ranks = _joined([read_answer_ranks(file, trust_ids=trust_ids) for file in parts_of(path)], path)
         _check(path, ranks)
         return ranks
+    require_pair(path)
     metadata = metadata_of(path, read_schema(path))
     if metadata.get("format") != FORMAT:
         found = metadata.get("format", "a Parquet file of another tool")

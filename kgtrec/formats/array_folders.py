@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import mmap
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import mapped_array
 from kgtrec.kernels.rows import JoinedRows, Rows
 
-_PIECE = 16 << 20  # bytes that are written at a time
+_PIECE = 16 << 20  # bytes that are in memory at a time
 
 
 def array_files(folder: PathLike, name: str) -> list[Path]:
@@ -84,6 +86,23 @@ def mapped_rows(paths: Sequence[PathLike]) -> Rows:
     return JoinedRows(parts)
 
 
+def files_of(rows: Rows) -> list[Path] | None:
+    """The .npy files that give an array again when they are mapped, see :func:`mapped_rows`; None: there are none."""
+    found: list[Path] = []
+    for part in rows.parts if isinstance(rows, JoinedRows) else (rows,):
+        # a part of a map has the map as its base
+        if not isinstance(part, np.memmap) or not isinstance(part.base, mmap.mmap):
+            return None
+        path = Path(str(part.filename))
+        if path.suffix != ".npy":
+            return None
+        again = mapped_array(path)
+        if again.shape != part.shape or again.dtype != part.dtype:
+            return None
+        found.append(path.resolve())
+    return found
+
+
 def save_array(folder: Path, name: str, rows: Rows) -> None:
     """Write an array as ``NAME.npy``, or its parts as shards, a few rows at a time."""
     parts = rows.parts if isinstance(rows, JoinedRows) else None
@@ -93,13 +112,19 @@ def save_array(folder: Path, name: str, rows: Rows) -> None:
 
 def save_rows(path: Path, rows: Rows) -> None:
     """Write an array to one file, a few rows at a time."""
-    row_bytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
-    step = max(1, _PIECE // row_bytes)
     with path.open("wb") as stream:
         header = {"descr": np.lib.format.dtype_to_descr(rows.dtype), "fortran_order": False, "shape": rows.shape}
         np.lib.format.write_array_header_1_0(stream, header)
-        for first in range(0, len(rows), step):
-            stream.write(np.ascontiguousarray(rows[first : first + step]).reshape(-1).view(np.uint8).data)
+        for piece in pieces_of(rows):
+            stream.write(piece.data)
+
+
+def pieces_of(rows: Rows) -> Iterator[NDArray[np.uint8]]:
+    """The bytes of an array, a few rows at a time."""
+    row_bytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
+    step = max(1, _PIECE // row_bytes)
+    for first in range(0, len(rows), step):
+        yield np.ascontiguousarray(rows[first : first + step]).reshape(-1).view(np.uint8)
 
 
 def _listed(shards: dict[int, Path]) -> str:

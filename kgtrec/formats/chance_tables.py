@@ -12,14 +12,13 @@ from pathlib import Path
 
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import FormatError, nearest
-from kgtrec.formats.csv_text import csv_rows, csv_text
+from kgtrec.formats.csv_text import csv_rows, csv_text, finite
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.trec.text import shown
 from kgtrec.measures.names import over_answers, warn_of_bare
 
 _COUNT = re.compile("[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMNS = ["measure", "side", "items", "expectation", "variance"]
 
 
@@ -75,7 +74,11 @@ def _parsed(text: str, path: str) -> ChanceTable:
     for number, row in lines:
         if not row:
             continue
-        if len(row) != len(_COLUMNS) or not _COUNT.fullmatch(row[2]) or not all(map(_is_moment, row[3:])):
+        if (
+            len(row) != len(_COLUMNS)
+            or not _COUNT.fullmatch(row[2])
+            or any(cell and finite(cell) is None for cell in row[3:])
+        ):
             raise FormatError(
                 f"expected {', '.join(_COLUMNS)}, found {shown(','.join(row).encode())}", path=path, line=number
             )
@@ -94,11 +97,6 @@ def _parsed(text: str, path: str) -> ChanceTable:
     return ChanceTable.of(rows)
 
 
-def _is_moment(cell: str) -> bool:
-    """Whether a cell is empty or a finite number."""
-    return not cell or bool(_NUMBER.fullmatch(cell) and math.isfinite(float(cell)))
-
-
 def chance_csv(table: ChanceTable) -> str:
     """A table as CSV, at full precision; an undefined value is empty."""
     sink = io.StringIO()
@@ -110,6 +108,6 @@ def chance_csv(table: ChanceTable) -> str:
     return sink.getvalue()
 
 
-def write_chance_table(path: PathLike, table: ChanceTable) -> None:
+def write_chance_table(path: PathLike, table: ChanceTable, *, force: bool = False) -> None:
     """Write a table as CSV, atomically."""
-    write_text(path, chance_csv(table))
+    write_text(path, chance_csv(table), force=force)

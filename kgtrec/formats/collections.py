@@ -38,16 +38,15 @@ from kgtrec.errors import FormatError, KgtrecError, one_of, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import NUMBER, shown
+from kgtrec.formats.trec.text import NUMBER, decoded, shown
 from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
 FORMAT_VERSION = 2
-BY = "collection"  # the writer of the folder
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
@@ -70,8 +69,8 @@ def write_collection(
     Parameters
     ----------
     folder : path
-        Created with its parents if absent. An existing collection is replaced only with ``force``, and only if its
-        folder has no other files and nothing was changed.
+        Created with its parents if absent. An existing collection is replaced only with ``force``; other files in its
+        folder stay.
     collection : Collection
     force : bool
     command : mapping, optional
@@ -95,7 +94,7 @@ def write_collection(
     >>> read_collection(folder).fingerprint == collection.fingerprint
     True
     """
-    with writing_folder(folder, by=BY, force=force) as part:
+    with writing_folder(folder, MANIFEST, _files_of, force=force) as part:
         write_collection_parts(part, collection, command=command, inputs=inputs)
         write_git_files(part, folder)
 
@@ -159,7 +158,12 @@ def is_collection(folder: PathLike) -> bool:
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
     """Raise FormatError if :func:`write_collection` would refuse to write to a folder."""
-    require_folder(folder, by=BY, force=force)
+    require_folder(folder, _files_of, force=force)
+
+
+def _files_of(folder: Path) -> list[str]:
+    """The files of the collection in a folder; none if it is one that a campaign produced, with more files."""
+    return [] if (folder / SUMS).exists() else files_listed(folder, MANIFEST, "collection_format")
 
 
 def _write_parts(collection: Collection, folder: Path) -> None:
@@ -287,12 +291,7 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
 def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
     """The TAB-separated fields of every line; labels are read unchanged."""
     with reading(path) as stream:
-        data = stream.read()
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
+        lines = decoded(stream.read(), path).split("\n")
     rows = [line.split("\t") for line in (lines[:-1] if lines[-1] == "" else lines)]
     for number, row in enumerate(rows, start=1):
         if len(row) != n_columns:

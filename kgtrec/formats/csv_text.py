@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterator
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, text_of
 
 # A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
 # separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
 _FORMULA = "[ \u00a0\u3000]*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20']"
 MAY_BE_FORMULA = f"(?:^|[;\\t\\r\\n]){_FORMULA}"  #: of Arrow too: finds every text that :func:`guarded` changes
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 # What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
 _MANGLED = rf"(?:[0-9.][0-9.,:/eE% \-]*|{_MONTH}[ ./\-]?[0-9]+|[0-9]+[ ./\-]?{_MONTH}(?:[ ./\-]?[0-9]+)?|true|false)\Z"
@@ -70,19 +72,23 @@ def csv_text(path: PathLike, what: str) -> str:
         With the line.
     """
     with reading(path) as stream:
-        data = text_of(stream, path)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        begin = data.rfind(b"\n", 0, error.start) + 1
-        end = data.find(b"\n", error.start)
-        wrong = shown(data[begin : end if end >= 0 else len(data)])
-        raise FormatError(f"expected UTF-8 text, found {wrong}", path=str(path), line=line) from None
+        text = decoded(text_of(stream, path), path)
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise FormatError(f"expected text, found a zero byte; {what} is plain text", path=str(path), line=line)
     return text
+
+
+def finite(cell: str) -> float | None:
+    """The decimal number in a cell; None for another text, and for a number beyond the largest.
+
+    Examples
+    --------
+    >>> finite("-.5e1"), finite("1e999"), finite("nan"), finite("1_0")
+    (-5.0, None, None, None)
+    """
+    number = float(cell) if _NUMBER.fullmatch(cell) else math.inf
+    return number if math.isfinite(number) else None
 
 
 def csv_rows(path: str, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from kgtrec.formats.score_matrix import read_entity_names, read_label_lines
 from kgtrec.kernels.rows import Rows
 
 FACTORS, FORMAT = "factors.json", "factors"
+_ARRAYS = ("E", "b", "R", "Q", "questions")
 BY_QUESTION = "query"  # the score of a folder with Q.npy
 
 
@@ -78,7 +80,7 @@ def read_factor_folder(
             other = f"; with Q.npy the score is {BY_QUESTION!r}" if name == "R" and array_files(folder, "Q") else ""
             raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file{other}", path=folder)
     arrays = {name: _array(name, found) for name, found in files.items() if found}
-    E, b, R, Q, questions = (arrays.get(name) for name in ("E", "b", "R", "Q", "questions"))
+    E, b, R, Q, questions = (arrays.get(name) for name in _ARRAYS)
     n_relations = len(types) * (1 + reciprocal)
     for name, dimensions, rows, what in (
         ("E", 2, len(names), "one row for each entity"),
@@ -108,22 +110,32 @@ def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
     Raises
     ------
     FormatError
-        If the folder holds something else.
+        If the folder exists; in a command, ``--force`` replaces one that has factors.
 
     Notes
     -----
     Arrays of several parts are written in as many shards.
     """
-    with writing_folder(path, by="kgtrec convert --to factors") as new:
+    with writing_folder(path, FACTORS, files_of_factors) as new:
         about = {"format": FORMAT, "version": 1, "score": factors.score, "reciprocal": factors.has_reciprocals}
         (new / FACTORS).write_text(json.dumps(about | dict(factors.parameters), indent=1) + "\n", encoding="utf-8")
-        for name in ("E", "b", "R", "Q", "questions"):
+        for name in _ARRAYS:
             array = getattr(factors, name)
             if array is not None:
                 save_array(new, name, array)
         for name, labels in (("entities", factors.entities), ("relations", factors.relations)):
             with (new / f"{name}.txt").open("w", encoding="utf-8", newline="\n") as stream:
                 stream.writelines(f"{label}\n" for label in labels)
+
+
+def files_of_factors(folder: Path) -> list[str]:
+    """The names and patterns of the files of a factor folder that is there already; none if it is something else."""
+    with suppress(OSError, FormatError):
+        about = read_json(folder / FACTORS)
+        if isinstance(about, dict) and about.get("format") == FORMAT:
+            arrays = [f"{name}{shard}.npy" for name in _ARRAYS for shard in ("", "-[0-9]*")]
+            return [FACTORS, "entities.txt", "relations.txt", *arrays]
+    return []
 
 
 def _array(name: str, files: list[Path]) -> Rows:

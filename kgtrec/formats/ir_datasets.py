@@ -9,17 +9,19 @@ from pathlib import Path
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.output.outputs import require_folder, writing_folder
+from kgtrec.formats.output.outputs import require_file, writing
+from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.qrels import write_qrels
 
-BY = "kgtrec convert --to ir-datasets"
 DOCS, QUERIES, QRELS = "docs.tsv", "queries.tsv", "qrels.txt"
 _BLANKS = re.compile(r"\s+")
 
 
 def require_ir_datasets_folder(folder: PathLike) -> None:
     """Raise FormatError if :func:`write_ir_datasets` would refuse a folder."""
-    require_folder(folder, by=BY)
+    for name in (DOCS, QUERIES):
+        require_file(Path(folder, name))
+    require_file(Path(folder, QRELS), kind="qrels")
 
 
 def write_ir_datasets(
@@ -32,7 +34,7 @@ def write_ir_datasets(
     Parameters
     ----------
     folder : path
-        Absent, empty, or written by this function before.
+        Created with its parents if absent.
     collection : Collection
     queries : (n_questions,) sequence of str
     documents : (n_entities,) sequence of str
@@ -43,18 +45,18 @@ def write_ir_datasets(
     KgtrecError
         If a text is empty.
     FormatError
-        If the folder has other files.
+        If a file exists.
     """
-    with writing_folder(folder, by=BY) as part:
-        _write_texts(part / DOCS, collection.entities, documents)
-        _write_texts(part / QUERIES, collection.questions.ids, queries)
-        write_qrels(part / QRELS, collection.qrels)
+    with together():
+        _write_texts(Path(folder, DOCS), collection.entities, documents)
+        _write_texts(Path(folder, QUERIES), collection.questions.ids, queries)
+        write_qrels(Path(folder, QRELS), collection.qrels)
 
 
 def _write_texts(path: Path, ids: Iterable[str], texts: Sequence[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
+    with writing(path) as stream:
         for own, text in zip(ids, texts, strict=True):
             plain = _BLANKS.sub(" ", text).strip()
             if not plain:
                 raise KgtrecError(f"expected a text for {own}, found none")
-            stream.write(f"{own}\t{plain}\n")
+            stream.write(f"{own}\t{plain}\n".encode())

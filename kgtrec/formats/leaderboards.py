@@ -8,13 +8,13 @@ import numpy as np
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.csv_text import finite
 from kgtrec.formats.trec.text import shown
 
 _HEADER = ("run", "measure", "topic", "value")
 _ALL = "all"  # the topic of totals
 _TOPIC = "question"  # the key that topics become, as in tables of kgtrec evaluate --per question
 _MEASURE = re.compile(r"[^\W\d]\S*")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_leaderboard(line: str) -> bool:
@@ -85,7 +85,4 @@ def _is_header(cells: list[str]) -> bool:
 
 def _value(cell: str) -> float | None:
     """The number in a cell, NaN included; None if it is another text."""
-    if cell.casefold() == "nan":
-        return float("nan")
-    number = float(cell) if _NUMBER.fullmatch(cell) else float("inf")
-    return None if abs(number) == float("inf") else number
+    return float("nan") if cell.casefold() == "nan" else finite(cell)

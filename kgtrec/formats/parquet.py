@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +22,9 @@ from kgtrec.formats.trec.text import joined_codes
 MAGIC = b"PAR1"
 RANK_COLUMNS = frozenset(("above", "tied", "n_other"))
 _KEY = b"kgtrec"
+OF_RANKS = "kgtrec.ranks"  # the digest of a system's answer ranks, in their file and in that of the run
+FIRST_PART = "part-00000.parquet"  # of a run that RunWriter writes as a folder
+_PART = re.compile(r"part-[0-9]{5}\.parquet")
 _OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
 _FEW_ROWS = 1 << 24  # are read quickly, from any number of bytes
 _ROWS_PER_BYTE = 8  # a row with information takes at least a bit
@@ -66,6 +70,13 @@ def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
     return found
 
 
+def is_run_of_ours(path: PathLike) -> bool:
+    """Whether a Parquet file is a run that kgtrec has written."""
+    with suppress(FormatError, OSError):
+        return metadata_of(path, read_schema(path)).get("format") == "run"
+    return False
+
+
 def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
     """``schema`` with kgtrec's metadata, including the format version."""
     return schema.with_metadata({_KEY: json.dumps({"version": 1, **metadata}).encode()})
@@ -81,6 +92,13 @@ def read_schema(path: PathLike) -> pa.Schema:
     """
     with reading(path) as stream:
         return _opened(path, stream).schema_arrow
+
+
+def digest_in(path: PathLike) -> str:
+    """The digest of answer ranks that a Parquet file of them, or of the run beside them, records; ``""`` if none."""
+    with reading(path) as stream:
+        found: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
+    return found.decode()
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
@@ -160,6 +178,12 @@ def parts_of(folder: PathLike) -> list[Path]:
             raise FormatError(f"expected Parquet files and nothing else, found {path.name}", path=folder)
     if not files:
         raise FormatError("expected a folder of Parquet files, found none in it", path=folder)
+    if files[0].name != FIRST_PART and any(_PART.fullmatch(path.name) and is_run_of_ours(path) for path in files):
+        raise FormatError(
+            f"expected {FIRST_PART}, which takes its place last, found none: a program was stopped while it wrote "
+            "this folder; give its command again with --force",
+            path=folder,
+        )
     return files
 
 

@@ -6,7 +6,7 @@ import math
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, text_of
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:
@@ -29,10 +29,7 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
     shares: dict[str, float] = {}
     with reading(path) as stream:
         for number, data in enumerate(text_of(stream, path).split(b"\n"), 1):
-            try:
-                line = data.removesuffix(b"\r").decode()
-            except UnicodeDecodeError:
-                raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=str(path), line=number) from None
+            line = decoded(data.removesuffix(b"\r"), path, number)
             if not line:
                 continue
             relation, tab, text = line.rpartition("\t")

@@ -21,8 +21,9 @@ from kgtrec.formats.hdf5 import Hdf5Matrix
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 from kgtrec.formats.trec.topics import lists_ids, read_topics
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
@@ -116,7 +117,7 @@ def read_score_matrix(
     return _blocks(path, matrix, row_of, column_of, len(collection.questions), block)
 
 
-def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> None:
+def write_score_matrix(path: PathLike, scores: Any, collection: Collection, *, force: bool = False) -> None:
     """Write a whole score matrix as ``.npy``, and beside it, in ``NAME.json``, the collection whose order it has.
 
     Parameters
@@ -137,12 +138,13 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> N
     matrix = np.asarray(scores)
     _require_shape(os.fspath(path), matrix.shape, collection)
     require_origin_place(path)
-    with writing(path, kind="arrays") as stream:
-        np.lib.format.write_array(stream, matrix, allow_pickle=False)
-    write_origin(path, "scores", Origin(collection.matrix_stamp))
+    with together():
+        with writing(path, kind="arrays", force=force) as stream:
+            np.lib.format.write_array(stream, matrix, allow_pickle=False)
+        write_origin(path, "scores", Origin(collection.matrix_stamp))
 
 
-def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
+def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = False) -> None:
     """Note beside a matrix of another tool that its rows and columns are in a collection's order.
 
     Raises
@@ -153,6 +155,7 @@ def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
         If files beside it lack a question or an entity of the collection.
     """
     _require_shape(os.fspath(path), _opened(path).shape, collection)
+    require_origin_place(path, force=force)
     topics, entities = order_beside(path)
     if topics is not None:
         _require_own_order(
@@ -271,12 +274,7 @@ def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
 def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
     """One label per line, or a column of several tab-separated ones, counted from 0."""
     with reading(path) as stream:
-        data = text_of(stream, path)
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
+        lines = decoded(text_of(stream, path), path).split("\n")
     labels = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
     first: dict[str, int] = {}
     for number, text in enumerate(labels, 1):

@@ -11,7 +11,7 @@ import numpy as np
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.csv_text import csv_rows, csv_text, unguarded
+from kgtrec.formats.csv_text import csv_rows, csv_text, finite, unguarded
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.leaderboards import is_leaderboard, read_rows
 from kgtrec.formats.trec.text import shown
@@ -22,7 +22,6 @@ SYSTEM = "system"
 KEYS = ("depth", "questiontype", "relationtype", "side", "relation", "category", "question", "key")
 _LONG = ("measure", "value")
 _OF_INTERVALS = ("low", "high", "effective", "drawn")  # which are not read
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _UNDEFINED = ("", "nan")
 _LONGEST_HEADER = 1 << 20
 
@@ -206,8 +205,8 @@ def _value(path: str, line: int, column: str, cell: str, *, wide: bool) -> float
     text = cell.strip()
     if text.casefold() in _UNDEFINED:
         return float("nan")
-    number = float(text) if _NUMBER.fullmatch(text) else float("inf")
-    if abs(number) == float("inf"):
+    number = finite(text)
+    if number is None:
         is_label = wide and not re.match(r"[+-]?\.?(\d|inf)", text, re.ASCII | re.IGNORECASE)
         way_out = "; if the column distinguishes rows of one system, name it with --key" if is_label else ""
         raise FormatError(

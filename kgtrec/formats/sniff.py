@@ -12,7 +12,9 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.topics import Topics
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.campaign.tasks import holds_verdicts
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.output.outputs import PDF, PNG, TABLE, WORKBOOK
 from kgtrec.formats.parquet import MAGIC, RANK_COLUMNS, is_parquet, metadata_of, read_schema
 from kgtrec.formats.trec.origins import ORIGIN
 from kgtrec.formats.trec.qrels import QrelsFile, read_qrels_file
@@ -26,6 +28,8 @@ _LINES = 100
 _ARRAYS = (b"\x93NUMPY", b"\x89HDF\r\n")
 _ORIGIN = re.compile(rb'\s*\{\s*"origin"')
 _ZIP = b"PK\x03\x04"
+VERDICTS = "verdicts, or what people have typed"
+_FIGURES = {b"\x89PNG": PNG, b"%PDF": PDF}
 _WORKBOOK = (b"xl/", b"docProps/", b"_rels/", b"[Content_Types]")  # how names of the files in .xlsx begin
 
 
@@ -54,7 +58,7 @@ def sniff(path: PathLike) -> Kind:
 
 
 def data_in(path: PathLike) -> str:
-    r"""The data in a file, by its content: answer ranks, a run, its origin, qrels or arrays; ``""`` for anything else.
+    r"""The data in a file, by its content: answer ranks, a run, its origin, qrels, verdicts, ...; ``""`` for text.
 
     Examples
     --------
@@ -67,10 +71,21 @@ def data_in(path: PathLike) -> str:
     with suppress(FormatError, OSError), reading(path) as stream:
         head = stream.read(_HEAD)
         if head.startswith(MAGIC):
-            kind = kind_of_parquet(path)
-            return "a run" if kind == "run" else kind
-        if head.startswith(_ARRAYS) or (head.startswith(_ZIP) and not head[30:].startswith(_WORKBOOK)):
+            with suppress(FormatError):
+                kind = kind_of_parquet(path)
+                return "a run" if kind == "run" else kind
+            return TABLE
+        is_workbook = head.startswith(_ZIP) and head[30:].startswith(_WORKBOOK)
+        if head.startswith((*_ARRAYS, _ZIP)) and not is_workbook:
             return "arrays"
+        if holds_verdicts(path):
+            return VERDICTS
+        if is_workbook:
+            return WORKBOOK
+        if found := next((name for magic, name in _FIGURES.items() if head.startswith(magic)), ""):
+            return found
+        if b"\0" in head:
+            return "binary data"
         if _ORIGIN.match(head):
             return ORIGIN
         first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.arrow import arrow_of, labels_of, long_table
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
@@ -20,11 +20,11 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
-from kgtrec.evaluation.evaluate import Missing
 from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
-from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
+from kgtrec.evaluation.scoring import Scoring, ScoringOptions
+from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.paired_outcomes import outcomes
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
@@ -34,9 +34,6 @@ from kgtrec.measures.record import Aggregate
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.pair_tests import paired_sample, rising_terms
-
-if TYPE_CHECKING:
-    pass
 
 _ANSWERS_SHOWN = 3  # of a question
 
@@ -188,22 +185,20 @@ class Comparison(Framed, Result):
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
         found = self.groups[kind]
-        n_measures, n_groups = found.wins.shape
-        each = [name for name in self.measures for _ in range(n_groups)]
-        columns: dict[str, Any] = {
-            "measure": pa.array(each, pa.string()),
-            kind: found.labels.take(arrow_of(np.tile(np.arange(n_groups), n_measures))),
-            "n_items": arrow_of(found.n_items.ravel()),
-            "first": arrow_of(found.value[:, :, 0].ravel()),
-            "second": arrow_of(found.value[:, :, 1].ravel()),
-            "difference": arrow_of(found.difference.ravel()),
-            "better": pa.array([name for own in self.better_on(kind) for name in own], pa.string()),
-            "share": arrow_of(found.share.ravel()),
-            "wins": arrow_of(found.wins.ravel()),
-            "losses": arrow_of(found.losses.ravel()),
-            "ties": arrow_of(found.ties.ravel()),
+        columns = {
+            "measure": (0, self.measures),
+            kind: (1, found.labels),
+            "n_items": found.n_items,
+            "first": found.value[:, :, 0],
+            "second": found.value[:, :, 1],
+            "difference": found.difference,
+            "better": np.array(self.better_on(kind), object),
+            "share": found.share,
+            "wins": found.wins,
+            "losses": found.losses,
+            "ties": found.ties,
         }
-        return pa.table(columns)
+        return long_table(found.wins.shape, columns)
 
     def question_table(self) -> pa.Table:
         """A row per answer of the questions that differ most.
@@ -339,19 +334,13 @@ def compare(
     second: Any,
     measures: Any = None,
     *,
-    collection: Collection | None = None,
     by: str | None = None,
     top: int = 20,
     names: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
-    ties: str | None = None,
-    missing: Missing = "zero",
-    unlisted_answers: UnlistedAnswers = "filtered",
-    weights: str | Mapping[str, float] | None = None,
-    seed: int = 0,
-    mixed: bool = False,
     relations: int = 10,
+    **scoring: Unpack[ScoringOptions],
 ) -> Comparison:
     """Compare two systems.
 
@@ -361,10 +350,9 @@ def compare(
         The judgements, and with a collection the topics of the questions, as for :func:`kgtrec.evaluate`.
     first, second
         Systems, as for :func:`kgtrec.evaluate`.
-    measures, ties, missing, unlisted_answers, weights, mixed
-        As :func:`kgtrec.evaluate` takes them.
-    collection : Collection, optional
-        For sides, relations and categories of the questions, if ``qrels`` is not a collection.
+    measures, **scoring
+        As :func:`kgtrec.evaluate` takes them: collection, ties, missing, unlisted_answers, weights, mixed, and the
+        seed, which is that of the bootstrap samples too.
     by : str, optional
         The measure by whose value on each question those that differ most are chosen. Default: the first one that is
         not a rank, since ranks differ most where both systems fail; the first one if all are ranks.
@@ -377,8 +365,6 @@ def compare(
         Of the percentile bootstrap intervals of the differences.
     resamples : int
         Bootstrap samples; the same ones are used for both systems, and for all measures over the same questions.
-    seed : int
-        Of the samples, and of ``ties="nondeterministic"``.
     relations : int
         Number of relations to show, those that contribute most to the difference; the data has all.
 
@@ -416,25 +402,16 @@ def compare(
     """
     given = qrels_of(qrels)
     judgements = given.qrels if isinstance(given, Collection) else given
-    topics = given if isinstance(given, Collection) else collection
-    how = Bootstrap(confidence, repeats=resamples, seed=seed)
+    if isinstance(given, Collection):
+        scoring["collection"] = given
+    how = Scoring(**scoring).without("sides")
+    samples = Bootstrap(confidence, repeats=resamples, seed=how.seed)
     if top < 0:
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
     first = system_of(first, None if is_named(first) else "first")
     second = system_of(second, None if is_named(second) else "second")
     both = first, second
-    scores = item_scores(
-        given,
-        both,
-        measures,
-        collection=topics,
-        ties=ties,
-        missing=missing,
-        unlisted_answers=unlisted_answers,
-        weights=weights,
-        seed=seed,
-        mixed=mixed,
-    )
+    scores = item_scores(given, both, measures, **scoring)
     by = (
         parse_measure(by).label
         if by
@@ -446,15 +423,15 @@ def compare(
         )
     every = list(scores.values())
     d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
-    ends = _intervals(every, how)
+    ends = _intervals(every, samples)
     wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # reported when the systems were scored
         places = []
         if len(chosen):
-            seen = without_unlisted_answers(both, judgements, topics, unlisted_answers)
-            places = _places(seen, judgements, chosen, ties, seed)
+            seen = without_unlisted_answers(both, judgements, how)
+            places = _places(seen, judgements, chosen, how)
     return Comparison(
         first.name,
         second.name,
@@ -475,9 +452,9 @@ def compare(
         wins,
         losses,
         equal,
-        {} if topics is None else _groups(every, judgements, topics),
+        {} if how.collection is None else _groups(every, judgements, how.collection),
         by,
-        _described(scores[by], chosen, places, judgements, topics, names or {}, both),
+        _described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
         relations,
     )
 
@@ -628,7 +605,7 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
 
 
 def _places(
-    both: Iterable[System], qrels: Qrels, chosen: list[_Chosen], ties: str | None, seed: int
+    both: Iterable[System], qrels: Qrels, chosen: list[_Chosen], scoring: Scoring
 ) -> list[dict[tuple[int, int], float]]:
     """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
     questions = np.array([one.question for one in chosen], np.int32)
@@ -637,16 +614,16 @@ def _places(
     found = []
     for system in both:
         if isinstance(system, AnswerRanks):
-            rank = _of_ranks(system, qrels, row, ties, seed)
+            rank = _of_ranks(system, qrels, row, scoring)
         else:
             rank = _of_run(system, qrels, row)
         found.append(dict(zip(pairs, rank.tolist(), strict=True)))
     return found
 
 
-def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: str | None, seed: int) -> Floats:
+def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], scoring: Scoring) -> Floats:
     """(n,) micro ranks of some of the relevant rows of the qrels."""
-    answers = match(system, qrels, ties, seed).answers
+    answers = match(system, qrels, scoring.ties, scoring.seed).answers
     if answers is None:
         return np.full(len(row), np.nan)
     ranks: Floats = answers.rank[np.cumsum(qrels.grade >= 1)[row] - 1]

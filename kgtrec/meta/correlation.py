@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.score_table import ScoreTable
@@ -17,6 +18,7 @@ from kgtrec.data.scores import Scores
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
 from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals
+from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import percentile_interval
 from kgtrec.lazy import named as imported
@@ -66,17 +68,10 @@ class Correlations(Framed, PlottedResult):
 
     def to_table(self) -> pa.Table:
         """The long form: what was compared, coefficient, value, low and high if known, systems; coefficients inside."""
-        n = len(self.coefficients)
-        columns: dict[str, Any] = {
-            name: [label for label in labels for _ in range(n)] for name, labels in self.rows.items()
-        }
-        columns["coefficient"] = list(self.coefficients) * len(self)
-        columns["value"] = self.value.ravel().tolist()
-        for name, end in (("low", self.low), ("high", self.high)):
-            if end is not None:
-                columns[name] = end.ravel().tolist()
-        columns["systems"] = [len(self.systems)] * (n * len(self))
-        return pa.table(columns)
+        columns: dict[str, Any] = {name: (0, labels) for name, labels in self.rows.items()}
+        ends = {name: end for name, end in (("low", self.low), ("high", self.high)) if end is not None}
+        columns |= {"coefficient": (1, self.coefficients), "value": self.value, **ends, "systems": len(self.systems)}
+        return long_table(self.value.shape, columns)
 
     def tables(self) -> tuple[Table, ...]:
         """``correlations``, a row per pair of rankings and coefficient.
@@ -241,12 +236,11 @@ def correlate(
     persistence: float = 0.9,
     confidence: float | None = None,
     resamples: int = 1000,
-    seed: int = 0,
     paired: bool = True,
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Progress | None = None,
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Correlations:
     """Correlation of the rankings of systems under two label sets, for each measure.
 
@@ -277,7 +271,7 @@ def correlate(
         have (by its id) is drawn for both at once, so what varies is the set of questions. Without common questions the
         two are drawn independently. A range is no confidence interval: drawing lowers a correlation, so that it lies
         too low.
-    resamples, seed : int
+    resamples : int
         How many samples; the same seed gives the same ends.
     paired : bool
         False: questions of one id are not the same question, and the two label sets are drawn independently.
@@ -331,14 +325,14 @@ def correlate(
     """
     chosen = coefficients_of(coefficients, persistence=persistence)
     number_of_workers(workers, executor)
-    pair = _Pair.of(first, second, systems, measures, names, better, seed=seed, **scoring)
+    pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     _tell_of_no_rankings(pair)
     n_measures, n_keys = pair.first.shape[:2]
     # the first says which order is right, and the second is judged
     value = np.stack([of(pair.second, pair.first) for of in chosen.values()], axis=-1).reshape(-1, len(chosen))
     low = high = None
     if confidence is not None:
-        how = Bootstrap(confidence, repeats=resamples, seed=seed)
+        how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
         draws = QuestionDraws.of(pair.systems, pair.items, how, paired=paired)
         pieces = [(side, measure) for measure in pair.measures for side in (0, 1)]
         drawn = results(draws, pieces, workers=workers, executor=executor, name="correlation")
@@ -369,11 +363,10 @@ def between_measures(
     persistence: float = 0.9,
     confidence: float | None = None,
     resamples: int = 1000,
-    seed: int = 0,
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Progress | None = None,
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Correlations:
     """Correlation of the rankings of systems by each two measures, under one label set.
 
@@ -381,7 +374,7 @@ def between_measures(
     ----------
     qrels
         The label set, or the scores under it, as :func:`correlate` takes one.
-    systems, measures, coefficients, better, persistence, confidence, resamples, seed
+    systems, measures, coefficients, better, persistence, confidence, resamples
         As :func:`correlate` has them; neither measure is the reference, so tau_ap is the mean of both directions.
     name : str, optional
         Of the label set.
@@ -409,7 +402,7 @@ def between_measures(
     chosen = coefficients_of(coefficients, persistence=persistence, symmetric=True)
     number_of_workers(workers, executor)
     both = None if name is None else (name, name)
-    pair = _Pair.of(qrels, None, systems, measures, both, better, seed=seed, **scoring)
+    pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
     _tell_of_no_rankings(replace(pair, second=pair.first, names=(pair.names[0],) * 2))
@@ -419,7 +412,7 @@ def between_measures(
     value = value.reshape(-1, len(chosen))
     low = high = None
     if confidence is not None:
-        how = Bootstrap(confidence, repeats=resamples, seed=seed)
+        how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
         draws = QuestionDraws.of(pair.systems, pair.items, how, paired=True)
         pieces = [(0, measure) for measure in pair.measures]
         drawn = []
@@ -449,7 +442,7 @@ def swaps(
     names: tuple[str, str] | None = None,
     better: Mapping[str, Better] | None = None,
     alpha: float = 0.05,
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Swaps:
     """The pairs of systems that two label sets put in opposite order.
 
@@ -552,7 +545,7 @@ class _Pair:
         measures: Any,
         names: tuple[str, str] | None,
         better: Mapping[str, Better] | None,
-        **scoring: Any,
+        **scoring: Unpack[ScoringOptions],
     ) -> _Pair:
         tables: list[ScoreTable] = []
         higher: list[dict[str, bool]] = []
@@ -607,7 +600,7 @@ def _has_scores(labelled: Any) -> bool:
 
 
 def _as_table(
-    labelled: Any, default: str, systems: Any, measures: Any, scoring: Mapping[str, Any]
+    labelled: Any, default: str, systems: Any, measures: Any, scoring: ScoringOptions
 ) -> tuple[ScoreTable, list[ItemScores] | None]:
     if isinstance(labelled, ScoreTable):
         return labelled if labelled.name else replace(labelled, name=default), None

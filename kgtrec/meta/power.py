@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, scored_items, totals
+from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.lazy import named
 from kgtrec.meta.pair_tests import PairedSample, PairTests, paired_sample, scale_of, spread
@@ -154,23 +156,21 @@ class Power(Framed, PlottedResult):
         measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted.
         """
         n_measures, n_tests, n_pairs = self.p.shape
-        measure = np.repeat(np.arange(n_measures), n_pairs * n_tests).tolist()
-        pair = np.tile(np.repeat(np.arange(n_pairs), n_tests), n_measures)
-        first, second = (part[pair].tolist() for part in self.pairs)
-        columns: dict[str, Any] = {
-            "measure": pa.array([self.measures[place] for place in measure], pa.string()),
-            "first": pa.array([self.systems[place] for place in first], pa.string()),
-            "second": pa.array([self.systems[place] for place in second], pa.string()),
-            "difference": np.repeat(self.difference.ravel(), n_tests).tolist(),
-            "better": pa.array(np.repeat(self.better.ravel(), n_tests).tolist(), pa.string()),
-            "scale": pa.array([self.scale[place] for place in measure], pa.string()),
-            "d_z": np.repeat(self.d_z.ravel(), n_tests).tolist(),
-            "d_pooled": np.repeat(self.d_pooled.ravel(), n_tests).tolist(),
-            "test": pa.array(list(self.tests) * (n_measures * n_pairs), pa.string()),
+        first, second = ([self.systems[place] for place in part] for part in self.pairs)
+        columns = {
+            "measure": (0, self.measures),
+            "first": (1, first),
+            "second": (1, second),
+            "difference": self.difference[:, :, None],
+            "better": self.better[:, :, None],
+            "scale": (0, self.scale),
+            "d_z": self.d_z[:, :, None],
+            "d_pooled": self.d_pooled[:, :, None],
+            "test": (2, self.tests),
         }
-        for name, cube in (("t", self.statistic), ("p", self.p), ("p_adjusted", self.adjusted)):
-            columns[name] = cube.transpose(0, 2, 1).ravel().tolist()
-        return pa.table(columns)
+        cubes = {"t": self.statistic, "p": self.p, "p_adjusted": self.adjusted}
+        by_pair = {name: cube.transpose(0, 2, 1) for name, cube in cubes.items()}
+        return long_table((n_measures, n_pairs, n_tests), columns | by_pair)
 
     def summary_table(self) -> pa.Table:
         """A row per measure and test.
@@ -178,27 +178,25 @@ class Power(Framed, PlottedResult):
         measure, test, items, n_items, n_questions, pairs, undefined, alpha, below, share, below_adjusted,
         share_adjusted, area, smallest, largest_missed, scale.
         """
-        n_measures, n_tests, n_pairs = self.p.shape
-        each = [place for place in range(n_measures) for _ in range(n_tests)]
-        columns: dict[str, Any] = {
-            "measure": pa.array([self.measures[place] for place in each], pa.string()),
-            "test": pa.array(list(self.tests) * n_measures, pa.string()),
-            "items": pa.array([self.items[place] for place in each], pa.string()),
-            "n_items": [int(self.n_items[place]) for place in each],
-            "n_questions": [int(self.n_questions[place]) for place in each],
-            "pairs": [n_pairs] * len(each),
-            "undefined": self.undefined.ravel().tolist(),
-            "alpha": [self.alpha] * len(each),
-            "below": (self.p < self.alpha).sum(axis=2).ravel().tolist(),
-            "share": self.share.ravel().tolist(),
-            "below_adjusted": (self.adjusted < self.alpha).sum(axis=2).ravel().tolist(),
-            "share_adjusted": self.share_adjusted.ravel().tolist(),
-            "area": self.area.ravel().tolist(),
-            "smallest": self.smallest.ravel().tolist(),
-            "largest_missed": self.largest_missed.ravel().tolist(),
-            "scale": pa.array([self.scale[place] for place in each], pa.string()),
+        columns = {
+            "measure": (0, self.measures),
+            "test": (1, self.tests),
+            "items": (0, self.items),
+            "n_items": (0, np.array(self.n_items, np.int64)),
+            "n_questions": (0, np.array(self.n_questions, np.int64)),
+            "pairs": self.p.shape[2],
+            "undefined": self.undefined,
+            "alpha": float(self.alpha),
+            "below": (self.p < self.alpha).sum(axis=2),
+            "share": self.share,
+            "below_adjusted": (self.adjusted < self.alpha).sum(axis=2),
+            "share_adjusted": self.share_adjusted,
+            "area": self.area,
+            "smallest": self.smallest,
+            "largest_missed": self.largest_missed,
+            "scale": (0, self.scale),
         }
-        return pa.table(columns)
+        return long_table(self.undefined.shape, columns)
 
     def summary(self) -> pd.DataFrame:
         """:meth:`summary_table` as a data frame."""
@@ -315,11 +313,10 @@ def power(
     alpha: float = 0.05,
     repeats: int = 1000,
     resample: Resample = "question",
-    seed: int = 0,
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Callable[[int], None] | None = None,
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Power:
     """Test every pair of systems under every measure.
 
@@ -337,9 +334,8 @@ def power(
     repeats : int
         Samples of the bootstrap, and shuffles of Tukey's test.
     resample : {"question", "item"}
-        The unit that those two resample and shuffle.
-    seed : int
-        The result depends on seed and labels, not on the order of systems, questions or answers, nor on ``workers``.
+        The unit that those two resample and shuffle. The result depends on the seed and the labels, not on the order
+        of systems, questions or answers, nor on ``workers``.
     workers : int, optional
         Processes to share the work, started if it takes more than some seconds, as only those that resample do. Any
         number gives the same bytes. Default: 1, this one. With more, a program must guard its entry point with
@@ -389,7 +385,7 @@ def power(
     tests = _checked_tests(tests)
     _check_options(alpha, repeats, resample)
     number_of_workers(workers, executor)
-    items = scored_items(qrels, systems, measures, seed=seed, **scoring)
+    items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
     compared = next(iter(items.values())).systems
@@ -401,7 +397,7 @@ def power(
                 f"expected the same systems in the same order under every measure, found others at {label}"
             )
     samples = [_sample(scores) for scores in items.values()]
-    return _tested(items, samples, tests, alpha, repeats, resample, seed, workers, executor, progress)
+    return _tested(items, samples, tests, alpha, repeats, resample, scoring.get("seed", 0), workers, executor, progress)
 
 
 def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:

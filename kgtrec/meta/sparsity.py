@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, one_of, warn
-from kgtrec.evaluation.evaluate import Missing, default_measures, evaluate
+from kgtrec.evaluation.evaluate import default_measures, evaluate
 from kgtrec.evaluation.given import System, each_system
-from kgtrec.evaluation.unlisted import UnlistedAnswers, without_unlisted_answers
+from kgtrec.evaluation.scoring import Scoring, ScoringOptions
+from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.measures.names import parse_measures
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
@@ -156,15 +157,10 @@ def label_scores(
     systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any = None,
     *,
-    collection: Collection | None = None,
     per: str | Sequence[str] = (),
     relations: str | Mapping[str, float] | None = None,
-    ties: str | None = None,
-    missing: Missing = "zero",
-    unlisted_answers: UnlistedAnswers = "filtered",
     reduced_from: Qrels | None = None,
-    seed: int = 0,
-    mixed: bool = False,
+    **scoring: Unpack[ScoringOptions],
 ) -> ScoreTable:
     """Score the same systems under several label sets, as input of :func:`sparsity`.
 
@@ -172,10 +168,9 @@ def label_scores(
     ----------
     labels : mapping from names to Qrels or Collection
         Such as the qrels of every pool depth, the shallowest first.
-    systems, measures, ties, missing, unlisted_answers, seed, mixed
-        As :func:`kgtrec.evaluate` takes them. Answer ranks need a row for all that is judged (kgtrec rank --judged).
-    collection : Collection, optional
-        For sides, relations and categories, if the labels are not collections.
+    systems, measures, **scoring
+        As :func:`kgtrec.evaluate` takes them: collection, ties, missing, unlisted_answers, sides, seed, mixed. Answer
+        ranks need a row for all that is judged (kgtrec rank --judged).
     per : {"side", "category", "relation"}, or "side" with one of the others
         Scores of each part of the questions; the parts become keys.
     relations : str or mapping from relation to share, optional
@@ -206,23 +201,15 @@ def label_scores(
     columns = _parts(per)
     if measures is None:
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
-    shares = None if isinstance(relations, str) else relations
+    how = Scoring(**scoring).without("weights")
     if isinstance(relations, str):
         one_of("the relations of one of the label sets", relations, labels)
-        shares = relation_shares(labels[relations], collection)
+        relations = relation_shares(labels[relations], how.collection)
     if reduced_from is not None:
-        asked = parse_measures(measures)
-        found = list(without_unlisted_answers(found, reduced_from, collection, unlisted_answers, asked, ties))
-        unlisted_answers = "candidates"
-    options: dict[str, Any] = {
-        "ties": ties,
-        "missing": missing,
-        "unlisted_answers": unlisted_answers,
-        "weights": shares,
-        "seed": seed,
-        "mixed": mixed,
-    }
-    tables = [_scored(name, judged, found, measures, columns, collection, options) for name, judged in labels.items()]
+        found = list(without_unlisted_answers(found, reduced_from, how, parse_measures(measures)))
+        scoring["unlisted_answers"] = "candidates"
+    scoring["weights"] = relations
+    tables = [_scored(name, judged, found, measures, columns, scoring) for name, judged in labels.items()]
     first = tables[0]
     keys = {LABELS: tuple(table.name for table in tables for _ in table.key_rows)}
     keys |= {column: tuple(label for table in tables for label in table.keys[column]) for column in columns}
@@ -265,14 +252,13 @@ def _scored(
     systems: Sequence[System],
     measures: Any,
     columns: Sequence[str],
-    collection: Collection | None,
-    options: Mapping[str, Any],
+    scoring: ScoringOptions,
 ) -> ScoreTable:
-    whole = judged if isinstance(judged, Collection) else collection
+    whole = judged if isinstance(judged, Collection) else scoring.get("collection")
 
     def table(qrels: Qrels | Collection, per: str | None, side: bool = False) -> ScoreTable:
         own = [_on_side(system, qrels, judged) for system in systems] if side else systems
-        scores = evaluate(qrels, own, measures, per=per, collection=whole, **options)
+        scores = evaluate(qrels, own, measures, per=per, **scoring | {"collection": whole})
         return ScoreTable.of_scores(scores, name)
 
     if len(columns) < 2:

@@ -5,34 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import Missing, default_measures, tell_lacking_of
+from kgtrec.evaluation.evaluate import default_measures, tell_lacking_of
 from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
+from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions, UnlistedAnswers
 from kgtrec.evaluation.summarise import ItemValues, summarise
-from kgtrec.evaluation.unlisted import (
-    UnlistedAnswers,
-    candidates_of,
-    filtered_if_unlisted,
-    require_deep,
-    without_unlisted_answers,
-)
+from kgtrec.evaluation.unlisted import candidates_of, filtered_if_unlisted, require_deep, without_unlisted_answers
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
 from kgtrec.kernels.sampling.random_order import mixed
@@ -102,55 +97,35 @@ class Stability(Framed, PlottedResult):
 
         ``undefined`` is the number of repeats without a correlation; the other columns are over those with one.
         """
-        n_measures, n_sizes, repeats = self.correlation.shape
         low, high = self.interval
-        return pa.table(
-            {
-                "measure": _names(self.measures, n_sizes),
-                "share": arrow_of(np.tile(self.share, n_measures)),
-                "triples": arrow_of(np.tile(self.triples, n_measures)),
-                "repeats": arrow_of(np.full(n_measures * n_sizes, repeats)),
-                "mean": arrow_of(self.mean.ravel()),
-                "low": arrow_of(low.ravel()),
-                "high": arrow_of(high.ravel()),
-                "undefined": arrow_of(np.count_nonzero(np.isnan(self.correlation), axis=2).ravel()),
-            }
-        )
+        columns = {
+            "repeats": self.correlation.shape[2],
+            "mean": self.mean,
+            "low": low,
+            "high": high,
+            "undefined": np.count_nonzero(np.isnan(self.correlation), axis=2),
+        }
+        return long_table(self.mean.shape, self._sizes | columns)
+
+    @property
+    def _sizes(self) -> dict[str, tuple[int, Any]]:
+        """The first columns of every table."""
+        return {"measure": (0, self.measures), "share": (1, self.share), "triples": (1, self.triples)}
 
     def repeats_table(self) -> pa.Table:
         """A row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
-        n_measures, n_sizes, repeats = self.correlation.shape
-        return pa.table(
-            {
-                "measure": _names(self.measures, n_sizes * repeats),
-                "share": arrow_of(np.tile(np.repeat(self.share, repeats), n_measures)),
-                "triples": arrow_of(np.tile(np.repeat(self.triples, repeats), n_measures)),
-                "repeat": arrow_of(np.tile(np.arange(repeats), n_measures * n_sizes)),
-                "correlation": arrow_of(self.correlation.ravel()),
-            }
-        )
+        columns = {"repeat": (2, np.arange(self.correlation.shape[2])), "correlation": self.correlation}
+        return long_table(self.correlation.shape, self._sizes | columns)
 
     def scores_table(self) -> pa.Table:
         """A row per measure, size and system: measure, share, triples, system, full, mean, low, high.
 
         ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
         """
-        n_measures, n_sizes, _, n_systems = self.scores.shape
         mean = _ignoring_nan(lambda: np.nanmean(self.scores, axis=2))
         low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(self.confidence), axis=2))
-        full = np.broadcast_to(self.full[:, None, :], mean.shape)
-        return pa.table(
-            {
-                "measure": _names(self.measures, n_sizes * n_systems),
-                "share": arrow_of(np.tile(np.repeat(self.share, n_systems), n_measures)),
-                "triples": arrow_of(np.tile(np.repeat(self.triples, n_systems), n_measures)),
-                "system": pa.array(list(self.systems) * (n_measures * n_sizes), pa.string()),
-                "full": arrow_of(np.ascontiguousarray(full).ravel()),
-                "mean": arrow_of(mean.ravel()),
-                "low": arrow_of(low.ravel()),
-                "high": arrow_of(high.ravel()),
-            }
-        )
+        columns = {"system": (2, self.systems), "full": self.full[:, None, :], "mean": mean, "low": low, "high": high}
+        return long_table(mean.shape, self._sizes | columns)
 
     def tables(self) -> tuple[Table, ...]:
         """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
@@ -189,10 +164,6 @@ class Stability(Framed, PlottedResult):
         )
 
 
-def _names(measures: tuple[str, ...], times: int) -> pa.Array:
-    return pa.array([measure for measure in measures for _ in range(times)], pa.string())
-
-
 def _ends(confidence: float) -> list[float]:
     tail = (1 - confidence) / 2
     return [tail, 1 - tail]
@@ -219,19 +190,14 @@ def stability(
     systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any = None,
     *,
-    collection: Collection | None = None,
     sizes: Sequence[int | float] = SIZES,
     repeats: int = 50,
-    seed: int = 0,
     coefficient: str = "tau",
-    ties: str | None = None,
-    missing: Missing = "zero",
-    unlisted_answers: UnlistedAnswers = "filtered",
+    confidence: float = 0.95,
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Progress | None = None,
-    mixed: bool = False,
-    confidence: float = 0.95,
+    **scoring: Unpack[ScoringOptions],
 ) -> Stability:
     """Score systems on random subsamples of the test triples, and correlate the scores with those on all of them.
 
@@ -250,18 +216,13 @@ def stability(
         medians, sums, measures adjusted for chance, those of ``missing="skip"``, and those over answers if discarded
         answers are candidates, take some milliseconds per system and subsample; ``micro.AGMRI`` and the like, whose
         chance level is not a mean, take seconds.
-    collection : Collection, optional
-        For the triples, if ``qrels`` is not a collection.
     sizes : sequence of int or float
         Numbers of test triples, or shares of them (a float in (0, 1]). Default: 1%, 5%, 10%, ..., 95%.
     repeats : int
-        Subsamples of each size.
-    seed : int
-        A subsample depends only on the seed, its size, its number and the labels of the triples.
+        Subsamples of each size. A subsample depends only on the seed, its size, its number and the labels of the
+        triples.
     coefficient : {"tau", "tau_ap", "spearman", "rbo"}
         Kendall's tau-b, tau_AP with the full set as reference, Spearman's rho, rank-biased overlap.
-    ties, missing, unlisted_answers, mixed
-        As for :func:`kgtrec.evaluate`, of each subsample: its qrels lack the answers that it discards.
     workers : int, optional
         Processes to share the work, started if it takes more than some seconds. Any number gives the same bytes.
         Default: 1, this one. With more, a program must guard its entry point with ``if __name__ == "__main__"``, as for
@@ -270,8 +231,9 @@ def stability(
         Does the work instead, with the same bytes; see docs/scale.md.
     progress : function, optional
         Called with the number of further subsamples that are done.
-    confidence : float
-        Share of the repeats in the intervals.
+    **scoring
+        As for :func:`kgtrec.evaluate`, of each subsample, whose qrels lack the answers that it discards: collection,
+        ties, missing, unlisted_answers, seed, mixed.
 
     Returns
     -------
@@ -310,10 +272,11 @@ def stability(
     """
     given = qrels_of(qrels)
     if isinstance(given, Collection):
-        collection, given = given, given.qrels
-    qrels, collection = given, _known(collection)
-    one_of("missing to be one of", missing, get_args(Missing))
-    repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
+        scoring["collection"], given = given, given.qrels
+    how = Scoring(**scoring).without("sides", "weights")
+    qrels, collection = given, _known(how.collection)
+    repeats = whole_number("repeats", repeats, 1)
+    whole_number("seed", how.seed)
     number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
     found = list(each_system(systems))
@@ -322,8 +285,8 @@ def stability(
     )
     whole = collection if qrels is collection.qrels else None
     qrels = of_collection(qrels, collection)
-    checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed)
-    found = list(without_unlisted_answers(checked, qrels, collection, unlisted_answers, parsed, ties))
+    checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)
+    found = list(without_unlisted_answers(checked, qrels, how, parsed))
     if len(found) < 2:
         raise KgtrecError("expected at least two systems to rank, found one")
     test_set = _test_set(qrels, collection)
@@ -333,16 +296,15 @@ def stability(
     over_questions = any(measure.items == "questions" for measure in parsed)
 
     def listed(system: System) -> _System:
-        seen = match(system, qrels, ties, seed)
-        if not isinstance(system, AnswerRanks) and unlisted_answers == "filtered":
+        seen = match(system, qrels, how.ties, how.seed)
+        if not isinstance(system, AnswerRanks) and how.unlisted_answers == "filtered":
             _require_deep_lists(system, seen, qrels, collection, parsed)
         if over_questions:
-            tell_lacking_of(seen, qrels, missing, collection)
-        return _listed(seen, system, qrels, collection, test_set, unlisted_answers)
+            tell_lacking_of(seen, qrels, how)
+        return _listed(seen, system, qrels, collection, test_set, how.unlisted_answers)
 
-    work = _Work(
-        test_set, [listed(system) for system in found], [measure.label for measure in parsed], missing, int(seed)
-    )
+    labels = [measure.label for measure in parsed]
+    work = _Work(test_set, [listed(system) for system in found], labels, how.missing, int(how.seed))
     _require_computable(parsed, work, qrels)
     work.prepare()
     full = work.full()
@@ -373,8 +335,8 @@ def stability(
         scores,
         correlation,
         coefficient,
-        unlisted_answers,
-        int(seed),
+        how.unlisted_answers,
+        int(how.seed),
         confidence,
     )
     _tell_undefined(result)

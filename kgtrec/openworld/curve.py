@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Facts, Figure, PlottedResult, Report, Section, Table, Text, key_text
@@ -91,25 +92,21 @@ class OpenWorldCurve(Framed, PlottedResult):
 
     def to_table(self) -> pa.Table:
         """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
-        shape = self.mean.shape
-        cell = np.indices(shape).reshape(4, -1)
-        c, d, m, s = cell
-        return pa.table(
-            {
-                "correlation": np.array(self.correlations)[c],
-                "density": np.array(self.densities)[d],
-                "measure": [self.measures[place] for place in m],
-                "family": [self.families[place] for place in s],
-                "checkpoint": self.checkpoints[s],
-                "system": [self.systems[place] for place in s],
-                "strength": self.strength[s],
-                "full": self.full[m, s],
-                "sparse": self.mean.ravel(),
-                "deviation": self.sparse.std(axis=2).ravel(),
-                "theory": self.theory.ravel(),
-                "own_correlation": self.own_correlation[c, d, s],
-            }
-        )
+        columns = {
+            "correlation": (0, np.array(self.correlations)),
+            "density": (1, np.array(self.densities)),
+            "measure": (2, self.measures),
+            "family": (3, self.families),
+            "checkpoint": (3, self.checkpoints),
+            "system": (3, self.systems),
+            "strength": (3, self.strength),
+            "full": self.full,
+            "sparse": self.mean,
+            "deviation": self.sparse.std(axis=2),
+            "theory": self.theory,
+            "own_correlation": self.own_correlation[:, :, None, :],
+        }
+        return long_table(self.mean.shape, columns)
 
     def labels_table(self) -> pa.Table:
         """One row per set of labels: requested and achieved density and correlation."""

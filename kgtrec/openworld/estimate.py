@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.estimates import triple_weights
 from kgtrec.campaign.qrels import question_level
+from kgtrec.data.arrow import long_table
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -141,18 +142,13 @@ class MissingEstimate(Result):
 
     def scores_table(self) -> pa.Table:
         """One row per measure and system."""
-        m, s = np.indices(self.sparse.shape).reshape(2, -1)
-        columns = {
-            "measure": [self.measures[place] for place in m],
-            "system": [self.systems[place] for place in s],
-            "sparse": self.sparse.ravel(),
-        }
+        columns: dict[str, Any] = {"measure": (0, self.measures), "system": (1, self.systems), "sparse": self.sparse}
         for name in ("filtered", "completed", "estimated", "strength"):
             found: Interval = getattr(self, name)
-            columns |= {name: found.value.ravel(), f"{name}_low": found.low.ravel(), f"{name}_high": found.high.ravel()}
+            columns |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
         if self.knows_truth:
-            columns |= {"true_filtered": self.true_filtered.ravel(), "true": self.true.ravel()}
-        return pa.table(columns)
+            columns |= {"true_filtered": self.true_filtered, "true": self.true}
+        return long_table(self.sparse.shape, columns)
 
     def separations_table(self) -> pa.Table:
         """One row per measure and pair of neighbouring systems, best systems first."""

@@ -68,15 +68,7 @@ class TrueFacts:
         row = np.flatnonzero(qrels.grade >= 1)
         if len(row) == 0:
             raise KgtrecError("expected a collection with at least one answer, found none")
-        asked, answer = qrels.question[row], qrels.entity[row]
-        is_head, anchor = questions.is_head[asked], questions.anchor[asked]
-        every = Triples(
-            np.where(is_head, answer, anchor),
-            questions.relation[asked],
-            np.where(is_head, anchor, answer),
-            questions.entities,
-            questions.relations,
-        )
+        every = questions.triples(qrels.question[row], qrels.entity[row])
         _, first, fact = np.unique(every.keys(), return_index=True, return_inverse=True)
         return cls(collection, every.take(first), fact, row)
 

@@ -9,8 +9,6 @@ __all__ = offer(
     {
         "ranking.rank": ("rank_scores", "ranked_blocks", "Ranked"),
         "ranking.system": ("rank_model", "rank_system", "grid_of"),
-        "ranking.plans": ("write_plan", "read_plan", "do_unit", "RankPlan"),
-        "ranking.executors": ("done_in_order",),
         "ranking.write": ("write_ranked",),
     },
 )

@@ -1,8 +1,3 @@
-from kgtrec.ranking.executors import done_in_order as done_in_order
-from kgtrec.ranking.plans import RankPlan as RankPlan
-from kgtrec.ranking.plans import do_unit as do_unit
-from kgtrec.ranking.plans import read_plan as read_plan
-from kgtrec.ranking.plans import write_plan as write_plan
 from kgtrec.ranking.rank import Ranked as Ranked
 from kgtrec.ranking.rank import rank_scores as rank_scores
 from kgtrec.ranking.rank import ranked_blocks as ranked_blocks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kgtrec.data.collection import Collection
@@ -12,6 +13,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
+from kgtrec.ranking.grid import Grid
 from kgtrec.ranking.lists import rank_lists, rank_triples, require_sides
 from kgtrec.ranking.rank import (
     Progress,
@@ -23,7 +25,7 @@ from kgtrec.ranking.rank import (
     ranked_blocks,
     require_collection,
 )
-from kgtrec.ranking.tiles import Grid, Tiling
+from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
     Block,
     CollectionFactors,
@@ -38,6 +40,7 @@ from kgtrec.systems.kinds import (
     kind_in_words,
 )
 from kgtrec.systems.mapping import Unknown, placed_in, score_blocks
+from kgtrec.workers.results import Helper
 
 
 def rank_model(
@@ -173,7 +176,6 @@ def grid_of(
     depth: int = 1000,
     judged: Qrels | None = None,
     block: int | None = None,
-    n_shards: int = 1,
 ) -> Grid:
     """A factorised model's ranking, cut into tiles; parameters as for :func:`ranked_parts`.
 
@@ -187,8 +189,8 @@ def grid_of(
         system = system.factors(collection)
     if not isinstance(system, Factors):
         raise KgtrecError(
-            f"{system.name}: expected a factorised model for several workers or shards, such as an .npz archive, "
-            f"found {kind_in_words(system)}; rank it without --workers, --shards and --plan"
+            f"{system.name}: expected a factorised model for several workers, such as an .npz archive, "
+            f"found {kind_in_words(system)}; rank it without --workers and --scheduler"
         )
     filtered_by = checked_splits(filtered_by)
     return Grid(
@@ -196,7 +198,7 @@ def grid_of(
         system,
         placed_in(system, collection, sides=sides, unknown=unknown_entities),
         plan_of(collection, filtered_by, judged),
-        Tiling.of(len(system.E), block, n_shards),
+        Tiling.of(len(system.E), block),
         filtered_by,
         checked_depth(depth),
     )
@@ -212,6 +214,9 @@ def ranked_parts(
     depth: int = 1000,
     judged: Qrels | None = None,
     block: int | None = None,
+    workers: int | None = None,
+    executor: Helper | None = None,
+    unfinished: Path | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Ranked]:
     """:func:`rank_system` part by part, for runs that are written as they come.
@@ -226,6 +231,8 @@ def ranked_parts(
         As for :func:`kgtrec.rank_scores`.
     block : int, optional
         Questions that are scored at a time.
+    workers, executor, unfinished
+        Of a factorised model, as for :meth:`kgtrec.ranking.grid.Grid.parts`.
     """
     require_collection(collection)
     if not isinstance(system, SystemOutput):
@@ -237,6 +244,20 @@ def ranked_parts(
         system = system.lists(collection)
     if isinstance(system, CollectionFactors):
         system = system.factors(collection)
+    if isinstance(system, Factors) or (workers or 1) > 1 or executor is not None:
+        grid = grid_of(
+            collection,
+            system,
+            sides=sides,
+            unknown_entities=unknown_entities,
+            filtered_by=filtered_by,
+            depth=depth,
+            judged=judged,
+            block=block,
+        )
+        if len(grid):
+            yield from grid.parts(workers=workers, executor=executor, unfinished=unfinished, progress=progress)
+            return
     if isinstance(system, RankedLists | TripleRanks):
         if isinstance(system, RankedLists):
             found = rank_lists(collection, system, sides=sides, filtered_by=filtered_by, depth=depth, judged=judged)
@@ -250,23 +271,7 @@ def ranked_parts(
         return
     blocks: Iterator[Block]
     if isinstance(system, Factors):
-        grid = grid_of(
-            collection,
-            system,
-            sides=sides,
-            unknown_entities=unknown_entities,
-            filtered_by=filtered_by,
-            depth=depth,
-            judged=judged,
-            block=block,
-        )
-        for number, part in enumerate(grid.in_turn()):
-            yield part
-            if progress is not None:
-                progress(grid.n_questions(number))
-        if len(grid):
-            return
-        blocks = iter(())
+        blocks = iter(())  # there is no question
     elif isinstance(system, ScoreBlocks):
         blocks = system.blocks(collection, block)
     else:

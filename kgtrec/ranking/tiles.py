@@ -1,4 +1,4 @@
-"""Ranking a factorised model by tiles: blocks of questions x shards of entities, each counted on its own.
+"""Ranking a factorised model by tiles: blocks of questions x shards of entities, each counted on its own, by anybody.
 
 A tile gives counts and lists; counts add up over the shards, and lists merge. The entities of a tile are scored a
 panel at a time (:mod:`kgtrec.kernels.ranking.panels`), and a block of questions is the same in every cut, so that the
@@ -13,28 +13,21 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrays import Rounding
-from kgtrec.data.collection import Collection
-from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, whole_number
-from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_against, require_numbers
-from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, tied_by_rounding, wide
+from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, tied_by_rounding
 from kgtrec.kernels.ranking.top_k import RunningTopK, TopK
-from kgtrec.ranking.rank import Plan, Ranked, pairs_of, wrong_score
-from kgtrec.systems.kinds import Factors, Scoring
-from kgtrec.systems.mapping import Mapped
 
 _TILE_BYTES = 64 << 20  # scores that are computed at a time
+_SHARD_SCORES = 1 << 28  # of a tile: some seconds of work
 _LEAST_ROWS = 256  # questions in a block: fewer make the product slow
 
 
@@ -52,20 +45,22 @@ class Tiling:
     panel: int = PANEL  # entities in a panel
 
     @classmethod
-    def of(cls, n_entities: int, rows: int | None = None, n_shards: int = 1) -> Tiling:
+    def of(cls, n_entities: int, rows: int | None = None) -> Tiling:
         """As many questions in a block as make 64 MiB of scores of all entities, or 256 and fewer entities at a time.
+
+        A tile has some 270 million scores at most.
 
         Examples
         --------
         >>> Tiling.of(14_541), Tiling.of(2_500_604)
-        (Tiling(rows=1092, width=15360, n_shards=1, panel=1024), Tiling(rows=256, width=65536, n_shards=1, panel=1024))
+        (Tiling(rows=1092, width=15360, n_shards=1, panel=1024), Tiling(rows=256, width=65536, n_shards=3, panel=1024))
         """
         panels = max(1, -(-n_entities // PANEL))
         if rows is None:
             rows = max(_TILE_BYTES // (4 * panels * PANEL), _LEAST_ROWS)
         rows = whole_number("block", rows, 1)
         at_once = max(1, min(_TILE_BYTES // (4 * rows * PANEL), panels))
-        return cls(rows, at_once * PANEL, whole_number("shards", n_shards, 1))
+        return cls(rows, at_once * PANEL, max(1, -(-rows * n_entities // _SHARD_SCORES)))
 
     def shards(self, n_entities: int) -> list[tuple[int, int]]:
         """Where each shard begins and ends, at the ends of panels; no more than there are panels."""
@@ -129,12 +124,12 @@ class Counted:
         rounding.add(self.above[own], self.tied[own], self.by_rounding[own])
 
 
-class TileError(ValueError):
-    """A score is NaN or +inf: of the row of a block, and of the entity by the model's number."""
+class TileError(KgtrecError):
+    """A score is NaN or +inf: of a question and an entity, as rows of the collection."""
 
-    def __init__(self, row: int, entity: int, score: float) -> None:
-        super().__init__(row, entity, score)
-        self.row, self.entity, self.score = row, entity, score
+    def __init__(self, question: int, entity: int, score: float) -> None:
+        super().__init__(question, entity, score)
+        self.question, self.entity, self.score = question, entity, score
 
 
 def count_tile(
@@ -176,7 +171,8 @@ def count_tile(
         try:
             require_numbers(scores)
         except ScoreError as error:
-            raise TileError(error.row, int(entity[error.entity]), error.score) from None
+            wrong = int(candidates.entity[entity[error.entity]])
+            raise TileError(int(block.rows[error.row]), wrong, error.score) from None
         column = np.searchsorted(entity, block.placed_entity)
         inside = np.flatnonzero((block.placed_entity >= start) & (block.placed_entity < end))
         found[inside] = scores[block.placed_row[inside], column[inside]]
@@ -204,15 +200,6 @@ def count_tile(
             lists.add(scores, entity, block.out_row[out], np.searchsorted(entity, block.out_entity[out]))
     best = None if lists is None else lists.best()
     return Counted(above, tied, found if own is None else own, found, by_rounding, best)
-
-
-def count_block(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
-    """:func:`count_tile` for all entities, here, with the own scores that the panels have; shards are for workers."""
-    everything = 0, len(candidates)
-    found = count_tile(candidates, block, everything, tiling)
-    if differ([found], found.found):
-        found = count_tile(candidates, block, everything, tiling, found.found)
-    return found
 
 
 def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:
@@ -265,150 +252,3 @@ def _own_scores(candidates: Candidates, block: Block) -> NDArray[np.float32]:
         queries = block.queries[block.placed_row[known]]
         own[known] = pair_scores(candidates.vectors, queries, block.placed_entity[known])
     return own
-
-
-def ranked(
-    collection: Collection,
-    name: str,
-    filtered_by: tuple[str, ...],
-    candidates: Candidates,
-    block: Block,
-    found: Counted,
-) -> Ranked:
-    """What the counts of a block say, in the collection's terms."""
-    row, entity = block.placed_row, candidates.entity[block.placed_entity]
-    width = len(candidates)
-    counts_itself = ~is_among_sorted(row * width + block.placed_entity, block.aside_row * width + block.aside_entity)
-    n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
-    ranks = AnswerRanks.of(
-        name,
-        collection,
-        filtered_by,
-        question=block.rows[row],
-        entity=entity,
-        answer=block.is_answer,
-        above=found.above,
-        tied=found.tied - counts_itself,
-        n_other=len(collection.entities) - n_aside - counts_itself,
-        score=found.used,
-    )
-    if found.best is None:
-        return Ranked(ranks, None)
-    run = Run(
-        name,
-        block.rows[found.best.row].astype(np.int32),
-        candidates.entity[found.best.entity].astype(np.int32),
-        found.best.score.astype(np.float64),
-        collection.questions.ids,
-        collection.entities,
-        collection.stamp,
-        filtered_by,
-    )
-    return Ranked(ranks, run)
-
-
-def tile_error(collection: Collection, candidates: Candidates, block: Block, error: TileError) -> KgtrecError:
-    """What to tell of a score that is NaN or +inf."""
-    entity = collection.entities[int(candidates.entity[error.entity])]
-    return wrong_score(collection.questions.ids[block.rows[error.row]], entity, error.score)
-
-
-class Grid:
-    """The blocks of a collection's questions for a model, and what their counts say.
-
-    Parameters
-    ----------
-    collection : Collection
-    factors : Factors
-    places : Mapped
-        Where the collection's questions and entities are in the model's numbers.
-    plan : Plan
-    tiling : Tiling
-    filtered_by : tuple of str
-    depth : int
-    """
-
-    def __init__(
-        self,
-        collection: Collection,
-        factors: Factors,
-        places: Mapped,
-        plan: Plan,
-        tiling: Tiling,
-        filtered_by: tuple[str, ...],
-        depth: int,
-    ) -> None:
-        self.name, self.collection, self.tiling, self.filtered_by = factors.name, collection, tiling, filtered_by
-        self._factors, self._places, self._plan = factors, places, plan
-        n_known, unknown = len(factors.E), np.flatnonzero(places.entity < 0)
-        self._number = places.entity.astype(np.intp)  # (entities,) the model's number of each of the collection's
-        self._number[unknown] = n_known + np.arange(len(unknown))
-        entity = np.full(n_known + len(unknown), -1, np.int64)
-        entity[self._number] = np.arange(len(self._number))
-        tie_order = np.full(len(entity), -1, np.int32)
-        tie_order[self._number] = collection.entities.byte_order
-        vectors = Vectors(factors.E, factors.b, factors.comparison, factors.is_wide)
-        self.candidates = Candidates(vectors, entity, tie_order, min(depth, len(self._number)))
-
-    @cached_property
-    def _blocks(self) -> list[tuple[NDArray[np.intp], Scoring | None]]:
-        """Places in the asked questions of each block, and what makes its queries."""
-        places, factors = self._places, self._factors
-        is_head, found = self.collection.questions.is_head[places.rows], []
-        for own, queries in (
-            (is_head & places.can_ask, factors.head_queries),
-            (~is_head & places.can_ask, factors.tail_queries),
-            (~places.can_ask, None),
-        ):
-            asked = np.flatnonzero(own)
-            step = self.tiling.rows
-            found += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
-        return found
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-    def n_questions(self, number: int) -> int:
-        """How many questions a block has."""
-        return len(self._blocks[number][0])
-
-    def block(self, number: int) -> Block:
-        """One of them, with its queries."""
-        own, queries = self._blocks[number]
-        rows, width = self._places.rows[own], len(self.collection.entities)
-
-        def pairs(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-            _, row, entity = pairs_of(keys, rows, width)
-            numbers = self._number[entity]
-            order = np.lexsort((numbers, row))
-            return row[order], numbers[order]
-
-        placed, row, entity = pairs_of(self._plan.placed, rows, width)
-        with np.errstate(over="ignore", invalid="ignore"):
-            made = None if queries is None else wide(queries(self._places.anchor[own], self._places.relation[own]))
-        return Block(
-            rows,
-            made,
-            row,
-            self._number[entity],
-            self._plan.is_answer[placed],
-            *pairs(self._plan.aside),
-            *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
-        )
-
-    def ranked(self, block: Block, found: Counted) -> Ranked:
-        """What the counts of a block say, in the collection's terms."""
-        return ranked(self.collection, self.name, self.filtered_by, self.candidates, block, found)
-
-    def in_turn(self) -> Iterator[Ranked]:
-        """All blocks, one after the other."""
-        rounding = Rounding(self.name, sum(map(self.n_questions, range(len(self)))))
-        for number in range(len(self)):
-            block = self.block(number)
-            try:
-                found = count_block(self.candidates, block, self.tiling)
-            except TileError as error:
-                raise tile_error(self.collection, self.candidates, block, error) from None
-            found.tell_rounding(rounding, block)
-            yield self.ranked(block, found)
-        rounding.tell()

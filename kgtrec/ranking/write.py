@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import Any
 
 from kgtrec.data.answer_ranks import joined_answer_ranks
 from kgtrec.data.collection import Collection
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
@@ -16,14 +16,12 @@ from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.output.together import together
-from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
-from kgtrec.ranking.executors import done_in_order
-from kgtrec.ranking.plans import RankPlan, collected
-from kgtrec.ranking.rank import Progress, Ranked, ShowProgress
+from kgtrec.formats.trec.pairs import remove_other_runs, require_no_runs
+from kgtrec.formats.trec.runs import RunWriter, files_of_run
+from kgtrec.ranking.journal import remove_unfinished
+from kgtrec.ranking.rank import ShowProgress
 from kgtrec.ranking.system import ranked_parts
 from kgtrec.systems.kinds import SystemOutput, TripleRanks
-from kgtrec.systems.mapping import Unknown
-from kgtrec.workers.units import PATIENCE, Start
 
 PARTS = "parts"  # the format of a run that is a folder of Parquet files
 
@@ -35,16 +33,27 @@ def write_ranked(
     *,
     depth: int,
     sides: Sequence[str] = SIDES,
-    unknown_entities: Unknown = "error",
     filtered_by: tuple[str, ...] = SPLITS,
     run_format: str = "run.gz",
-    judged: Qrels | None = None,
-    block: int | None = None,
+    unfinished: Path | None = None,
     progress: ShowProgress | None = None,
+    **options: Any,
 ) -> tuple[Path, Path | None]:
     """Rank one system; write its answer ranks and, unless ``depth`` is 0 or it has none to give, its run.
 
     The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
+
+    Parameters
+    ----------
+    unfinished : path, optional
+        Folder of the finished blocks of a factorised model, with which a ranking that was interrupted goes on. Default:
+        ``NAME.unfinished`` beside the results.
+    progress : callable, optional
+        Shows how far it is: takes description, total and unit, and gives a context manager with a function of how much
+        more is done.
+    **options
+        ``unknown_entities``, ``judged``, ``block``, ``workers`` and ``executor``, as for
+        :func:`kgtrec.ranking.system.ranked_parts`.
 
     Returns
     -------
@@ -56,109 +65,44 @@ def write_ranked(
     KgtrecError
         If the system's name is empty, or names another folder; or as :func:`kgtrec.rank_system`.
     """
-
-    def parts(advance: Progress | None) -> Iterator[Ranked]:
-        return ranked_parts(
-            collection,
-            system,
-            sides=sides,
-            unknown_entities=unknown_entities,
-            filtered_by=filtered_by,
-            depth=depth,
-            judged=judged,
-            block=block,
-            progress=advance,
-        )
-
-    return write_parts(
-        collection,
-        system.name,
-        parts,
-        out,
-        n_questions=len(collection.questions.rows_of(sides)),
-        gives_run=depth > 0 and not isinstance(system, TripleRanks),
-        filtered_by=filtered_by,
-        run_format=run_format,
-        progress=progress,
-    )
-
-
-def write_planned(
-    plan: RankPlan,
-    collection: Collection,
-    out: str | Path,
-    start: Start | None = None,
-    *,
-    run_format: str = "run.gz",
-    patience: float = PATIENCE,
-    progress: ShowProgress | None = None,
-) -> tuple[Path, Path | None]:
-    """Write the results of a plan's units, as :func:`write_ranked` does.
-
-    Parameters
-    ----------
-    start : callable, optional
-        Starts an executor, which does first what is left. Default: all units must be done.
-    patience
-        As for :func:`kgtrec.ranking.done_in_order`.
-    """
-
-    def parts(advance: Progress | None) -> Iterator[Ranked]:
-        if start is None:
-            return collected(plan, collection)
-        return done_in_order(plan, collection, start, progress=advance, patience=patience)
-
-    return write_parts(
-        collection,
-        plan.name,
-        parts,
-        out,
-        n_questions=sum(plan.questions),
-        gives_run=plan.candidates.depth > 0,
-        filtered_by=plan.filtered_by,
-        run_format=run_format,
-        progress=progress,
-    )
-
-
-def write_parts(
-    collection: Collection,
-    name: str,
-    parts: Callable[[Progress | None], Iterator[Ranked]],
-    out: str | Path,
-    *,
-    n_questions: int,
-    gives_run: bool,
-    filtered_by: tuple[str, ...],
-    run_format: str = "run.gz",
-    progress: ShowProgress | None = None,
-) -> tuple[Path, Path | None]:
-    """Write what comes block by block, as :func:`write_ranked` does.
-
-    Parameters
-    ----------
-    parts : callable
-        Takes what is told of progress, if anything is, and gives the blocks.
-    n_questions : int
-        In all of them.
-    gives_run : bool
-    """
-    ranks, run = require_outputs(name, out, run_format, gives_run=gives_run)
-    answer_ranks = []
-    with together(), ExitStack() as stack:
-        writer = None
-        if gives_run:
-            to_run = RunWriter(
-                run, name, collection=collection.stamp, filtered_by=filtered_by, parts=run_format == PARTS
-            )
-            writer = stack.enter_context(to_run)
-        shown = nullcontext(None) if progress is None else progress(name, n_questions, "questions")
-        for part in parts(stack.enter_context(shown)):
-            answer_ranks.append(part.answer_ranks)
-            if writer is not None and part.run is not None:
-                writer.write(part.run)
-        write_answer_ranks(ranks, joined_answer_ranks(answer_ranks))
+    gives_run = depth > 0 and not isinstance(system, TripleRanks)
+    ranks, run = require_outputs(system.name, out, run_format, gives_run=gives_run)
+    unfinished = unfinished or unfinished_of(system.name, out)
+    parts = []
+    with together():
+        with ExitStack() as stack:
+            writer = None
+            if gives_run:
+                to_run = RunWriter(
+                    run, system.name, collection=collection.stamp, filtered_by=filtered_by, parts=run_format == PARTS
+                )
+                writer = stack.enter_context(to_run)
+            n_questions = len(collection.questions.rows_of(sides))
+            shown = nullcontext(None) if progress is None else progress(system.name, n_questions, "questions")
+            for part in ranked_parts(
+                collection,
+                system,
+                depth=depth,
+                sides=sides,
+                filtered_by=filtered_by,
+                unfinished=unfinished,
+                progress=stack.enter_context(shown),
+                **options,
+            ):
+                parts.append(part.answer_ranks)
+                if writer is not None and part.run is not None:
+                    writer.write(part.run)
+            digest = write_answer_ranks(ranks, joined_answer_ranks(parts))
+            if writer is not None:
+                writer.of_ranks(digest)
+        remove_other_runs(ranks, digest, written=run if gives_run else None)
+    remove_unfinished(unfinished)
     return ranks, run if gives_run else None
+
+
+def unfinished_of(name: str, out: str | Path) -> Path:
+    """The folder of the finished blocks of a system whose ranking was interrupted."""
+    return Path(out, f"{name}.unfinished")
 
 
 def outputs_of(name: str, out: str | Path, run_format: str) -> tuple[Path, Path]:
@@ -183,11 +127,12 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
         If somebody else's file or folder is in the place of one of them.
     """
     ranks, run = outputs_of(name, out, run_format)
-    require_file(ranks, kind=RANKS, is_named=False)
+    require_no_runs(ranks)
+    require_file(ranks, kind=RANKS)
     if gives_run and run_format == PARTS:
-        require_folder(run, by=RUN_IN_PARTS)
+        require_folder(run, files_of_run)
     elif gives_run:
-        require_file(run, kind="a run", is_named=False)
+        require_file(run, kind="a run")
     return ranks, run
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 
 from kgtrec.data.table import REPORT_FORMATS, Figure, Report, Table
 from kgtrec.errors import one_of
+from kgtrec.formats.output.outputs import PDF, PNG, require_file, writing
+from kgtrec.formats.output.together import together
 from kgtrec.report.drawing import pdf, png, svg
 from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv
@@ -13,6 +16,7 @@ from kgtrec.report.show import table_latex
 
 USUAL_FORMATS = ("html", "svg", "pdf", "latex", "csv")
 PAGE = "report.html"
+_KINDS = {".png": PNG, ".pdf": PDF}
 
 
 def report_files(
@@ -68,3 +72,15 @@ def report_files(
 
 def _svg(figure: Figure, width: float | None) -> bytes:
     return svg(figure, width=width).encode()
+
+
+def write_report(files: Mapping[str, bytes], page: Path) -> None:
+    """Write the files of a report, all or none, the page under its own name."""
+    targets = {name: page if name == PAGE else page.parent / name for name in files}
+    kinds = {name: _KINDS.get(target.suffix, "") for name, target in targets.items()}
+    for name, target in targets.items():
+        require_file(target, kind=kinds[name])
+    with together():
+        for name, contents in files.items():
+            with writing(targets[name], kind=kinds[name]) as stream:
+                stream.write(contents)

@@ -2,6 +2,5 @@
 
 ``state`` keeps who is signed in, ``auth`` lets people in, ``desk`` holds the campaign open, ``views`` tells what a
 person is shown, ``judging`` answers those who judge, ``training`` those who begin, ``manager`` those who manage (with
-figures, downloads and gold of its own, and ``aside`` for what takes long), and ``app`` puts it together. ``run`` serves
-it, behind ``tls`` if it has a certificate. Needs ``kgtrec[serve]``.
+figures, downloads and gold of its own), and ``app`` puts it together. ``run`` serves it. Needs ``kgtrec[serve]``.
 """

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from flask import Response, g, make_response, request
@@ -37,10 +37,9 @@ from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
 from kgtrec.serve.app import house, look, page, refusal
-from kgtrec.serve.aside import aside
 from kgtrec.serve.links import active_roles, new_link
 from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
-from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST, is_large
+from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
 from kgtrec.serve.views import in_words, phrased, work_of
 
@@ -49,7 +48,6 @@ _RELATIONS = 100  # on a page of the list
 _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
-_Found = TypeVar("_Found")
 _MAKING = threading.Lock()  # of one download at a time
 
 
@@ -240,14 +238,14 @@ def downloads() -> Response:
 
 def qrels() -> Response:
     """The qrels as an archive."""
-    level = request.args.get("level", LEVELS[0])
+    level: Any = request.args.get("level", LEVELS[0])
     if level not in LEVELS:
         return refusal(404)
     name, folder = f"{_own_name()}-qrels", house().desk.folder
 
     def made() -> IO[bytes]:
         with tempfile.TemporaryDirectory(prefix="kgtrec-") as place:
-            _made(qrels_archive, folder, level, name, place)
+            qrels_archive(folder, level, name, place)
             return Path(place, ARCHIVE).open("rb")  # which stays when its name goes
 
     return _download(made, f"{name}.zip")
@@ -261,16 +259,11 @@ def campaign() -> Response:
 
 def agreement() -> Response:
     """The figures of agreement as CSV."""
-    per = request.args.get("per", "")
+    per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)
     folder, name = house().desk.folder, "-".join(filter(None, (_own_name(), "agreement", per)))
-    return _download(lambda: _made(agreement_csv, folder, per or None), f"{name}.csv")
-
-
-def _made(function: Callable[..., _Found], *values: Any) -> _Found:
-    """What is computed from all of a campaign: aside where it takes long."""
-    return aside(function, *values) if is_large(look().campaign) else function(*values)
+    return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
 
 
 def _people(

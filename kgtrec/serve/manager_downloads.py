@@ -18,7 +18,6 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import CAMPAIGN_FILES
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.output.record import RECORD
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import shown
 
@@ -74,7 +73,7 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
     with ExitStack() as opened:
         with campaign_lock(folder):
             parts = []
-            for own in (*CAMPAIGN_FILES, RECORD):
+            for own in CAMPAIGN_FILES:
                 path = Path(folder, own)
                 if path.is_file():
                     stream = opened.enter_context(path.open("rb"))

@@ -10,9 +10,8 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +28,9 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, Judgements
 from kgtrec.data.table import Column, Table
-from kgtrec.formats.campaign.folder import EDITED, read_campaign
-from kgtrec.formats.files import FileState, PathLike
+from kgtrec.formats.campaign.folder import EDITED
+from kgtrec.formats.files import FileState
 from kgtrec.formats.output.folders import JUDGEMENTS
-from kgtrec.serve.aside import aside
 from kgtrec.serve.desk import Desk, Numbers
 from kgtrec.serve.state import State, view_totals
 from kgtrec.serve.views import moments
@@ -46,7 +44,6 @@ _HOUR, _DAY = 3600, 86_400  # seconds
 _FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
 _OLDEST = 600.0  # seconds after which figures are made anew in any case: they tell of the last days
 _PATIENCE = 2.0  # seconds to wait for figures that are being made
-_LARGE = 50_000  # triples and tasks
 _SHARE = 0.05  # of the time that figures may take, so that those who judge do not notice
 
 
@@ -284,22 +281,10 @@ def sources_by_host(latest: Judgements) -> pa.Table:
     )
 
 
-def overview_of(folder: PathLike, now: float) -> Overview:
-    """All figures of the campaign in a folder, see :func:`overview`."""
-    campaign = read_campaign(folder, broken=[])  # the page tells what is broken
-    return overview(campaign, Numbers.of_campaign(campaign), view_totals(folder, ROLES[ANNOTATOR]), now)
-
-
-def is_large(campaign: Campaign) -> bool:
-    """Whether what concerns all of a campaign takes so long that verdicts would wait for it."""
-    return len(campaign.pool) + len(campaign.assignments) > _LARGE
-
-
 class Figures:
-    """The last figures of a campaign, made anew when it has changed, one at a time.
+    """The last figures of a campaign, made anew by a thread when it has changed, one at a time.
 
-    While it changes all the time, figures stay until twenty times as long has gone as they took. Those of a large
-    campaign are made in a process of their own.
+    While it changes all the time, figures stay until twenty times as long has gone as they took.
 
     Parameters
     ----------
@@ -353,10 +338,9 @@ class Figures:
 
     def _make(self, ready: threading.Event) -> None:
         try:
-            key, start = self._whole_state(), time.perf_counter()
-            made = aside if is_large(self.desk.look("").campaign) else _here
-            found = made(overview_of, self.desk.folder, self.clock())
-            self._last, self._key = replace(found, seconds=time.perf_counter() - start), key
+            key, campaign = self._whole_state(), self.desk.campaign()
+            seen = view_totals(self.desk.folder, ROLES[ANNOTATOR])
+            self._last, self._key = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock()), key
         except BaseException as error:
             self._error = error
         finally:
@@ -379,7 +363,3 @@ class Figures:
         """By which a campaign's contents can be told from later ones; None while they may just be changing."""
         states = tuple(FileState.of(Path(self.desk.folder, name)) for name in _FILES)
         return states if all(state is None or state.is_old for state in states) else None
-
-
-def _here(function: Callable[..., Overview], *values: Any) -> Overview:
-    return function(*values)

@@ -93,7 +93,7 @@ class Bench:
         self.config, self.say, self.progress = config, say, progress
         #: who does the work of a step, as arguments of what shares it
         self.sharing: dict[str, Any] = {"workers": workers, "executor": executor}
-        self.n_workers, self.helper = number_of_workers(workers, executor), executor
+        number_of_workers(workers, executor)
         self.folder = folder
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))
         self.inputs = Inputs()

@@ -46,9 +46,10 @@ class Collections:
                 options |= {"size": labels.size, "seed": labels.seed}
 
         def make(folder: Path) -> None:
-            from kgtrec.formats.collections import write_collection
+            from kgtrec.formats.collections import write_collection_parts
 
-            write_collection(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
+            (folder / COLLECTION).mkdir()
+            write_collection_parts(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
 
         step = self._bench.do(f"collection-{name}", make, inputs=self._bench.inputs.sums_of(files), options=options)
         self.steps[name] = step

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.table import Provenance
-from kgtrec.evaluation.unlisted import UnlistedAnswers
+from kgtrec.evaluation.scoring import UnlistedAnswers
 from kgtrec.lazy import named
 from kgtrec.meta.coefficients import COEFFICIENTS
 

@@ -15,7 +15,7 @@ from typing import Any
 from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, MeasureError, nearest
-from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS
+from kgtrec.evaluation.scoring import UNLISTED_ANSWERS
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_in_parts
 from kgtrec.formats.triples import find_splits

@@ -6,33 +6,30 @@
 ``steps/``         one folder per step, see :mod:`kgtrec.study.steps`
 =================  ====================================================================================================
 
-``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these.
+``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these; the manifest has their sums.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from kgtrec.data.arrow import compute as pc
-from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.table import Input, Provenance
-from kgtrec.errors import FormatError, is_number
+from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST, STEPS
-from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.parquet import read_whole_table
-from kgtrec.meta.coefficients import COEFFICIENTS
-from kgtrec.study.config import LABEL_KINDS, LabelFacts, Note, Study, StudyOptions
+from kgtrec.study.config import LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
-from kgtrec.study.tables import require_study_tables
 
-BY = "study"  # the writer that the files of the folder are recorded under
 #: files of a step: its warnings, the contents of a label set, a collection; step_table has the names of its tables
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
@@ -42,8 +39,16 @@ _OF_PAIRS = ("correlation", "correlation-parts", "correlation-fixed", "swaps")  
 
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
     """Write the manifest of a study atomically."""
-    text = json.dumps({"study_format": _FORMAT, **manifest}, indent=1, ensure_ascii=False)
-    write_text(Path(folder) / MANIFEST, text + "\n", by=BY)
+    found = {"study_format": _FORMAT, **manifest}
+    text = json.dumps({**found, "sha256": _sum_of(found)}, indent=1, ensure_ascii=False)
+    update_text(Path(folder) / MANIFEST, text + "\n")
+
+
+def study_manifest(folder: PathLike) -> dict[str, Any]:
+    """The manifest in a folder, as far as a study wrote it, with the ``files`` that it has beside its steps."""
+    with suppress(FormatError):
+        return {"files": {}, **_manifest(Path(folder))}
+    return {"files": {}}
 
 
 def step_table(part: str) -> str:
@@ -74,8 +79,7 @@ def read_study(folder: PathLike) -> Study:
     Raises
     ------
     FormatError
-        If the folder has no study, a study that was stopped before its end, or a study with damaged steps or with
-        tables that a report cannot show.
+        If the folder has no study, a study that was stopped before its end, or one with a changed manifest or step.
     """
     path = Path(folder)
     manifest = _manifest(path)
@@ -83,8 +87,7 @@ def read_study(folder: PathLike) -> Study:
         sums = {
             f"{step['folder']}/{name}": sha256 for step in manifest["steps"] for name, sha256 in step["files"].items()
         }
-        paths = {name: path / STEPS / file for name, file in manifest["tables"].items()}
-        tables = {name: _table(paths[name], sums[file]) for name, file in manifest["tables"].items()}
+        tables = {name: _table(path / STEPS / file, sums[file]) for name, file in manifest["tables"].items()}
         notes = _notes((_labels_of(step), _json(path / STEPS / step["folder"] / NOTES)) for step in manifest["steps"])
         collections = {
             name: _json(path / STEPS / step / COLLECTION / MANIFEST)["report"]
@@ -92,7 +95,7 @@ def read_study(folder: PathLike) -> Study:
         }
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
         made = Provenance(manifest["versions"], manifest["settings"], inputs, tuple(manifest["commands"]))
-        study = Study(
+        return Study(
             manifest["title"],
             tuple(manifest["systems"]),
             tuple(manifest["measures"]),
@@ -106,63 +109,12 @@ def read_study(folder: PathLike) -> Study:
             _options(manifest["options"]),
             made,
         )
-        _require_types(study)
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             f"expected a manifest as kgtrec study writes it, found another one ({type(error).__name__}: {error}); run "
             "kgtrec study again",
             path=path / MANIFEST,
         ) from None
-    require_study_tables(study, paths)
-    return study
-
-
-def _require_types(study: Study) -> None:
-    """Raise TypeError if the manifest has values that a report cannot show."""
-    made, options = study.provenance, study.options
-    texts: dict[str, Any] = {
-        "title": study.title,
-        "subtitle": study.subtitle,
-        "systems": study.systems,
-        "measures": study.measures,
-        "main": study.main,
-        "about": study.about,
-        "notes": [note.text for note in study.notes],
-        "commands": made.commands,
-        "versions": (*made.versions, *made.versions.values()),
-        "settings": (*made.settings, *made.settings.values()),
-        "inputs": [text for each in made.inputs for text in (each.name, each.sha256)],
-        "labels": [text for one in study.labels for text in (one.name, one.kind, one.collection, one.about)],
-    }
-    for name, value in texts.items():
-        if not all(isinstance(text, str) for text in ([value] if name in ("title", "subtitle") else value)):
-            raise TypeError(f"expected texts as {name}, found {value!r}"[:200])
-    counts = [
-        *(each.size for each in made.inputs),
-        *(count for one in study.labels for count in (one.questions, one.answers, one.judged_wrong)),
-        *(count for one in study.labels for count in (one.triples, one.depth) if count is not None),
-    ]
-    for report in study.collections.values():
-        found = report.get("categories", {})
-        for category in CATEGORIES if found else ():
-            counts += [found[category]["relations"], found[category]["test_triples"]]
-    if any(type(count) is not int or not 0 <= count < 2**63 for count in counts):
-        raise TypeError("expected whole numbers as counts of labels and sizes of inputs, found others")
-    if not (study.systems and study.measures and study.main and study.labels):
-        raise TypeError("expected systems, measures and labels, found none")
-    names = {one.name for one in study.labels}
-    for table in study.tables:
-        part, *of = table.split("/")
-        if len(of) != 1 + (part in _OF_PAIRS) or not names.issuperset(of):
-            raise TypeError(f"expected tables of the label sets, found {table!r}"[:200])
-    if not all(is_number(share) and 0 < share < 1 for share in (options.confidence, options.alpha)):
-        raise TypeError("expected shares between 0 and 1 as confidence and alpha, found others")
-    for chosen, allowed, what in (
-        ((*options.coefficients, options.coefficient), COEFFICIENTS, "coefficients"),
-        ([one.kind for one in study.labels], LABEL_KINDS, "kinds of labels"),
-    ):
-        if unknown := [name for name in chosen if name not in allowed]:
-            raise TypeError(f"expected {what} among {', '.join(allowed)}, found {unknown[0]!r}"[:200])
 
 
 def damaged_steps(folder: PathLike) -> list[FormatError]:
@@ -216,7 +168,17 @@ def _manifest(path: Path) -> dict[str, Any]:
     manifest = _json(path / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("study_format") != _FORMAT:
         raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
+    if manifest.pop("sha256", "") != _sum_of(manifest):
+        raise FormatError(
+            "expected the manifest that kgtrec study wrote, found a changed one; run kgtrec study again with --force",
+            path=path / MANIFEST,
+        )
     return manifest
+
+
+def _sum_of(manifest: Mapping[str, Any]) -> str:
+    """The checksum of a manifest's values."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _json(path: Path) -> Any:
@@ -235,9 +197,4 @@ def _table(path: Path, sha256: str) -> pa.Table:
             )
     except OSError:
         raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None
-    table = read_whole_table(path)
-    for place, column in enumerate(table.columns):
-        if pa.types.is_floating(column.type):  # NaN has many bit patterns, and arithmetic warns about some of them
-            quiet = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
-            table = table.set_column(place, table.column_names[place], quiet)
-    return table
+    return read_whole_table(path)

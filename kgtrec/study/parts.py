@@ -34,6 +34,7 @@ class Parts:
     def items(self, labels: LabelSet, depth: int | None = None) -> dict[str, ItemScores]:
         """The score of each system on each item."""
         from kgtrec.evaluation.item_scores import item_scores
+        from kgtrec.evaluation.scoring import Scoring
         from kgtrec.evaluation.unlisted import without_unlisted_answers
         from kgtrec.measures.names import parse_measures
 
@@ -44,11 +45,7 @@ class Parts:
             systems, options = self._ranks[labels.collection], self._options(labels)
             if depth is not None:  # what a depth takes away is a missing label
                 whole, measures = self._labels.qrels(labels.name), parse_measures(self._bench.measures)
-                systems = list(
-                    without_unlisted_answers(
-                        systems, whole, options["collection"], options["unlisted_answers"], measures
-                    )
-                )
+                systems = list(without_unlisted_answers(systems, whole, Scoring(**options), measures))
                 options["unlisted_answers"] = "candidates"
             self._items[key] = item_scores(self._labels.qrels(*key), systems, list(self._bench.measures), **options)
         return self._items[key]

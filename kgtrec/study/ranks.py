@@ -17,7 +17,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecWarning
 from kgtrec.formats.files import sha256_of
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNITS
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNFINISHED
 from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.kernels.integer_keys import distinct, is_among
@@ -27,7 +27,6 @@ from kgtrec.study.config import WHOLE, LabelSet, Source
 from kgtrec.study.labels import Labels, qrels_name
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System
-from kgtrec.study.units import is_shared, write_shared
 
 if TYPE_CHECKING:
     from kgtrec.systems.kinds import Factors, ScoreBlocks
@@ -98,23 +97,24 @@ class Ranks:
             inputs |= self._bench.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
 
         name = f"ranks-{_plain(system.name)}"
-        units = self._bench.folder / UNITS / Steps.folder_name(name, inputs=inputs, options=options)
+        unfinished = self._bench.folder / UNFINISHED / Steps.folder_name(name, inputs=inputs, options=options)
 
         def make(folder: Path) -> None:
-            from kgtrec.ranking.system import grid_of
             from kgtrec.ranking.write import write_ranked
             from kgtrec.systems.kinds import Factors
 
             collection, found = self._collections[WHOLE], self._output(system)
-            choices: dict[str, Any] = {
-                "depth": 0,
-                "filtered_by": self._bench.config.systems.filtered_by,
-                "judged": self._union(),
-            }
-            if isinstance(found, Factors) and is_shared(self._bench, units):
-                write_shared(self._bench, units, grid_of(collection, found, **choices), folder)
-            else:
-                write_ranked(collection, found, folder, progress=self._bench.progress, **choices)
+            write_ranked(
+                collection,
+                found,
+                folder,
+                depth=0,
+                filtered_by=self._bench.config.systems.filtered_by,
+                judged=self._union(),
+                unfinished=unfinished,
+                progress=self._bench.progress,
+                **(self._bench.sharing if isinstance(found, Factors) else {}),
+            )
 
         step = self._bench.do(name, make, inputs=inputs, options=options)
         return Steps.key_of(step), step / f"{system.name}.ranks.parquet"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from importlib.metadata import version
@@ -13,21 +14,20 @@ from typing import Any
 
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
-from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG, UNITS
-from kgtrec.formats.output.outputs import claim_folder, clear_parts, is_same_file, require_file, writing
+from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
+from kgtrec.formats.output.git_files import write_git_files
+from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
 from kgtrec.study.bench import Bench, silent, unseen
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import Study, StudyConfig
 from kgtrec.study.config_file import read_study_config
-from kgtrec.study.folder import BY, FACTS, read_study, write_study_manifest
+from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
-from kgtrec.study.units import remove_others
-from kgtrec.study.write_report import BY as REPORT
-from kgtrec.study.write_report import FOLDERS, write_report
+from kgtrec.study.write_report import contents_of_report, require_own, write_own_files
 from kgtrec.workers.results import Helper
 
 _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "pytrec-eval-terrier", "matplotlib")
@@ -40,6 +40,7 @@ def run_study(
     workers: int | None = None,
     executor: Helper | None = None,
     prune: bool = False,
+    force: bool = False,
     say: Callable[[str], None] = silent,
     progress: ShowProgress = unseen,
 ) -> Study:
@@ -60,6 +61,8 @@ def run_study(
         Does the work of the steps that can be shared, with the same result; see docs/scale.md.
     prune : bool
         Whether steps of earlier inputs or options are removed at the end.
+    force : bool
+        Whether other files that are where the study writes are replaced.
     say : callable
         Called with a line for the user. Default: nothing is shown.
     progress : callable
@@ -85,17 +88,19 @@ def run_study(
     ranks = Ranks(bench, collections, labels)
     with nullcontext() if given is None else naming(given):
         _check(bench, ranks)
-    with _alone(folder):
-        is_own = given is not None and is_same_file(given, folder / STUDY_CONFIG)
-        _require_own(folder, with_config=not is_own, with_page=not read.formats or "html" in read.formats)
+    # the configuration that is run, even if the file is changed meanwhile
+    is_own = given is not None and is_same_file(given, folder / STUDY_CONFIG)
+    config_files = {} if is_own else {STUDY_CONFIG: read.written}
+    with replacing(force), _alone(folder, config_files, with_page=not read.formats or "html" in read.formats):
         computed = _compute(bench, collections, labels, ranks)
-        if not is_own:
-            with writing(folder / STUDY_CONFIG, by=BY) as stream:
-                stream.write(read.written)  # the configuration that was run, even if the file was changed meanwhile
-        write_study_manifest(folder, _about(bench) | computed)
+        manifest = _about(bench) | computed
+        write_git_files(folder, folder)
+        write_study_manifest(folder, {**manifest, "files": study_manifest(folder)["files"]})
         if prune and (removed := bench.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
-        write_report(folder, folder / PAGE, read.formats, beside=True, say=say)
+        files = {**config_files, **contents_of_report(folder, read.formats)}
+        for name in write_own_files(folder, files, manifest):
+            say(f"note: {folder / name} belongs to an earlier report and was changed since; it is kept")
         return read_study(folder)
 
 
@@ -116,7 +121,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         labels.do(each)
     for system in bench.systems:
         ranks.step(system)
-    remove_others(bench.folder)
+    shutil.rmtree(bench.folder / UNFINISHED, ignore_errors=True)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
     for name in bench.asked("power", [each.name for each in config.labels]):
@@ -142,15 +147,6 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         "tables": bench.tables,
         "steps": steps.record,
     }
-
-
-def _require_own(folder: Path, *, with_config: bool, with_page: bool) -> None:
-    """Raise KgtrecError at the start, not after hours, for files that the study may not replace at its end."""
-    require_file(folder / MANIFEST, by=BY)
-    if with_config:
-        require_file(folder / STUDY_CONFIG, by=BY)
-    if with_page:
-        require_file(folder / PAGE, by=REPORT)
 
 
 def _about(bench: Bench) -> dict[str, Any]:
@@ -187,20 +183,27 @@ def _shown(value: Any) -> str:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lock the folder against a second study, and remove unfinished files of a study that was killed."""
-    claim_folder(folder, BY)
+def _alone(folder: Path, files: Mapping[str, bytes], *, with_page: bool) -> Iterator[None]:
+    """Lock the folder against a second study; at the start, not after hours, refuse what the study may not replace."""
+    if "study_format" not in study_manifest(folder):
+        own = [place.name for place in folder.glob("[!.]*")] == [STUDY_CONFIG] and STUDY_CONFIG not in files
+        if not is_study(folder) and not own:
+            require_folder(folder)
+        for name in (MANIFEST, PAGE) if with_page else (MANIFEST,):
+            require_own(folder, name)
+    for name, contents in files.items():
+        require_own(folder, name, contents)
     try:
-        (folder / STEPS).mkdir(exist_ok=True)
+        (folder / STEPS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise KgtrecError(
             f"{folder}: cannot write the study here: {error.strerror}; choose another folder with --out"
         ) from None
     with ExitStack() as held:
         try:
-            held.enter_context(alone_in(folder / LOCK, wait=False))
+            held.enter_context(alone_in(folder / STEPS, wait=False))
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait until it ends") from None
-        for place in (folder / STEPS, folder / UNITS, folder, *(folder / name for name in FOLDERS)):
+        for place in (folder, *folder.glob("*/")):
             clear_parts(place)
         yield

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from kgtrec.formats.output.outputs import remove_file, require_file, writing, written_by
+from kgtrec.formats.files import sha256_of
+from kgtrec.formats.output.outputs import existing, is_replacing, remove, updating
+from kgtrec.formats.output.together import together
 from kgtrec.report.cells import numbered
 from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files
 from kgtrec.report.records import table_csv
-from kgtrec.study.bench import silent
-from kgtrec.study.folder import read_study
+from kgtrec.study.folder import read_study, study_manifest, write_study_manifest
 from kgtrec.study.report import study_report
 
-FOLDERS = ("figures", "tables", "data")  # beside the page
-BY = "report"  # the writer that their files are recorded under
 
+def contents_of_report(
+    study: Path, formats: Sequence[str], *, width: float | None = None, with_intervals: bool = False
+) -> dict[str, bytes]:
+    """The report of a study: file -> contents; the page, ``report.html``, comes last.
 
-def write_report(
-    study: Path,
-    page: Path,
-    formats: Sequence[str],
-    *,
-    width: float | None = None,
-    with_intervals: bool = False,
-    beside: bool = False,
-    say: Callable[[str], None] = silent,
-) -> None:
-    """Make the report of a study and write its files.
-
-    ``beside``: the report is written into the folder of the study, and files of an earlier report that are not made
-    again are removed. For ``width`` (of figures, in inches) and ``with_intervals`` see
-    :func:`kgtrec.report.report_files`.
+    For ``width`` (of figures, in inches) and ``with_intervals`` see :func:`kgtrec.report.report_files`.
     """
     found = read_study(study)
     chosen = list(formats or USUAL_FORMATS)
@@ -41,24 +32,48 @@ def write_report(
             name: table_csv(table).encode()
             for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)
         }
-    targets = {name: page if name == PAGE else page.parent / name for name in files}
-    for target in targets.values():
-        require_file(target, by=BY)
-    if beside:
-        _remove_earlier(page.parent, files, say)
-    for name, contents in sorted(files.items(), key=lambda file: file[0] == PAGE):  # the page comes last
-        with writing(targets[name], by=BY) as stream:
-            stream.write(contents)
+    return dict(sorted(files.items(), key=lambda file: file[0] == PAGE))
+
+
+def require_own(folder: Path, name: str, contents: bytes | None = None) -> None:
+    """Raise FormatError for a file in a study's folder that the study did not write, or that was changed since.
+
+    ``contents``: what the study will write there; the same may stand there already.
+    """
+    path = folder / name
+    if is_replacing() or not path.exists() or not path.stat().st_size:
+        return
+    if path.is_dir() or (
+        path.read_bytes() != contents and sha256_of(path) != study_manifest(folder)["files"].get(name)
+    ):
+        raise existing(path)
+
+
+def write_own_files(folder: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> list[str]:
+    """Write files into a study's folder, and its manifest, which lists them; those of before that are not there go.
+
+    Returns
+    -------
+    list of str
+        Those of before that were changed since, and stay.
+    """
+    before = study_manifest(folder)["files"]
+    for name, contents in files.items():
+        require_own(folder, name, contents)
+    gone = [name for name in before if name not in files and (folder / name).is_file()]
+    changed = [name for name in gone if sha256_of(folder / name) != before[name]]
+    with together():
+        for name, contents in files.items():
+            with updating(folder / name) as stream:
+                stream.write(contents)
+        for name in gone:
+            if name not in changed:
+                remove(folder / name)
+        sums = {name: hashlib.sha256(contents).hexdigest() for name, contents in sorted(files.items())}
+        write_study_manifest(folder, {**manifest, "files": sums})
+    return changed
 
 
 def _data_names(tables: Iterable[str]) -> list[str]:
     """A unique file name for each table PART/LABELS or PART/FIRST/SECOND, even if names of label sets have dashes."""
     return [f"data/{name}.csv" for name in numbered(table.replace("/", "-") for table in tables)]
-
-
-def _remove_earlier(folder: Path, files: Iterable[str], say: Callable[[str], None]) -> None:
-    """Remove files of an earlier report that this one does not have; files added or changed by the user stay."""
-    for own in ("", *FOLDERS):
-        for name in written_by(folder / own, BY):
-            if f"{own}/{name}".removeprefix("/") not in files and not remove_file(folder / own / name, by=BY):
-                say(f"note: {folder / own / name} belongs to an earlier report and was changed since; it is kept")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from kgtrec.errors import KgtrecError
 
 _ANSWER = 10.0  # seconds that a scheduler has to answer
+_RETRIES = 2  # of a piece that fails, by Dask; it gives those of a lost worker to others anyway
 
 
 @contextmanager
@@ -27,6 +28,9 @@ def dask_workers(address: str) -> Iterator[Executor]:
     try:
         client = Client(address, timeout=_ANSWER)
     except (OSError, TimeoutError, ValueError) as error:
-        raise KgtrecError(f"expected a Dask scheduler at {address}, found none that answers ({error})") from None
+        raise KgtrecError(
+            f"expected a Dask scheduler at {address}, found none that answers ({error}); start it, and give the same "
+            "command again with its address"
+        ) from None
     with client:
-        yield client.get_executor(pure=False)
+        yield client.get_executor(pure=False, retries=_RETRIES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle  # nosec B403 # of what is sent to our own processes
 import signal
 import sys
 import threading
@@ -37,8 +38,9 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
     """
     # new processes: a fork of one that has threads, such as Arrow's, may hang
     context, others = multiprocessing.get_context("spawn"), set(active_children())
+    sent = pickle.dumps(work)  # once; what goes wrong here is no loss of a process
     _start_keeper()
-    with ProcessPoolExecutor(workers, context, _begin, (work,)) as pool:
+    with ProcessPoolExecutor(workers, context, _begin, (sent,)) as pool:
         own: set[BaseProcess] = set()
         try:
             with _deaf(), _environment(_one_thread_each()):
@@ -69,12 +71,11 @@ def do(piece: tuple[Any, ...]) -> Any:
     return _of_process[-1](*piece)
 
 
-def _begin(work: Callable[..., Any] | None) -> None:
+def _begin(sent: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that distributes the work handles it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")  # reported once, by the process that has the whole result
-    if work is not None:
-        _of_process.append(work)
+    _of_process.append(pickle.loads(sent))  # noqa: S301 # nosec B301 # from the process that distributes the work
 
 
 def _end_with_parent() -> None:

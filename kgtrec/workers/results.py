@@ -7,22 +7,27 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
 from typing import Any, TypeVar
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, whole_number
 from kgtrec.workers.processes import do, local_workers
-from kgtrec.workers.units import PATIENCE, Give, Start, Units, done
 
 Value = TypeVar("Value")
 Piece = tuple[Any, ...]
 Work = Callable[..., Any]
 #: an executor, or what starts one
-Helper = Executor | Start
+Helper = Executor | Callable[[], AbstractContextManager[Executor]]
+_Give = Callable[[Piece], Future[Any]]
 
 _WORTH = 3.0  # seconds of work, below which no processes are started: that takes one or two
+_LOSSES = 3  # how often all workers may be lost before a piece is done
+_AHEAD = 4  # pieces that are given out for each process of this machine, which bounds what is in memory
+_AHEAD_OF_EXECUTOR = 256  # and for an executor, whose workers are not known
+_LISTENING = 1.0  # seconds, after which Ctrl-C is noticed on Windows
 
 
 def number_of_workers(workers: int | None, executor: Helper | None) -> int:
@@ -47,20 +52,23 @@ def are_worth_it(begun: float, n_done: int, n_left: int) -> bool:
 
 def results(
     work: Callable[..., Value],
-    pieces: Sequence[Piece],
+    pieces: Iterable[Piece],
     *,
+    n_pieces: int | None = None,
     workers: int | None = None,
     executor: Helper | None = None,
     name: str = "work",
-) -> Iterator[Value]:
+) -> Generator[Value, None, None]:
     """The results of ``work`` for the arguments of each piece, in their order, without its warnings.
 
     Parameters
     ----------
     work : callable
         What it gives for a piece must depend on nothing else. Each process has a copy of it.
-    pieces : sequence of tuple
-        The longest first.
+    pieces : iterable of tuple
+        Taken as they are given out, a few more than there are workers.
+    n_pieces : int, optional
+        How many there are. Default: ``len(pieces)``.
     workers : int, optional
         Processes of this machine. They are started when the first pieces have shown that the others take more than
         three seconds. Default: 1, this one.
@@ -72,54 +80,77 @@ def results(
     Raises
     ------
     KgtrecError
-        What ``work`` raises; if a piece fails three times; or if no workers can be had.
+        What ``work`` raises; if a piece fails in another way; or if no workers can be had.
     """
-    workers, place = number_of_workers(workers, executor), 0
+    workers, coming = number_of_workers(workers, executor), enumerate(pieces)
+    if n_pieces is None:
+        n_pieces = len(pieces) if isinstance(pieces, Sized) else 0
+    at = 0  # the piece whose value comes next
     if executor is None:
         begun = time.perf_counter()
-        while place < len(pieces):
-            if workers > 1 and are_worth_it(begun, place, len(pieces) - place):
-                break
+        while workers == 1 or not are_worth_it(begun, at, n_pieces - at):
+            if (numbered := next(coming, None)) is None:
+                return
             with _QUIET:
-                value = work(*pieces[place])
+                value = work(*numbered[1])
             yield value
-            place += 1
-    left = range(place, len(pieces))
-    if not left:
+            at += 1
+    elif n_pieces == 0:
         return
+    held: dict[int, Piece] = {}  # that were given out, and whose values were not passed on
+    values: dict[int, Any] = {}  # that came early
+    losses = 0
+    while True:
+        try:
+            with _given(work, min(workers, n_pieces - at), executor) as (give, ahead):
+                running = {give(piece): number for number, piece in held.items() if number not in values}
+                while True:
+                    for number, piece in islice(coming, ahead - len(held)):
+                        held[number] = piece
+                        running[give(piece)] = number
+                    if not running:
+                        return
+                    ended = wait(running, timeout=_LISTENING, return_when=FIRST_COMPLETED).done
+                    for future in sorted(ended, key=running.__getitem__):
+                        number = running.pop(future)
+                        values[number] = _value(future, f"{name}: part {number + 1:,} of {n_pieces:,}")
+                        losses = 0
+                    while at in values:
+                        del held[at]
+                        yield values.pop(at)
+                        at += 1
+        except (BrokenExecutor, CancelledError) as error:
+            losses += 1
+            if losses == _LOSSES:
+                raise KgtrecError(
+                    f"{name}: expected workers, and lost all of them {_LOSSES} times before a part was done "
+                    f"({type(error).__name__}: {error}); give the same command again"
+                ) from error
 
-    def begin() -> AbstractContextManager[Give]:
-        if executor is None:
-            return _processes(work, pieces, min(workers, len(left)))
-        return _others(work, pieces, nullcontext(executor) if isinstance(executor, Executor) else executor())
 
-    units = Units(total=len(pieces), where=name)
-    # a process that is lost is noticed; other workers may hang
-    patience = float("inf") if executor is None else PATIENCE
-    early: dict[int, Value] = {}
-    with closing(done(units, left, begin, patience=patience)) as arriving:
-        for number, found in arriving:
-            early[number] = found
-            while place in early:
-                yield early.pop(place)
-                place += 1
+def _value(future: Future[Any], what: str) -> Any:
+    """The value of a piece that is done; its error, unless all workers are lost, as one of ours."""
+    try:
+        value = future.result()
+    except (BrokenExecutor, CancelledError, KgtrecError):
+        raise
+    except Exception as error:
+        raise KgtrecError(f"{what} failed ({type(error).__name__}: {error}); give the same command again") from error
+    if isinstance(value, KgtrecError):
+        raise value
+    return value
 
 
 @contextmanager
-def _processes(work: Work, pieces: Sequence[Piece], workers: int) -> Iterator[Give]:
-    with local_workers(workers, work) as pool:
-        yield lambda number: pool.submit(do, pieces[number])
-
-
-@contextmanager
-def _others(work: Work, pieces: Sequence[Piece], start: AbstractContextManager[Executor]) -> Iterator[Give]:
-    with start as executor:
-        sent = _on_cluster(executor, _Sent(work))
-
-        def give(number: int) -> Future[Any]:
-            return executor.submit(_do, sent, pieces[number])
-
-        yield give
+def _given(work: Work, workers: int, executor: Helper | None) -> Iterator[tuple[_Give, int]]:
+    """What gives a piece to workers, and how many pieces they are given at a time."""
+    if executor is None:
+        with local_workers(workers, work) as pool:
+            yield lambda piece: pool.submit(do, piece), _AHEAD * workers
+        return
+    with nullcontext(executor) if isinstance(executor, Executor) else executor() as others:
+        sent = _on_cluster(others, _Sent(work))
+        yield lambda piece: others.submit(_do, sent, piece), _AHEAD_OF_EXECUTOR
 
 
 def _on_cluster(executor: Executor, sent: _Sent) -> Any:
@@ -136,8 +167,11 @@ def _on_cluster(executor: Executor, sent: _Sent) -> Any:
 
 
 def _do(sent: _Sent, piece: Piece) -> Any:
-    with _QUIET:
-        return sent.work(*piece)
+    try:
+        with _QUIET:
+            return sent.work(*piece)
+    except KgtrecError as error:
+        return error  # raised by who waits for it: Dask would give to others what nobody can do
 
 
 class _Sent:

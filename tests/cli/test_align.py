@@ -177,6 +177,7 @@ def test_a_second_system_joins_the_collection(tmp_path, vectors, capsys):
     out = tmp_path / "out"
     assert run(tmp_path / "a.npz", "--out", out) == run(tmp_path / "b.npz", "--out", out) == 0
     before = (out / "collection" / "manifest.json").read_bytes()
+    (out / "b.ranks.parquet").unlink()
     assert run(tmp_path / "b.npz", "--out", out, "--candidates", "all") == 2
     assert "expected no collection with other alignments or candidates, found one" in capsys.readouterr().err
     assert (out / "collection" / "manifest.json").read_bytes() == before
@@ -194,8 +195,16 @@ WRONG = {
     "empty": (lambda f: (f / "e").mkdir(), ["e"], "e: expected .npz or .npy files in this folder, found none"),
     "others": (other_alignments, ["a.npz", "b.npz"], "b.npz: expected the same alignments as in"),
     "names": (None, ["a.npz", "a.npz"], "expected systems of different names, found 'a' twice"),
-    "sizes": (None, ["a.npz", "--by-size", "0.5,x"], "--by-size: expected numbers of"),
-    "zero": (None, ["a.npz", "--by-size", "0"], "found '0'"),
+    "sizes": (
+        None,
+        ["a.npz", "--by-size", "0.5,x"],
+        "expected numbers, shares such as 0.05, or percentages such as 5%, found 'x'",
+    ),
+    "zero": (
+        None,
+        ["a.npz", "--by-size", "0"],
+        "a.npz: expected sizes of 1 to 8 test alignments, or of a share of them above 0 and up to 1.0, found 0",
+    ),
     "too many": (None, ["a.npz", "--by-size", "99", "-m", "micro.MR"], "a.npz: expected sizes of 1 to 8 test align"),
     "all": (
         None,

@@ -150,18 +150,19 @@ def fill_in(path: Path, row: int, verdict: str) -> None:
 
 @pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl", "bob.xlsx"])
 def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp_path, capsys):
-    """Another name and --merge are offered; one that is as it was written may be written again."""
+    """Another name and --merge are offered; one in which nothing is filled in is replaced with --force."""
     out = tmp_path / name
     export = [folder, "--annotator", "bob", "--out", str(out)]
-    for _ in range(2):
-        main(["campaign", "export", *export])
+    main(["campaign", "export", *export])
+    assert "exists; --force replaces it" in refused(export, capsys)
+    main(["campaign", "export", *export, "--force"])
     fill_in(out, 1, "yes")
     before = out.read_bytes()
-    told = refused(export, capsys)
-    assert "found one that was changed since, which would be lost" in told
-    assert f"choose another name, such as bob.1{out.suffix}" in told
-    assert "or bring along what is filled in there with --merge" in told
-    assert out.read_bytes() == before
+    for words in (export, [*export, "--force"]):
+        told = refused(words, capsys)
+        assert "holds verdicts, or what people have typed, which nothing else replaces" in told
+        assert "choose another name, or bring along what is filled in there with --merge" in told
+        assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl", "bob.xlsx"])

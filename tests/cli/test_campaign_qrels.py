@@ -161,12 +161,14 @@ def test_earlier_qrels_are_replaced_only_when_asked(campaign, tmp_path, capsys):
     first = tree(tmp_path / "q")
     with pytest.raises(SystemExit):
         main(["campaign", "qrels", "S", "--out", "q"])
-    assert "found what kgtrec wrote before (campaign qrels); replace it with --force" in capsys.readouterr().err
+    assert "q: exists; --force replaces it" in capsys.readouterr().err
     main(["campaign", "qrels", "S", "--out", "q", "--force"])
     assert tree(tmp_path / "q") == first
     with pytest.raises(SystemExit):
         main(["campaign", "qrels", "S", "--out", "data", "--force"])
-    assert "found what kgtrec did not write there: " in capsys.readouterr().err
+    assert (
+        "expected a new or empty folder, or one to replace by the same kind, found one with " in capsys.readouterr().err
+    )
     main(["campaign", "qrels", "S", "--out", "q1", "--depth", "1"])
     assert not (tmp_path / "q1" / "qrels.depth2.txt").exists()
 

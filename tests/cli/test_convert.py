@@ -140,7 +140,7 @@ def test_a_collection_becomes_texts(tmp_path):
     docs = dict(line.split("\t") for line in (target / "docs.tsv").read_text().splitlines())
     assert docs == {"Q64": "Q64", "Q183": "Q183", "Q90": "Paris", "Q142": "France: a country"}
     assert read_qrels(target / "qrels.txt").to_dict() == {"head0": {"Q90": 1}, "tail0": {"Q142": 1}}
-    convert(str(tmp_path / "C"), str(target), *TO, "--templates", str(templates))
+    convert(str(tmp_path / "C"), str(target), *TO, "--templates", str(templates), "--force")
     assert (target / "queries.tsv").read_text().splitlines()[0] == "head0\tIs what the capital of Q142?"
 
 

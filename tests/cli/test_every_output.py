@@ -1,4 +1,4 @@
-"""Every command that writes, into folders that hold anything: nothing that kgtrec did not write changes.
+"""Every command that writes, into folders that hold anything: --force alone replaces, and only what is of its kind.
 
 And what a command writes is there as a whole or not at all, wherever it is stopped.
 """
@@ -21,20 +21,21 @@ from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.trec.runs import read_run, write_run
 from tests.examples import examples
 from tests.published_labels import published
-from tests.trees import faulty_runs, tree, without_parts
+from tests.trees import faulty_runs, is_part, tree, without_parts
 
 ROOT = Path(__file__).parents[2]
 
 #: words of each command that writes, with OUT for what it writes: a folder, a file, or a folder of single files
-ONCE = {"campaign import-kgc-sparsity"}  # what makes verdicts, which no command replaces, whole as they are
+# what makes verdicts, or what holds them, which no command replaces
+ONCE = {"campaign import-kgc-sparsity", "demo", *(f"campaign export {form}" for form in ("csv", "xlsx", "jsonl"))}
 FOLDERS = {
-    "questions": "questions kg --out OUT --force",
-    "pool": "pool C RUNS --depth 2 --out OUT --force",
-    "campaign qrels": "campaign qrels campaign --depth 1 --out OUT --force",
+    "questions": "questions kg --out OUT",
+    "pool": "pool C RUNS --depth 2 --out OUT",
+    "campaign qrels": "campaign qrels campaign --depth 1 --out OUT",
     "campaign export": "campaign export campaign --annotator annotator-1 --all --format label-studio --out OUT",
     "campaign import-kgc-sparsity": "campaign import-kgc-sparsity published --out OUT",
     "openworld curve": "openworld curve C RANKS --densities 0.5 -m micro.MRR --out OUT",
-    "openworld world": "openworld world --people 20 --out OUT --force",
+    "openworld world": "openworld world --people 20 --out OUT",
     "demo": "demo --people 20 --out OUT",
 }
 FILES = {
@@ -69,7 +70,7 @@ PARTS = {
     "baseline": "baseline popularity C --depth 3 --out OUT",
     "align": "align vectors.npz --by-size 3 --repeats 2 --out OUT",
     "report": "report study --out OUT/report.html --formats html,svg,csv,latex",
-    "pool report": "pool C ranks/rules.run.gz --depth 2 --out OUT-pool --report OUT/report.txt --force",
+    "pool report": "pool C ranks/rules.run.gz --depth 2 --out OUT-pool --report OUT/report.txt",
     "study": "study study.toml --out OUT",
 }
 SLOW = {"demo", "study", "report"}
@@ -155,6 +156,7 @@ def test_every_command_that_writes_is_here():
             ]
         elif {parameter.name for parameter in command.params} & {"out", "target", "report_path"}:
             writing.add(name)
+            assert any(parameter.name == "force" for parameter in command.params), name
     assert writing == {name for name in writing if any(words.startswith(name) for words in COMMANDS.values())}
 
 
@@ -188,13 +190,8 @@ def names_of(word: str) -> st.SearchStrategy[str]:
 SPELLINGS = ("out", "./out", "out/", "../world/out", "ABSOLUTE", "link", "out/../out")
 
 
-def state_of(place: Path) -> dict[str, bytes]:
-    """All that is there, records and parts too."""
-    return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else b"/" for path in place.rglob("*")}
-
-
 def held(place: Path) -> dict[str, bytes]:
-    """All that is there but what the program itself keeps beside it."""
+    """All that is there, but for what a program that was killed was writing."""
     return without_parts(tree(place))
 
 
@@ -238,7 +235,7 @@ def run_on_anything(world: Path, place: Path, name: str, theirs: dict[str, str],
     kept = {path: text for path, text in kept.items() if text or path.endswith("/")}
     # campaign sample keeps in the campaign which triples were drawn
     assert not [path for path in kept if path != "campaign/expert_sample.tsv"], (code, kept)
-    assert not [path for path in after if "kgtrec-part" in path]
+    assert not [path for path in after if is_part(path)]
     if code:
         assert code == 2
         new = set(after) - set(before)
@@ -257,7 +254,7 @@ def test_nothing_of_others_changes(world, tmp_path, name):
 @pytest.mark.parametrize("kind", ["answer ranks", "a run"])
 @pytest.mark.parametrize("name", [name for name in FILES if name != "convert zst"])
 def test_answer_ranks_and_runs_are_replaced_by_nothing_else(world, tmp_path, capsys, name, kind):
-    """Although kgtrec wrote them under this name, as a score table over a file of ranks that took hours."""
+    """Though it is told --force, as a score table over a file of ranks that took hours."""
     if name.startswith("convert") and kind == "a run":
         return  # by another run
     place = tmp_path / "world"
@@ -271,10 +268,12 @@ def test_answer_ranks_and_runs_are_replaced_by_nothing_else(world, tmp_path, cap
             write_run(out, read_run("ranks/rules.run.gz"))
         before = tree(place)
         capsys.readouterr()
-        assert run(FILES[name], "out") == 2
-        error = capsys.readouterr().err.splitlines()[-1]
-        assert f"found {kind}, which nothing else may replace; choose another name, such as out.1" in error
-        assert tree(place) == before
+        for words in (FILES[name], f"{FILES[name]} --force"):
+            assert run(words, "out") == 2
+            error = capsys.readouterr().err.splitlines()[-1]
+            if not name.startswith("convert") or "--force" in words:  # which looks at what it reads later
+                assert error.endswith(f": holds {kind}, which nothing else replaces; choose another name")
+            assert tree(place) == before
 
 
 @pytest.mark.slow
@@ -298,45 +297,85 @@ def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, n
     anything()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
-def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name):
-    """At each call of the system that changes a file; and run again it makes what it makes undisturbed."""
+def test_given_again_a_command_says_that_its_output_exists(world, tmp_path, capsys, name):
+    """With --force it makes the same once more, among files of others; where verdicts are it never does."""
     place = tmp_path / "world"
     copied(world, place, COMMANDS[name])
-    before = held(place)
-    mended = [state_of(place)]  # from which the command makes what it makes undisturbed
     with chdir(place):
         assert run(COMMANDS[name], "out") == 0
+        for folder in {"out", "OUT-pool"} & {path.name for path in place.iterdir() if path.is_dir()}:
+            for theirs in ("README", ".git/HEAD", ".ipynb_checkpoints/x.csv", ".DS_Store"):
+                (place / folder / theirs).parent.mkdir(exist_ok=True)
+                (place / folder / theirs).write_text("mine")
+        before = tree(place)
+        capsys.readouterr()
+        assert run(COMMANDS[name], "out") == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert ": exists; --force replaces it" in error or name in ONCE, error
+        assert tree(place) == before
+        code = run(f"{COMMANDS[name]} --force", "out")
+        assert code == (2 if name in ONCE else 0), capsys.readouterr().err
+        assert tree(place) == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
+def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name, is_there):
+    """At each call of the system that changes a file, whether an earlier output is replaced or none is there.
+
+    And run again it makes what it makes undisturbed.
+    """
+    if is_there and name in ONCE:
+        return
+    place = tmp_path / "world"
+    copied(world, place, COMMANDS[name])
+    words = f"{COMMANDS[name]} --force"
+    before = held(place)
+    with chdir(place):
+        assert run(words, "out") == 0
     made = {path: text for path, text in held(place).items() if before.get(path) != text}
+    if is_there:  # edited, so that old and new differ
+        for path in made:
+            if path.endswith((".csv", ".txt", ".tsv")):
+                with (place / path).open("ab") as stream:
+                    stream.write(b"\n")
+        before = held(place)
+    shutil.copytree(place, tmp_path / "former", symlinks=True)
+    mended: list[dict[str, bytes]] = []  # from which the command makes what it makes undisturbed
 
     def reset() -> None:
-        if state_of(place) != mended[0]:
-            shutil.rmtree(place)
+        shutil.rmtree(place)
+        if is_there:
+            shutil.copytree(tmp_path / "former", place, symlinks=True)
+        else:
             copied(world, place, COMMANDS[name])
 
     def act() -> None:
         with chdir(place):
-            if code := run(COMMANDS[name], "out"):
+            if code := run(words, "out"):
                 raise SystemExit(code)
 
-    whole = name in FOLDERS
     for fault, number, ended in faulty_runs(act, reset, ("kill after", "interrupt", "fail")):
         found = held(place)
+        where = fault, number
         assert {path: found.get(path) for path in before if path not in made} == {
             path: text for path, text in before.items() if path not in made
-        }, (fault, number)
-        new = {path: text for path, text in found.items() if before.get(path) != text and not path.endswith("/")}
-        assert new.items() <= made.items(), (fault, number, set(new) - set(made))
-        if whole or ended == 0:
-            files = {path for path in made if not path.endswith("/")}
-            assert not new or set(new) == files, (fault, number, files ^ set(new))
+        }, where
+        new = {path for path, text in found.items() if before.get(path) != text and not path.endswith("/")}
+        assert {(path, found[path]) for path in new} <= made.items(), where
+        files = {path for path, text in made.items() if not path.endswith("/") and before.get(path) != text}
+        if ended == 0 or (name in FOLDERS and "kill" not in fault):
+            assert new in (set(), files), (where, files ^ new)
         if "kill" not in fault and ended:
-            assert not [path for path in tree(place) if "kgtrec-part" in path] or new, (fault, number)
-        if (state := state_of(place)) in mended:
+            assert not [path for path in tree(place) if is_part(path)] or new == files, where
+        if (state := tree(place)) in mended:
             continue  # what comes out of it is known
         if not (new and name in ONCE):
             act()
-        assert {path: text for path, text in held(place).items() if before.get(path) != text} == made
+            after = tree(place)
+            assert {path: after.get(path) for path in {**before, **made}} == {**before, **made}, where
+            assert not [path for path in after if is_part(path)], where
         mended.append(state)

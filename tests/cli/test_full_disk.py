@@ -11,45 +11,33 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factor_folders import write_factor_folder
-from kgtrec.formats.output.exchange import is_part
 from kgtrec.formats.trec import runs
+from kgtrec.workers import results
 from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.ranking.test_tiles import world
 from tests.systems.test_factor_folders import folder_of
-from tests.trees import tree
+from tests.trees import is_part, tree
 
-PLAN = ["rank", "C", "model", "--plan", "work/plan", "--block", "4"]
-RANK = ["rank", "C", "model", "--out", "work/out"]
-COLLECT = ["rank", "work/plan", "--collect", "--out", "work/out"]
-
-
-def _units():
-    main(PLAN)
-    for unit in range(2):
-        main(["rank", "work/plan", "--unit", str(unit)])
+RANK = ["rank", "C", "model", "--out", "work/out", "--block", "4"]
 
 
 def _rank(run_format):
     """What is done before, with shorter lists, and the command."""
-    return [[*RANK, "--depth", "3", "--run-format", run_format]], [*RANK, "--run-format", run_format]
+    return [[*RANK, "--depth", "3", "--run-format", run_format]], [*RANK, "--run-format", run_format, "--force"]
 
 
 def _convert(before, source, target, *options):
-    return [["convert", before, target, *options]], ["convert", source, target, *options]
+    return [["convert", before, target, *options]], ["convert", source, target, *options, "--force"]
 
 
 PARTS, TO_PARTS, SORTED = ["--run-format", "parts"], ["--to", "parts"], "work/out/sorted.run"
 #: name -> what is done before, on a disk with room, and the command
 CASES = {
-    "plan": ([], PLAN),
-    "unit": ([PLAN], ["rank", "work/plan", "--unit", "1"]),
-    "collect": ([_units, [*RANK, "--depth", "3"]], COLLECT),
-    "collect in parts": ([_units, [*RANK, "--depth", "3", *PARTS]], [*COLLECT, *PARTS]),
-    "collect and do the units": ([PLAN], [*COLLECT, "--workers", "1", *PARTS]),
     "text": _rank("run.gz"),
+    "by workers": ([], [*RANK, "--workers", "2"]),
     "Parquet": _rank("parquet"),
     "parts": _rank("parts"),
-    "parts, for the first time": ([], [*RANK, *PARTS]),
+    "parts, for the first time": ([], [*RANK, *PARTS, "--force"]),
     "sort": _convert("small.run", "mixed.run", SORTED, "--sort"),
     "sort to parts": _convert("small.run", "mixed.run", SORTED, "--sort", *TO_PARTS),
     "factors": _convert("other", "model", "work/out/f", "--to", "factors"),
@@ -62,6 +50,7 @@ CASES = {
 def test_a_full_disk_leaves_what_was_there(name, tmp_path, monkeypatch, capfd):
     """One line with a way out; no part of the output is new; and the same command is right when there is room."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(results, "_WORTH", 0)  # finished blocks are kept
     monkeypatch.setattr(runs, "_PART_ROWS", 40)
     rng = np.random.default_rng(9)
     collection = world(rng, 7, 30)
@@ -73,12 +62,11 @@ def test_a_full_disk_leaves_what_was_there(name, tmp_path, monkeypatch, capfd):
     Path("small.run").write_text(f"{lines[0]}\n")
     before, command = CASES[name]
     for step in before:
-        step() if callable(step) else main(step)
+        main(step)
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
     shutil.copytree(work, tmp_path / "former", copy_function=shutil.copy2)
     former = tree(work)
-    former_of_command = {path: data for path, data in former.items() if not path.startswith("plan/done/")}
 
     def reset():
         shutil.rmtree(work)
@@ -101,11 +89,12 @@ def test_a_full_disk_leaves_what_was_there(name, tmp_path, monkeypatch, capfd):
         (line,) = [each for each in errors.splitlines() if each.startswith("error: ")]
         assert line.startswith(("error: work/", f"error: {work}/")), where
         assert line.endswith(f": {TOLD[fault]}; make room or choose another place, and give the command again"), where
-        assert "kgtrec-part" not in line, where
-        left = tree(work)
-        assert not any(is_part(part) for path in left for part in Path(path).parts), where
-        # what was done of a plan stays
-        assert {path: data for path, data in left.items() if not path.startswith("plan/done/")} == former_of_command
+        assert ".part" not in line, where
+        # finished blocks stay
+        left = {path: data for path, data in tree(work).items() if not path.startswith("out/model.unfinished/")}
+        left = left if "out/" in former or left != {"out/": b""} else former
+        assert not any(map(is_part, left)), where
+        assert left == former, where
         main(command)
         assert tree(work) == expected, where
     assert seen == {"full", "limit"}

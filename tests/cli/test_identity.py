@@ -140,7 +140,9 @@ def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.Capture
     capsys.readouterr()
     assert run("evaluate", "whole", "own.run", "-m", "RR") == 2
     assert "own.run.json: expected the origin of own.run, found that of another file" in capsys.readouterr().err
-    assert run("stamp", "whole", "own.run") == 0
+    assert run("stamp", "whole", "own.run") == 2
+    assert "own.run.json: exists; --force replaces it" in capsys.readouterr().err
+    assert run("stamp", "whole", "own.run", "--force") == 0
     Path("odd.run").write_text("head0 Q0 atlantis 1 2 odd\n")
     capsys.readouterr()
     assert run("stamp", "whole", "odd.run") == 2

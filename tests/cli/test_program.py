@@ -129,6 +129,7 @@ def test_a_result_that_nobody_reads_ends_with_141(collection: Path, words: str, 
     assert not [name for name in os.listdir(collection) if name.startswith(".D")]  # noqa: PTH208
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     ["evaluate C pipe", "evaluate pipe ranks", "convert pipe new.run", "questions kg/train.tsv pipe pipe --out D"],
@@ -147,6 +148,7 @@ def test_a_named_pipe_is_refused_at_once(collection: Path, words: str):
     )
 
 
+@pytest.mark.slow
 def test_an_open_pipe_is_read(collection: Path):
     """As bash's <(...) and standard input are; its contents are gone when they would be summed."""
     done = in_bash("kgtrec evaluate <(cat C/qrels.txt) <(zcat ranks/rules.run.gz) -m AP@20", collection)
@@ -157,6 +159,7 @@ def test_an_open_pipe_is_read(collection: Path):
     assert [each["sha256"] for each in inputs] == [None] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "words", ["evaluate C -", "evaluate C /dev/stdin", "evaluate /dev/stdin ranks", "convert - new.run"]
@@ -173,6 +176,7 @@ def test_a_command_that_waits_for_a_pipe_ends_by_the_first_signal(collection: Pa
         assert process.stderr.read() == b"stopped\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["evaluate C s.run", "questions kg --out D", "campaign status c"])
 def test_a_deleted_current_folder_is_named(tmp_path: Path, words: str):
     """And not a file that is not there."""

@@ -134,7 +134,7 @@ def test_a_collection_is_kept_unless_forced(kg, capsys):
     """The message names the option."""
     assert call("kg", "--out", "c") == 0
     assert call("kg", "--out", "c", "--ids") == 2
-    assert "found what kgtrec wrote before (collection); replace it with --force" in capsys.readouterr().err
+    assert "c: exists; --force replaces it" in capsys.readouterr().err
     assert call("kg", "--out", "c", "--ids", "--force") == 0
     assert read_collection(kg / "c").labels is not None
 

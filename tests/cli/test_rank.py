@@ -180,18 +180,17 @@ def test_neither_file_is_left_where_one_cannot_be_written(tmp_path, matrix, caps
 
 
 @pytest.mark.parametrize("name", ["a.ranks.parquet", "a.run.gz"])
-def test_an_edited_file_is_refused_with_a_way_out_that_there_is(tmp_path, matrix, name, capsys):
-    """The file's name is that of the scores, so another folder is offered, and no name."""
+def test_what_is_no_output_of_rank_is_never_replaced(tmp_path, matrix, name, capsys):
+    """Both files are checked before anything is computed."""
     folder, words = tmp_path / "o", [tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o"]
-    assert run(*words) == 0
+    folder.mkdir()
     (folder / name).write_bytes(b"mine")
-    capsys.readouterr()
-    assert run(*words) == 2
-    assert capsys.readouterr().err.endswith(
-        f"{name}: expected a new name, or a file that kgtrec wrote before, found one that was changed since, which "
-        "would be lost; choose another folder, or move the file away\n"
-    )
-    assert (folder / name).read_bytes() == b"mine"
+    kind = "answer ranks" if name == "a.ranks.parquet" else "a run"
+    for force in ([], ["--force"]):
+        assert run(*words, *force) == 2
+        told = f"{name}: holds something else than {kind}, which stays; choose another name\n"
+        assert capsys.readouterr().err.endswith(told)
+    assert tree(folder) == {name: b"mine"}
 
 
 def test_an_unknown_filter(tmp_path, matrix, capsys):

@@ -65,6 +65,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_study_writes_a_page_figures_tables_and_a_manifest(whole: Path):
     made = files(whole / "study")
     assert {
@@ -143,35 +144,6 @@ def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["study.toml", *(pytest.param(name, marks=pytest.mark.slow) for name in ("report.html", "manifest.json"))]
-)
-def test_an_edited_file_is_refused_before_anything_is_computed(whole: Path, tmp_path: Path, capsys, name):
-    """The way out is one that there is: such a file has its name from kgtrec."""
-    shutil.copytree(whole, tmp_path / "copy")
-    study = tmp_path / "copy" / "study"
-    (study / name).write_text((study / name).read_text() + "\n")
-    (tmp_path / "copy" / "study.toml").write_text(CONFIG.replace("repeats = 4", "repeats = 5"))
-    before = files(study)
-    assert run("study", tmp_path / "copy" / "study.toml") == 2
-    err = capsys.readouterr().err
-    assert err == (
-        f"error: {study / name}: expected a new name, or a file that kgtrec wrote before, found one that was changed "
-        "since, which would be lost; choose another folder, or move the file away\n"
-    )
-    assert files(study) == before
-    (study / name).rename(tmp_path / "mine")
-    assert run("study", tmp_path / "copy" / "study.toml") == 0
-
-
-def test_a_copy_without_the_record_is_told_what_it_lacks(whole: Path, tmp_path: Path, capsys):
-    shutil.copytree(whole, tmp_path / "copy")
-    (tmp_path / "copy" / "study" / ".kgtrec").unlink()
-    assert run("study", tmp_path / "copy" / "study.toml") == 2
-    assert capsys.readouterr().err.endswith("choose another folder (a copy of a folder needs its record, .kgtrec)\n")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("steps_done", [1, 6, 13])
 def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path: Path, steps_done: int):
     """SIGKILL, which no program can prepare for, once so many steps are there."""
@@ -197,11 +169,7 @@ def test_what_a_killed_report_left_half_written_goes(whole: Path, tmp_path: Path
     shutil.copytree(whole, tmp_path / "copy")
     half = [
         tmp_path / "copy" / "study" / name
-        for name in (
-            ".report.html.0123abcd.kgtrec-part",
-            "figures/.x.svg.0123abcd.kgtrec-part",
-            "steps/.x.0123abcd.kgtrec-part",
-        )
+        for name in (".report.html.0123abcd.part", "figures/.x.svg.0123abcd.part", "steps/.x.0123abcd.part")
     ]
     for path in half:
         path.write_text("half")
@@ -228,19 +196,22 @@ def test_what_others_put_into_a_study_stays_and_does_not_block_it(whole: Path, t
 @pytest.mark.parametrize(
     "name", ["report.html", "manifest.json", "study.toml", pytest.param("tables/data.tex", marks=pytest.mark.slow)]
 )
-def test_what_somebody_changed_in_a_study_is_not_overwritten(whole: Path, tmp_path: Path, capsys, name: str):
-    """It is named, before any other file of the report is written."""
+def test_what_somebody_changed_in_a_study_is_replaced_with_force_only(whole: Path, tmp_path: Path, capsys, name: str):
+    """It is named, before any other file of the report is written; the study's own sums say what was changed."""
     shutil.copytree(whole, tmp_path / "copy")
     study = tmp_path / "copy" / "study"
     changed = study / name if (study / name).exists() else next((study / "tables").glob("*.tex"))
     changed.write_text("mine")
+    before = {path: text for path, text in files(study).items() if path != "manifest.json"}
     config = tmp_path / "copy" / "study.toml"
     config.write_text(CONFIG.replace("title = ", "title = 'Another' #"))
     assert run("study", config) == 2
-    assert f"{changed}: expected a new name, or a file that kgtrec wrote before, found one that was changed" in (
-        capsys.readouterr().err
-    )
+    assert capsys.readouterr().err.endswith(f"error: {changed}: exists; --force replaces it\n")
+    assert {path: text for path, text in files(study).items() if path != "manifest.json"} == before
     assert changed.read_text() == "mine"
+    assert run("study", config, "--force") == 0
+    assert run("study", config) == 0
+    assert b"Another" in (study / "report.html").read_bytes()
 
 
 @pytest.mark.slow
@@ -259,8 +230,8 @@ def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (".", ".: expected a new or empty folder, or one of kgtrec study, found one with other files"),
-        ("cities", "cities: expected a new or empty folder, or one of kgtrec study"),
+        (".", ".: expected a new or empty folder, or one to replace by the same kind, found one with cities, more.txt"),
+        ("cities", "cities: expected a new or empty folder, or one to replace by the same kind, found one with "),
         ("study.toml", "study.toml: expected a folder to write, found a file"),
     ],
 )
@@ -407,12 +378,14 @@ def test_after_a_change_of_a_dictionary_the_collection_is_built_anew(tmp_path: P
 def test_two_studies_do_not_write_to_one_folder(whole: Path, capsys):
     import fcntl
 
-    with (whole / "study" / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert run("study", whole / "study.toml") == 2
+    lock = os.open(whole / "study" / "steps", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    assert run("study", whole / "study.toml") == 2
+    os.close(lock)
     assert "another kgtrec study is writing to it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path):
     """It needs the study's folder only, and is the same page."""
     shutil.copytree(whole / "study", tmp_path / "study")

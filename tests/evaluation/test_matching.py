@@ -11,6 +11,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.matching import match
 from kgtrec.ranking.rank import rank_scores
 from tests.collections_by_hand import collection_of
@@ -166,7 +167,7 @@ def test_the_trec_rule_needs_a_run():
     with pytest.raises(KgtrecError, match="has no tie rule 'trec'"):
         match(world.answer_ranks(), world.qrels(), "trec")
     with pytest.raises(KgtrecError, match="expected a tie rule of trec, realistic"):
-        match(world.run(), world.qrels(), "best")
+        evaluate(world.qrels(), world.run(), "RR", ties="best")
 
 
 @given(worlds(regraded=True), st.integers(0, 3), st.booleans())

@@ -14,7 +14,6 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.trec.runs import read_run
 from tests.examples import examples
 from tests.trees import tree
@@ -164,9 +163,10 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     path = tmp_path / "x.ranks.parquet"
-    write_text(path, "old")
+    write_answer_ranks(path, table())
+    before = path.read_bytes()
     monkeypatch.setattr(pq, "write_table", fill_up)
     with pytest.raises(OSError, match="No space left"):
-        write_answer_ranks(path, table())
-    assert path.read_text() == "old"
+        write_answer_ranks(path, table(), force=True)
+    assert path.read_bytes() == before
     assert list(tree(tmp_path)) == [path.name]

@@ -109,7 +109,7 @@ def test_an_error_while_writing_changes_nothing(suffix, error, tmp_path):
     path = tmp_path / f"x{suffix}"
     write_text(path, "before")
     before = path.read_bytes()
-    with pytest.raises(error), writing(path) as stream:  # noqa: PT012 (the block is what is interrupted)
+    with pytest.raises(error), writing(path, force=True) as stream:  # noqa: PT012 (the block is what is interrupted)
         stream.write(CONTENT)
         raise error
     assert tree(tmp_path) == {path.name: before}

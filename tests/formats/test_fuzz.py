@@ -13,6 +13,7 @@ NAMES = list(formats(Path("none")))
 COUNT = 20
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs a timer that ends a reader that hangs")
 @pytest.mark.parametrize("name", NAMES)
 def test_damaged_files_are_read_or_refused(tmp_path: Path, name: str):

@@ -101,12 +101,13 @@ def test_headers_of_npy_that_are_none(tmp_path: Path, case: str, version: bytes)
     ("data", "found"),
     [
         (b"", "no bytes"),
-        (b"\x93NUMPY", "does not begin like an array"),
-        (b"\x93NUMPY\1\0", "ends within its header"),
-        (b"\x93NUMPY\2\0\xff\xff\xff\xff", "has a header of 4,294,967,295 bytes"),
-        (b"\x93NUMPY\1\0\xff\xff{'descr'", "ends within its header"),
-        (b"\x93NUMPY\7\0\1\0{", "is of format version 7.0"),
-        (npy(described("(6, 5)"), bytes(119)), "but its header of shape"),
+        (b"\x93NUMPY", "cut-off data"),
+        (b"\x93NUMPZ\1\0", "does not begin like an array"),
+        (b"\x93NUMPY\1\0", "EOF: reading array header length"),
+        (b"\x93NUMPY\2\0\xff\xff\xff\xff", "EOF: reading array header, expected 4294967295 bytes"),
+        (b"\x93NUMPY\1\0\xff\xff{'descr'", "EOF: reading array header, expected 65535 bytes got 8"),
+        (b"\x93NUMPY\7\0\1\0{", r"we only support format version .* not \(7, 0\)"),
+        (npy(described("(6, 5)"), bytes(119)), "mmap length is greater than file size"),
         (npy(described("(6, 5)"), bytes(121)), "but its header of shape"),
     ],
 )
@@ -137,10 +138,11 @@ def test_what_numpy_writes_is_what_is_mapped(
 
 
 def test_the_header_of_another_writer(tmp_path: Path):
-    """Keys in any order, double quotes, no comma at the end, numbers as of Python 2."""
+    """Keys in any order, double quotes, no comma at the end; numbers as of Python 2, of which numpy warns."""
     path = tmp_path / "s.npy"
     path.write_bytes(npy('{"shape": (2L, 1L), "fortran_order":False,"descr":"<i2"}\n', b"\1\0\2\0"))
-    assert mapped_matrix(path).tolist() == [[1], [2]]
+    with pytest.warns(UserWarning, match="created on Python 2"):
+        assert mapped_matrix(path).tolist() == [[1], [2]]
 
 
 # .npz
@@ -159,12 +161,14 @@ ONE = npy(described("(100,)"), np.arange(100, dtype="<f4").tobytes())
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b"no magic", "E does not begin like an array of numpy: 'no magic'"),
-        (b"", "no bytes"),
-        (npy(described("(100,)"), bytes(399)), "E has 4[0-9]+ bytes, but its header of shape"),
-        (npy(described("(9999999999999,)"), bytes(4)), "but its header of shape"),
-        (npy(described("(1,)", "|O"), b"\x80\4K\1."), r"expected numbers in E, found \|O"),
-        (npy(described("(-1,)"), bytes(4)), "E has the header"),
+        (b"no magic", "E: the magic string is not correct"),
+        (b"", "E: EOF: reading magic string"),
+        (npy(described("(100,)"), bytes(399)), "E: EOF: reading array data, expected 400 bytes got 399"),
+        (npy(described("(100,)"), bytes(401)), r"E: more bytes than its header of shape \(100,\) requires"),
+        (npy(described("(9999999999999,)"), bytes(4)), "E: Unable to allocate|E: EOF"),
+        (npy(described("(1,)", "|O"), b"\x80\4K\1."), "E: Object arrays cannot be loaded"),
+        (npy(described("(1,)", "<U1"), bytes(4)), "expected numbers in E, found <U1"),
+        (npy(described("(-1,)"), bytes(4)), "E: negative dimensions"),
     ],
 )
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
@@ -429,7 +433,7 @@ def test_json_is_a_value_or_an_error(data: bytes):
         ("relation\tcategory", "category\trelation", "1: expected the header line relation category"),
         ("likes", "knows", " expected distinct labels, found 'knows' more than once"),
         ("likes", "hates", "topics.tsv: expected relations of relations.tsv, found 'likes'"),
-        ("likes", "\ud800", "expected text in UTF-8"),
+        ("likes", "\ud800", "expected UTF-8 text"),
     ],
 )
 def test_an_edited_table_of_relations(collection: Path, old: str, new: str, message: str):
@@ -476,6 +480,7 @@ LINE_READERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 @pytest.mark.parametrize(("name", "read"), LINE_READERS, ids=[name for name, _ in LINE_READERS])
 def test_a_line_that_no_file_has_is_refused_with_its_number(tmp_path: Path, name: str, read, suffix: str):
@@ -492,6 +497,7 @@ def test_a_line_that_no_file_has_is_refused_with_its_number(tmp_path: Path, name
     assert peak < 100 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize("read", [read_run, read_triples, lambda path: read_json(path)])
 def test_a_file_that_expands_without_end_is_refused(tmp_path: Path, read, suffix: str):

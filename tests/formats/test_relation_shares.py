@@ -18,7 +18,7 @@ def test_labels_are_read_to_the_letter(tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (b"caf\xe9\t1", r"2: expected UTF-8 text, got 'caf\\xe9\\t1'"),
+        (b"caf\xe9\t1", r"2: expected UTF-8 text, found 'caf\\xe9\\t1'"),
         (b"knows\t1_000", "2: expected relation TAB share, a number"),
         ("knows\t\N{ARABIC-INDIC DIGIT ONE}".encode(), "2: expected relation TAB share, a number"),
         (b"likes\t2", "2: expected each relation once, found 'likes' again"),

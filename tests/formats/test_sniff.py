@@ -106,8 +106,8 @@ def test_arrays_and_tables_in_binary_files_are_told_apart(tmp_path):
     for data, write in (
         ("arrays", lambda stream: np.save(stream, np.zeros(3))),
         ("arrays", lambda stream: np.savez(stream, E=np.zeros(3))),
-        ("", openpyxl.Workbook().save),
-        ("", lambda stream: pq.write_table(pa.table({"system": ["rules"], "value": [0.8]}), stream)),
+        ("verdicts, or what people have typed", openpyxl.Workbook().save),  # as far as one can tell
+        ("a table in Parquet", lambda stream: pq.write_table(pa.table({"system": ["rules"], "value": [0.8]}), stream)),
         ("a run", lambda stream: pq.write_table(pa.table({"question": ["q"], "score": [0.8]}), stream)),
     ):
         write(stream := io.BytesIO())

@@ -59,7 +59,7 @@ def test_validation_can_be_the_test(tmp_path: Path):
         (np.zeros((2, 2), int), np.zeros(3, int), r"val_t\.npy: expected 2 tails, .*, found \(3,\)"),
         (np.zeros((2, 2)), np.zeros(2, int), r"val_hr\.npy: expected whole numbers, found float64"),
         (np.zeros((2, 2), int), np.array([0, -1]), r"val_t\.npy: expected numbers from 0 on, found -1"),
-        (np.array([[{}, {}]]), np.zeros(1, int), r"val_hr\.npy: expected numbers in the array, found \|O"),
+        (np.array([[{}, {}]]), np.zeros(1, int), r"val_hr\.npy: expected a whole \.npy array of numbers, found other"),
     ],
 )
 def test_other_arrays_end_in_one_line(tmp_path: Path, hr, t, message: str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.formats.trec import text
 from kgtrec.formats.trec.runs import RunFile, read_run_file
 
 ASCII_BLANKS = " \t\v\f\r\n"
@@ -105,9 +107,16 @@ def judgements_of(found: Qrels) -> set[tuple[str, str, int]]:
     return set(zip(*columns, found.grade.tolist(), strict=True))
 
 
-def read_bytes(data: bytes, **options: object) -> RunFile:
-    """A run of bytes."""
-    return read_run_file("x.run", stream=io.BytesIO(data), **options)
+def read_bytes(data: bytes, block_size: int = text.BLOCK_SIZE) -> RunFile:
+    """A run of bytes, of which so many are parsed at a time."""
+    with patch.object(text, "BLOCK_SIZE", block_size):
+        return read_run_file("x.run", stream=io.BytesIO(data))
+
+
+def irregular(data: bytes) -> bytes:
+    """The same rows, which the parser of regular lines has to leave to the general one, on the same lines."""
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    return mark + b" " + data.removeprefix(mark)
 
 
 def written(folder: Path, name: str, text: str | bytes) -> Path:

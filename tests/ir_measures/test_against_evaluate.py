@@ -94,6 +94,7 @@ def test_whole_raw_lists_have_raw_ranks(world: World):
     assert_same(theirs(raw.qrels(), run.to_frame(), measures), raw.qrels(), raw.answer_ranks(()), WITH_CHANCE)
 
 
+@pytest.mark.slow
 @given(worlds())
 def test_cut_lists_give_the_number_of_whole_ones_or_none(world: World):
     """With the number of candidates: each measure's value is that of the answer ranks, or it is refused."""

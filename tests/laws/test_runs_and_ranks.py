@@ -13,7 +13,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS, UnlistedAnswers
+from kgtrec.evaluation.scoring import UNLISTED_ANSWERS, UnlistedAnswers
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
 from kgtrec.ranking.rank import Ranked, rank_scores

@@ -17,8 +17,8 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.item_scores import item_scores, totals
+from kgtrec.evaluation.scoring import UNLISTED_ANSWERS, UnlistedAnswers
 from kgtrec.evaluation.ties import compare_ties
-from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS, UnlistedAnswers
 from kgtrec.meta.comparison import compare
 from kgtrec.meta.power import power
 from kgtrec.meta.sparsity import label_scores

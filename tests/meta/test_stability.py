@@ -22,7 +22,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.evaluation.unlisted import UNLISTED_ANSWERS
+from kgtrec.evaluation.scoring import UNLISTED_ANSWERS
 from kgtrec.measures.registry import registered
 from kgtrec.meta.stability import SIZES, stability, subsample
 from kgtrec.ranking.rank import rank_scores
@@ -187,6 +187,7 @@ def assert_like_evaluate(worlds, measures, systems_of, ties=None, sizes=(0.3, 0.
                     )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(12))
 @given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
 def test_discarded_answers_are_filtered_by_default(worlds, ties):
@@ -199,6 +200,7 @@ def test_discarded_answers_are_filtered_by_default(worlds, ties):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(12))
 @given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
 def test_discarded_answers_may_stay_candidates(worlds, ties):
@@ -226,6 +228,7 @@ def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds, unlisted_answ
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(16))
 @given(
     named_worlds(graded=True),
@@ -602,12 +605,12 @@ def test_what_cannot_be_had_is_refused_before_the_work():
 def test_workers_end_with_the_process_that_shares_out_the_work():
     """Killed, it cannot tell them; they hold its standard output, which is at its end only once they are gone."""
     program = """
-import os, signal
+import os, pickle, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from kgtrec.workers.processes import _begin
 
-with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
+with ProcessPoolExecutor(1, get_context("spawn"), _begin, (pickle.dumps(None),)) as pool:
     pool.submit(os.write, 1, b"at work").result()
     os.kill(os.getpid(), signal.SIGKILL)
 """

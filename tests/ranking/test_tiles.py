@@ -14,13 +14,16 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.kernels.ranking import panels
 from kgtrec.kernels.ranking.comparisons import PRODUCT, MinusModuli, MinusNorm, MinusSquares, Product
+from kgtrec.ranking import grid as module
 from kgtrec.ranking import tiles
+from kgtrec.ranking.grid import Grid
 from kgtrec.ranking.rank import joined, plan_of, rank_scores
 from kgtrec.ranking.system import rank_system
-from kgtrec.ranking.tiles import Grid, Tiling, count_block, count_tile, differ, merged, own_scores
+from kgtrec.ranking.tiles import Tiling, count_tile
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.mapping import placed_in
 from tests.collections_by_hand import collection_of
+from tests.executors import threads
 
 COMPARISONS = {
     "product": PRODUCT,
@@ -114,12 +117,7 @@ def test_any_cut_gives_what_the_whole_matrix_gives(seed, comparison, sizes, cut,
         counted = {}
         for place in rng.permutation(len(shards)):
             counted[place] = count_tile(grid.candidates, block, shards[place], tiling)
-        own = own_scores([counted[place] for place in range(len(shards))])
-        for place, part in counted.items():
-            if differ([part], own):
-                counted[place] = count_tile(grid.candidates, block, shards[place], tiling, own)
-        counts = merged(grid.candidates, block, [counted[place] for place in range(len(shards))])
-        parts.append(grid.ranked(block, counts))
+        parts.append(grid.ranked(block, grid.joined(block, [counted[place] for place in range(len(shards))])))
     found = joined(parts)
     scores = whole_matrix(grid, collection, factors)
     expected = rank_scores(
@@ -131,7 +129,7 @@ def test_any_cut_gives_what_the_whole_matrix_gives(seed, comparison, sizes, cut,
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32), wrong=st.sampled_from([0.1, 0.5, 1.0]), n_shards=st.integers(1, 4))
 def test_own_scores_that_differ_alone_are_counted_again(seed, wrong, n_shards):
-    """Where a pair's score alone is not that of its panel, the panel's counts; all in one go, or shard by shard."""
+    """Where a pair's score alone is not that of its panel, the panel's counts, whoever counts."""
     rng = np.random.default_rng(seed)
     collection = world(rng, 5, 30)
     factors = model(rng, collection, PRODUCT)
@@ -142,18 +140,11 @@ def test_own_scores_that_differ_alone_are_counted_again(seed, wrong, n_shards):
         return np.where(rng.random(len(found)) < wrong, np.nextafter(found, np.float32(np.inf)), found)
 
     with pytest.MonkeyPatch.context() as patch:
-        expected = [*grid_of(collection, factors, Tiling(3, 32, panel=4), 5).in_turn()]
+        expected = [*grid_of(collection, factors, Tiling(3, 32, panel=4), 5).parts()]
         patch.setattr(tiles, "pair_scores", often_wrong)
         grid = grid_of(collection, factors, Tiling(3, 4, n_shards, panel=4), 5)
-        found, by_shards = [*grid.in_turn()], []
-        for number in range(len(grid)):
-            block, shards = grid.block(number), grid.tiling.shards(len(grid.candidates))
-            parts = [count_tile(grid.candidates, block, shard, grid.tiling) for shard in shards]
-            own = own_scores(parts)
-            if differ(parts, own):
-                parts = [count_tile(grid.candidates, block, shard, grid.tiling, own) for shard in shards]
-            by_shards.append(grid.ranked(block, merged(grid.candidates, block, parts)))
-    assert columns(joined(found)) == columns(joined(by_shards)) == columns(joined(expected))
+        found = [[*grid.parts()], [*grid.parts(executor=threads)]]
+    assert columns(joined(found[0])) == columns(joined(found[1])) == columns(joined(expected))
 
 
 @pytest.mark.parametrize("comparison", sorted(COMPARISONS))
@@ -183,6 +174,12 @@ def test_nan_and_infinity_are_told_with_their_question_and_entity(wrong, found):
         rank_system(collection, broken)
 
 
+@pytest.mark.parametrize(("n_entities", "rows", "expected"), [(14_541, None, 1), (2_500_604, None, 3), (9, 1, 1)])
+def test_a_tile_has_a_few_hundred_million_scores_at_most(n_entities, rows, expected):
+    """So that all workers have something to do where few questions meet many entities."""
+    assert Tiling.of(n_entities, rows).n_shards == expected
+
+
 def test_shards_begin_and_end_with_panels_and_hold_all():
     """Also where there are fewer panels than shards, or no entity at all."""
     assert Tiling(256, 1024, 3).shards(10_000) == [(0, 3072), (3072, 7168), (7168, 10_000)]
@@ -196,7 +193,10 @@ def test_a_block_is_counted_once_where_all_entities_are_scored_at_once(monkeypat
     collection = world(rng, 4, 12)
     grid = grid_of(collection, model(rng, collection, PRODUCT), Tiling.of(12), 3)
     monkeypatch.setattr(tiles, "pair_scores", None)
-    assert all(len(count_block(grid.candidates, grid.block(n), grid.tiling).above) for n in range(len(grid)))
+    calls = []
+    monkeypatch.setattr(module, "count_tile", lambda *arguments: calls.append(1) or count_tile(*arguments))
+    assert all(len(part.answer_ranks) for part in grid.parts())
+    assert len(calls) == len(grid)
 
 
 def wide_model(rng, collection, change):
@@ -235,7 +235,7 @@ def test_wide_factors_rank_as_their_matrix_in_float64_or_are_refused(case, n_sha
     factors, matrix = wide_model(rng, collection, change)
     grid = grid_of(collection, factors, Tiling(3, 8, n_shards, panel=4), 5)
     try:
-        found = joined(quietly(lambda: [*grid.in_turn()])).answer_ranks
+        found = joined(quietly(lambda: [*grid.parts()])).answer_ranks
     except KgtrecError as error:
         assert "expected scores that differ in float32 where they differ in float64, found" in str(error)  # noqa: PT017
         assert not survives
@@ -272,4 +272,4 @@ def test_a_few_answers_that_tie_by_rounding_far_down_are_noted(monkeypatch):
     grid = grid_of(collection, factors, Tiling(3, 8, panel=4), 0)
     monkeypatch.setattr(tiles, "tied_by_rounding", lambda *arguments: np.arange(len(arguments[5])) == 0)
     with pytest.warns(KgtrecWarning, match=r"made: \d of \d+ answers tie with candidates of other scores when"):
-        list(grid.in_turn())
+        list(grid.parts())

@@ -126,6 +126,7 @@ def test_a_server_is_asked_for_the_page_alone(browser: Any, address: str):
     assert [path for path in asked if path != "/favicon.ico"] == ["/report.html"]
 
 
+@pytest.mark.slow
 def test_the_policy_is_in_force(browser: Any, address: str):
     """A script, a style or a picture that somebody smuggles in does not run, show or load."""
     opened(browser, address)

@@ -45,6 +45,8 @@ from tests.campaign_folders import folder_of
 from tests.judged_pools import judgements_of
 from tests.serve.conftest import URL, WIKI, Browser, Page, campaign_with_roles, draw
 
+pytestmark = pytest.mark.slow
+
 EVENTS = [
     *((triple, "bob", "annotator", "N", WIKI, "") for triple in range(6)),
     (1, "ann", "annotator", "N", "https://bnf.fr/x", ""),
@@ -172,8 +174,8 @@ def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
         assert go.wait(10)
         return made_before(*values)
 
-    made_before = manager_figures.overview_of
-    monkeypatch.setattr(manager_figures, "overview_of", slow)
+    made_before = manager_figures.overview
+    monkeypatch.setattr(manager_figures, "overview", slow)
     browser = page.browser("max")
     waiting = browser.get("/manage").text
     assert "The figures are being made" in waiting
@@ -201,20 +203,6 @@ def until(condition: Callable[[], Any]) -> Any:
     return found
 
 
-@pytest.mark.slow
-def test_figures_of_a_large_campaign_are_made_in_another_process(judged: Page, monkeypatch: pytest.MonkeyPatch):
-    """They are the same, and so are downloads."""
-    browser = judged.browser("max")
-    figures = judged.app.extensions["kgtrec"].figures
-    small = re.sub("Figures of .*", "", shown(browser.get("/manage").text))
-    table, qrels = (raw(browser, f"/manage/downloads/{what}").data for what in ("agreement", "qrels"))
-    monkeypatch.setattr(manager_figures, "_LARGE", 0)
-    figures._last, figures.patience = None, 60.0
-    assert re.sub("Figures of .*", "", shown(browser.get("/manage").text)) == small
-    assert raw(browser, "/manage/downloads/agreement").data == table
-    assert raw(browser, "/manage/downloads/qrels").data == qrels
-
-
 def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
     judged: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
@@ -225,7 +213,7 @@ def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
         raise KgtrecError("cannot be read")
 
     with monkeypatch.context() as patched:
-        patched.setattr(manager_figures, "overview_of", wrong)
+        patched.setattr(manager_figures, "overview", wrong)
         assert browser.get("/manage").status_code == 503
     assert browser.get("/manage").status_code == 200
 
@@ -785,7 +773,7 @@ def test_the_folder_as_an_archive_is_a_campaign_without_what_is_secret(judged: P
     answer = raw(judged.browser("max"), "/manage/downloads/campaign")
     archive = zipfile.ZipFile(io.BytesIO(answer.data))
     names = {name.removeprefix("campaign/") for name in archive.namelist()}
-    assert names == {name for name in (*CAMPAIGN_FILES, ".kgtrec") if (judged.folder / name).exists()}
+    assert names == {name for name in CAMPAIGN_FILES if (judged.folder / name).exists()}
     assert not names & {*SERVE_FILES, "secret.txt"}
     archive.extractall(tmp_path / "taken")  # our own
     taken = read_campaign(tmp_path / "taken" / "campaign")
@@ -882,7 +870,7 @@ def test_a_change_on_a_full_disk_changes_nothing(judged: Page, monkeypatch: pyte
     browser = judged.browser("max")
     before = {path.name for path in judged.folder.iterdir()}
     with monkeypatch.context() as patched, suppress(KgtrecError):
-        patched.setattr("kgtrec.formats.output.outputs._install_file", full)
+        patched.setattr("kgtrec.formats.output.together._do", full)
         assert act(browser, "add", name="cleo", role="annotator").status_code == 507
     assert "cleo" not in list(read_people(judged.folder / PEOPLE).names)
     assert {path.name for path in judged.folder.iterdir()} == before

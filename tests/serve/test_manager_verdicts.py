@@ -20,6 +20,8 @@ from kgtrec.formats.campaign.sent_back import SentBack, append_sent_back, read_s
 from kgtrec.formats.output.folders import SENT_BACK
 from tests.serve.conftest import FRANCE, JUDGED, URL, WIKI, Browser, Page
 
+pytestmark = pytest.mark.slow
+
 LIST = "/manage/verdicts"
 REMARK = "The link is about <b>another</b> Paris."
 

@@ -315,17 +315,19 @@ def test_a_file_for_nobody_is_refused(tmp_path: Path, monkeypatch, capsys, words
 
 
 def test_a_file_of_somebody_elses_is_not_replaced(tmp_path: Path, capsys):
-    """One that was written here and not changed since is."""
+    """A page is replaced by another one with --force: the browser keeps what was said in it."""
     folder = str(folder_of(campaign_with_roles(), tmp_path / "campaign"))
     out = tmp_path / "ann.html"
     words = ["campaign", "export", folder, "--annotator", "ann", "--out", str(out)]
     main(words)
-    main(words)
-    out.write_text("mine")
     with pytest.raises(SystemExit, match="2"):
         main(words)
-    assert "choose another name" in capsys.readouterr().err
-    assert out.read_text() == "mine"
+    assert "ann.html: exists; --force replaces it" in capsys.readouterr().err
+    main([*words, "--force"])
+    out.write_bytes(b"tail0 0 paris 1\n")
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--force"])
+    assert "holds qrels, which nothing else replaces; choose another name" in capsys.readouterr().err
 
 
 def test_without_its_packages_export_says_what_to_install(tmp_path: Path, monkeypatch, capsys):

@@ -33,6 +33,7 @@ def turned(make: Callable[..., Page], sign: str) -> Page:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", TURNS)
 def test_signs_that_turn_the_direction_are_shown_and_not_obeyed(make: Callable[..., Page], sign: str):
     """Nowhere on a page but in fields that people edit; each is where it was, by its number."""

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,7 @@ from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.triples import read_triples
-from kgtrec.ranking import plans, tiles
+from kgtrec.ranking import grid, tiles
 from kgtrec.study.run import run_study
 from tests.examples import examples
 from tests.executors import threads
@@ -94,33 +94,33 @@ def small_blocks(monkeypatch):
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(3), deadline=None)
 def test_the_files_are_the_same_bytes_on_any_executor(tmp_path_factory, seed):
-    """By this process, by an executor that is there, and by one that is started; no unit stays."""
+    """By this process, by an executor that is there, and by one that is started; nothing unfinished stays."""
     with mock.patch.object(tiles, "_TILE_BYTES", 1), mock.patch.object(tiles, "_LEAST_ROWS", 3):
         config = write_study(tmp_path_factory.mktemp("study") / "s", seed)
         outs = [config.parent / name for name in ("one", "pool", "started")]
         run_study(config, outs[0])
-        with counted_units() as n_units:
+        with counted_tiles() as n_tiles:
             with ThreadPoolExecutor(2) as pool:
                 run_study(config, outs[1], executor=pool)
             run_study(config, outs[2], executor=threads)
-        assert len(n_units) > 8
+        assert len(n_tiles) > 8
         made = [tree(out) for out in outs]
     assert made[1] == made[0]
     assert made[2] == made[0]
-    assert not any((out / "units").exists() for out in outs)
+    assert not any((out / "unfinished").exists() for out in outs)
 
 
 @contextmanager
-def counted_units() -> Iterator[list[int]]:
-    """The units that are done meanwhile, by this process and its threads."""
+def counted_tiles() -> Iterator[list[int]]:
+    """The first question of each tile that is counted meanwhile, by this process and its threads."""
     did: list[int] = []
-    do = plans.do_unit
+    count = grid.count_tile
 
-    def counting(folder: str, unit: int) -> None:
-        did.append(unit)
-        do(folder, unit)
+    def counting(candidates, block, *others):
+        did.append(int(block.rows[0]))
+        return count(candidates, block, *others)
 
-    with mock.patch.object(import_module("kgtrec.ranking.executors"), "do_unit", counting):
+    with mock.patch.object(grid, "count_tile", counting):
         yield did
 
 
@@ -134,87 +134,59 @@ def test_two_processes_change_no_byte(tmp_path: Path, monkeypatch):
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
-class Ends(Executor):
-    """Does some calls in this thread, and is interrupted at the next."""
-
-    def __init__(self, n_calls: int) -> None:
-        self.left = n_calls
-        self.pool = ThreadPoolExecutor(1)
-
-    def submit(self, work, /, *arguments):
-        if self.left == 0:
-            raise KeyboardInterrupt
-        self.left -= 1
-        future = self.pool.submit(work, *arguments)
-        future.exception()
-        return future
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("again", ["one process", "threads"])
-def test_an_interrupted_study_goes_on(tmp_path: Path, again: str):
-    """Units that are done are not done again, whoever goes on; then their folder is gone."""
-    config = write_study(tmp_path / "s", 2)
-    run_study(config, tmp_path / "whole")
-    with pytest.raises(KeyboardInterrupt):
-        run_study(config, tmp_path / "parts", executor=Ends(2))
-    (units,) = (tmp_path / "parts" / "units").iterdir()
-    assert units.name.startswith("ranks-a-")
-    total = len(plans.read_plan(units))
-    assert len(plans.read_plan(units).left()) == total - 2
-    told: list[str] = []
-    with counted_units() as did:
-        run_study(config, tmp_path / "parts", executor=threads if again == "threads" else None, say=told.append)
-    assert f"{units}: 2 of {total} units are done already" in told
-    assert sorted(did[: total - 2]) == list(range(2, total))
-    if again == "one process":
-        assert len(did) == total - 2, "systems without units are ranked without them"
-    assert tree(tmp_path / "parts") == tree(tmp_path / "whole")
-
-
 KILLED = """
 import os, signal, sys
-from importlib import import_module
 from kgtrec.cli import main
-from kgtrec.ranking import tiles
+from kgtrec.ranking import grid, tiles
 from kgtrec.workers import results
 tiles._TILE_BYTES, tiles._LEAST_ROWS, results._WORTH = 1, 3, 0
-written = import_module("kgtrec.ranking.executors")
-def collect(plan, collection, number, rounding):
-    os.kill(os.getpid(), signal.SIGKILL)
-written.collected_block = collect
+tell, left = grid.Counted.tell_rounding, [3]
+def harm(*arguments):
+    left[0] -= 1
+    if left[0] == 0:
+        {what}
+    tell(*arguments)
+grid.Counted.tell_rounding = harm
 main(sys.argv[1:])
 """
 
 
 @pytest.mark.slow
-def test_a_study_that_is_killed_while_its_workers_rank_goes_on(tmp_path: Path):
-    """By SIGKILL, when units of the first system are done: they are not done again, and nothing else stays."""
+@pytest.mark.parametrize("what", ["os.kill(os.getpid(), 9)", "raise KeyboardInterrupt"], ids=["killed", "stopped"])
+@pytest.mark.parametrize("again", [None, threads], ids=["one process", "threads"])
+def test_an_interrupted_study_goes_on(tmp_path: Path, what, again):
+    """Blocks of the first system that are finished are not counted again, whoever goes on; and nothing else stays."""
     config = write_study(tmp_path / "s", 5)
-    run_study(config, tmp_path / "whole")
+    with counted_tiles() as whole:
+        run_study(config, tmp_path / "whole")
     words = ["study", str(config), "--out", str(tmp_path / "parts"), "--workers", "2"]
-    killed = subprocess.run([sys.executable, "-c", KILLED, *words], check=False, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL
-    (units,) = (tmp_path / "parts" / "units").iterdir()
-    left = plans.read_plan(units).left()
-    assert 0 not in left
-    with counted_units() as did:
-        run_study(config, tmp_path / "parts")
-    assert sorted(did) == left
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLED.format(what=what), *words], check=False, capture_output=True
+    )
+    assert ended.returncode in (-signal.SIGKILL, 130)
+    (unfinished,) = (tmp_path / "parts" / "unfinished").iterdir()
+    assert unfinished.name.startswith("ranks-a-")
+    assert len(list(unfinished.glob("*.block"))) == 3
+    with counted_tiles() as did:
+        run_study(config, tmp_path / "parts", executor=again)
+    assert sorted(did) == sorted(whole[3:])
     assert tree(tmp_path / "parts") == tree(tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_units_of_a_ranking_that_is_not_asked_for_any_more_go(tmp_path: Path):
-    """As after a change of the model."""
+def test_what_was_finished_of_an_older_model_goes(tmp_path: Path):
+    """Nothing of it is in the study, which is as if it had not been interrupted."""
     config = write_study(tmp_path / "s", 3)
-    with pytest.raises(KeyboardInterrupt):
-        run_study(config, tmp_path / "out", executor=Ends(1))
+    words = ["study", str(config), "--out", str(tmp_path / "out")]
+    program = [sys.executable, "-c", KILLED.format(what="os.kill(os.getpid(), 9)"), *words]
+    subprocess.run(program, check=False, capture_output=True)
+    assert (tmp_path / "out" / "unfinished").exists()
     with np.load(tmp_path / "s" / "a.npz") as archive:
         arrays = dict(archive)
     np.savez(tmp_path / "s" / "a.npz", **(arrays | {"E": -arrays["E"]}))
-    run_study(config, tmp_path / "out")
-    assert not (tmp_path / "out" / "units").exists()
+    for name in ("out", "fresh"):
+        run_study(config, tmp_path / name)
+    assert tree(tmp_path / "out") == tree(tmp_path / "fresh")
 
 
 @pytest.mark.parametrize("executor", [None, threads], ids=["one", "threads"])

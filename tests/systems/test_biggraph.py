@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.factor_folders import write_factor_folder
-from kgtrec.ranking.plans import collected, do_unit, read_plan, write_plan
 from kgtrec.ranking.rank import joined, rank_scores
 from kgtrec.ranking.system import grid_of, rank_system
 from kgtrec.systems.adapter import Given
@@ -23,6 +23,7 @@ from kgtrec.systems.factor_folders import factor_folder_of
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
 from tests.examples import examples
+from tests.executors import Copying
 from tests.ranking.test_tiles import columns
 from tests.systems.model_worlds import ENTITIES, RELATIONS, assert_ranked_by, exact, scores_of, world
 
@@ -136,20 +137,18 @@ def test_ranks_are_those_of_the_documented_score(operator: str, comparator: str,
         able = {"dot": list(SHAPES), "cos": ["none"]}.get(comparator, ["none", "translation"])
         assert isinstance(system, Factors) == (dynamic or operator in able)
         if isinstance(system, Factors):
-            assert_same_by_units(Path(name), collection, system)
+            assert_same_by_workers(Path(name), collection, system)
 
 
-def assert_same_by_units(folder, collection, system):
-    """A factor folder of the model, and a plan of it, have the same answer ranks and runs, to the last bit."""
+def assert_same_by_workers(folder, collection, system):
+    """A factor folder of the model has the same answer ranks and runs, whoever counts them, to the last bit."""
     expected = columns(rank_system(collection, system, depth=4, block=3))
     write_factor_folder(folder / "factors" / "model", factor_folder_of(folder, system, Given()))
     again = read_system(folder / "factors" / "model")
     assert columns(rank_system(collection, again, depth=4, block=3)) == expected
-    write_plan(folder / "plan", grid_of(collection, again, depth=4, block=3, n_shards=2))
-    plan = read_plan(folder / "plan")
-    for unit in reversed(range(len(plan))):
-        do_unit(str(plan.folder), unit)
-    assert columns(joined(list(collected(plan, collection)))) == expected
+    grid = grid_of(collection, again, depth=4, block=3)
+    grid.tiling = replace(grid.tiling, n_shards=2)
+    assert columns(joined(list(grid.parts(executor=Copying(), unfinished=folder / "unfinished")))) == expected
 
 
 def test_biases_global_embeddings_and_bounded_norms_are_part_of_the_score(tmp_path: Path):

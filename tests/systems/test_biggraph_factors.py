@@ -28,7 +28,7 @@ h5py = pytest.importorskip("h5py", reason="HDF5 files need h5py")
 from tests.systems.test_biggraph import (  # noqa: E402 (which needs it too)
     SHAPES,
     D,
-    assert_same_by_units,
+    assert_same_by_workers,
     compared,
     embeddings,
     operated,
@@ -101,7 +101,7 @@ def test_biases_are_added_whatever_the_operator_makes_of_them(comparator, dynami
             np.testing.assert_array_equal(found.above, wanted.above)
             np.testing.assert_array_equal(found.tied, wanted.tied)
         np.testing.assert_allclose(found.score, wanted.score, rtol=1e-6, atol=1e-6)
-        assert_same_by_units(Path(name), collection, system)
+        assert_same_by_workers(Path(name), collection, system)
 
 
 def test_a_checkpoint_becomes_a_factor_folder_partition_by_partition(tmp_path, monkeypatch, capsys):
@@ -117,9 +117,7 @@ def test_a_checkpoint_becomes_a_factor_folder_partition_by_partition(tmp_path, m
     np.testing.assert_array_equal(np.concatenate([np.load(path) for path in shards]), E)
     main(["rank", "C", "pbg/model", "--out", "one"])
     main(["rank", "C", "factors/model", "--out", "two"])
-    main(["rank", "C", "pbg/model", "--plan", "plan", "--shards", "2"])
-    main(["rank", "plan", "--collect", "--out", "three", "--workers", "1"])
-    assert tree(tmp_path / "one") == tree(tmp_path / "two") == tree(tmp_path / "three")
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
 @pytest.mark.parametrize("is_dynamic", [False, True])
@@ -136,7 +134,7 @@ def test_a_partition_may_be_empty(tmp_path, is_dynamic):
     (tmp_path / "model" / "entity_names_all_1.json").write_text("[]")
     system = read_system(tmp_path / "model")
     assert columns(rank_system(collection, system)) == expected
-    assert_same_by_units(tmp_path, collection, system)
+    assert_same_by_workers(tmp_path, collection, system)
 
 
 @pytest.mark.parametrize("option", [{}, {"compression": "gzip"}, {"chunks": (2, 2)}], ids=["plain", "gzip", "chunks"])
@@ -159,7 +157,7 @@ def test_bounded_and_common_embeddings_are_written_as_they_are_looked_up(tmp_pat
         file["model/entities/all/global_embedding"] = exact(rng, D)
     system = read_system(tmp_path / "model")
     assert system.E.dtype == np.float64
-    assert_same_by_units(tmp_path, world(rng), system)
+    assert_same_by_workers(tmp_path, world(rng), system)
 
 
 NO_FACTORS = {
@@ -188,7 +186,7 @@ NO_FACTORS = {
 
 @pytest.mark.parametrize("name", NO_FACTORS)
 def test_a_model_without_factors_says_why(tmp_path, monkeypatch, capsys, name):
-    """To those who want several workers, a plan, or a factor folder; else it is ranked."""
+    """To those who want several workers or a factor folder; else it is ranked."""
     monkeypatch.chdir(tmp_path)
     options, why = NO_FACTORS[name]
     rng = np.random.default_rng(15)
@@ -200,9 +198,9 @@ def test_a_model_without_factors_says_why(tmp_path, monkeypatch, capsys, name):
     write_collection("C", world(rng))
     for command, wanted, way_out in (
         (
-            ["rank", "C", "model", "--plan", "P"],
-            "a factorised model for several workers or shards",
-            "rank it without --workers, --shards and --plan",
+            ["rank", "C", "model", "--out", "P", "--workers", "2"],
+            "a factorised model for several workers",
+            "rank it without --workers and --scheduler",
         ),
         (
             ["convert", "model", "F", "--to", "factors"],

@@ -17,11 +17,11 @@ from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factor_folders import read_factor_folder, write_factor_folder
 from kgtrec.kernels.ranking.panels import PANEL
 from kgtrec.kernels.rows import JoinedRows
-from kgtrec.ranking.plans import collected, do_unit, read_plan, write_plan
 from kgtrec.ranking.rank import joined
 from kgtrec.ranking.system import grid_of, rank_system
 from kgtrec.systems import read_system
 from kgtrec.systems.formulas import FORMULAS
+from tests.executors import Copying
 from tests.ranking.test_tiles import columns, world
 from tests.systems.test_factor_folders import folder_of
 from tests.trees import tree
@@ -67,7 +67,7 @@ def test_joined_rows_are_those_of_the_whole_array(seed):
     has_ties=st.booleans(),
 )
 def test_shards_are_ranked_as_the_whole(score, seed, dtype, n_shards, has_ties):
-    """By one process, and as a plan whose units are done in any order, by any number of shards of the work."""
+    """By one process, and by others in any number of shards of the work, to which the files travel as their names."""
     rng = np.random.default_rng(seed)
     collection = world(rng, 5, 12)
     made = folder_of(rng, collection, score, reciprocal=bool(rng.integers(2)), dtype=dtype)
@@ -82,12 +82,11 @@ def test_shards_are_ranked_as_the_whole(score, seed, dtype, n_shards, has_ties):
         expected = columns(rank_system(collection, read_system(folder / "whole" / "model"), depth=5, block=3))
         system = read_system(folder / "cut" / "model")
         assert columns(rank_system(collection, system, depth=5, block=3)) == expected
-        write_plan(folder / "plan", grid_of(collection, system, depth=5, block=3, n_shards=n_shards))
-        assert not list((folder / "plan").glob("E*.npy"))
-        plan = read_plan(folder / "plan")
-        for unit in rng.permutation(len(plan)):
-            do_unit(str(plan.folder), int(unit))
-        assert columns(joined(list(collected(plan, collection)))) == expected
+        grid, unfinished = grid_of(collection, system, depth=5, block=3), folder / "unfinished"
+        grid.tiling = replace(grid.tiling, n_shards=n_shards)
+        assert columns(joined(list(grid.parts(executor=Copying(), unfinished=unfinished)))) == expected
+        written = [np.load(path).shape for path in unfinished.glob("array-*.npy")]
+        assert written == [(len(grid.candidates),)] * 2, "the order of the entities, and none of the model's arrays"
 
 
 def test_no_more_than_a_panel_is_taken_from_shards(tmp_path, monkeypatch):
@@ -111,17 +110,15 @@ def test_no_more_than_a_panel_is_taken_from_shards(tmp_path, monkeypatch):
     system = read_system(tmp_path / "cut" / "model")
     assert all(isinstance(part, np.memmap) for part in system.E.parts)
     assert columns(rank_system(collection, system, depth=50)) == expected
-    write_plan(tmp_path / "plan", grid_of(collection, system, depth=50, n_shards=3))
-    plan = read_plan(tmp_path / "plan")
-    for unit in reversed(range(len(plan))):
-        do_unit(str(plan.folder), unit)
-    assert columns(joined(list(collected(plan, collection)))) == expected
+    grid = grid_of(collection, system, depth=50)
+    grid.tiling = replace(grid.tiling, n_shards=3)
+    assert columns(joined(list(grid.parts(executor=Copying())))) == expected
     assert max(taken) == PANEL
 
 
 @pytest.mark.slow  # processes are started
 def test_shards_give_the_same_files_by_any_number_of_workers(tmp_path, monkeypatch):
-    """Answer ranks and runs, by one process, by two, and by units; and of a folder made from the shards."""
+    """Answer ranks and runs, by one process and by two; and of a folder made from the shards."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(6)
     collection = world(rng, 6, 20)
@@ -131,13 +128,10 @@ def test_shards_give_the_same_files_by_any_number_of_workers(tmp_path, monkeypat
     write_factor_folder("cut/model", replace(made, E=JoinedRows(np.split(made.E, [3, 4, 15]))))
     main(["rank", "C", "whole/model", "--out", "expected"])
     main(["rank", "C", "cut/model", "--out", "one"])
-    main(["rank", "C", "cut/model", "--out", "two", "--workers", "2", "--shards", "2"])
-    main(["rank", "C", "cut/model", "--plan", "plan", "--block", "1000"])
-    main(["rank", "plan", "--unit", "0"])
-    main(["rank", "plan", "--collect", "--out", "units", "--workers", "1"])
+    main(["rank", "C", "cut/model", "--out", "two", "--workers", "2"])
     main(["convert", "cut/model", "again/model", "--to", "factors"])
     assert tree(Path("cut/model")) == tree(Path("again/model"))
-    for name in ("one", "two", "units"):
+    for name in ("one", "two"):
         assert tree(tmp_path / name) == tree(tmp_path / "expected")
 
 
@@ -228,14 +222,14 @@ BAD_SHARDS = {
     "truncated": (
         _truncate,
         "E-00001.npy",
-        "expected a whole .npy array of numbers, found other or cut-off data (173 bytes, but its header of shape "
-        "(3, 4) requires 176); copy or write the file again",
+        "expected a whole .npy array of numbers, found other or cut-off data (mmap length is greater than "
+        "file size); copy or write the file again",
     ),
     "no array": (
         lambda folder: _number(folder, 1).write_bytes(b"text"),
         "E-00001.npy",
         "expected a whole .npy array of numbers, found other or cut-off data (the array does not begin like an array "
-        "of numpy: 'text'); copy or write the file again",
+        "of numpy: b'text'); copy or write the file again",
     ),
     "the whole too": (
         lambda folder: np.save(folder / "E.npy", np.zeros((9, 4), np.float32)),

@@ -9,6 +9,7 @@ import click
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.campaign.storing import storing_options, take_in
 from kgtrec.cli.common import say
+from kgtrec.cli.options import force_option
 from kgtrec.data.judgements import ADJUDICATOR, ROLES
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @storing_options
+@force_option
 def command(
     campaign: str, out: str | None, files: tuple[str, ...], merge: bool, person: str | None, **options: object
 ) -> None:

@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
-from kgtrec.cli.options import COUNT
+from kgtrec.cli.options import COUNT, force_option
 from kgtrec.data.judgements import ANNOTATOR, ROLES
 from kgtrec.errors import KgtrecError, counted
 
@@ -29,6 +29,7 @@ FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 @click.option("--first", type=COUNT, metavar="N", help="Write the first N tasks only.")
 @click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
+@force_option
 def command(
     campaign: str,
     annotator: str | None,

@@ -33,11 +33,9 @@ def form_out(out: str, form: str | None = None, *, person: str | None, option: s
     from kgtrec.formats.output.outputs import require_file
 
     if (form or suffixes(out)[0]) not in (PAGE, *_SUFFIXES):
-        if merge is None:
-            require_file(out)
-        else:
-            require_tasks_file(out, merge=merge)
-        return form or form_of_tasks(out, others=_SUFFIXES[:1])
+        chosen = form or form_of_tasks(out, others=_SUFFIXES[:1])
+        require_tasks_file(out, chosen, merge=merge)
+        return chosen
     from kgtrec.cli.campaign.serve import require_serve
 
     if person is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import force_option
 from kgtrec.errors import counted
 from kgtrec.report.tables import aligned
 
@@ -25,6 +26,7 @@ _SHOWN = 3  # lines of each kind
     help="Topics whose ids the questions get, such as those of a collection. Default: those published, which are "
     "those of kgtrec questions on FB15k-237.",
 )
+@force_option
 def command(folder: str, out: str, topics: str | None) -> None:
     """Take in the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign.
 

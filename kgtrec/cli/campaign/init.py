@@ -20,7 +20,7 @@ from kgtrec.campaign.track import track
 from kgtrec.campaign.training import with_training
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import GOLD_SHARES, Whole
+from kgtrec.cli.options import GOLD_SHARES, Whole, force_option
 from kgtrec.data.campaign import (
     ASKED,
     LINKS,
@@ -34,7 +34,7 @@ from kgtrec.data.campaign import (
 )
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, one_of
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, one_of, warn
 from kgtrec.formats.campaign.folder import (
     default_guidelines,
     default_text,
@@ -59,7 +59,7 @@ from kgtrec.formats.campaign.folder import (
 )
 from kgtrec.formats.campaign.gold import read_gold, write_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import BY, read_pool, write_campaign_git_files
+from kgtrec.formats.campaign.pools import read_pool, write_campaign_git_files
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     DESCRIPTIONS,
@@ -73,7 +73,7 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.output.outputs import update_text
+from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
 
 
 @click.command(name="init")
@@ -113,9 +113,7 @@ from kgtrec.formats.output.outputs import update_text
 @click.option("--expert", "experts", multiple=True, metavar="NAME", help="Somebody who judges a sample again.")
 @click.option("--manager", "managers", multiple=True, metavar="NAME", help="Somebody who manages and judges nothing.")
 @click.option("--left", multiple=True, metavar="NAME", help="Somebody who has left; what they judged stays.")
-@click.option(
-    "--force", is_flag=True, help="Replace files that are there by those named here; edited ones stay, as NAME.1.tsv."
-)
+@force_option
 def command(
     campaign: str,
     names: str | None,
@@ -132,12 +130,12 @@ def command(
     experts: tuple[str, ...],
     managers: tuple[str, ...],
     left: tuple[str, ...],
-    force: bool,
 ) -> None:
     """Add to the pool in CAMPAIGN what annotators need: guidelines, templates, verified sources, names, people.
 
     What is not named is made: guidelines, a draft of a template per relation, no sources, no names. Files that are
-    there already stay as they are, since somebody may have edited them; --force replaces those named here. Run it
+    there already stay as they are, since somebody may have edited them; --force replaces those named here, and keeps
+    one of which lines would be lost as NAME.1.tsv. Run it
     again to add people, or to tell who has left; then run kgtrec campaign assign.
 
     \b
@@ -167,24 +165,24 @@ def command(
     # all that was given is read before anything is written
     writers: dict[str, Callable[[], None]] = {}
     if not (folder / README).exists():
-        writers[README] = partial(update_text, folder / README, default_text(README), by=BY)
-    if _is_due(folder / GUIDELINES, guidelines, force=force):
+        writers[README] = partial(update_text, folder / README, default_text(README))
+    if _is_due(folder / GUIDELINES, guidelines):
         text = read_text(guidelines) if guidelines else default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR]))
-        writers[GUIDELINES] = partial(update_text, folder / GUIDELINES, text, by=BY)
-    if _is_due(folder / TEMPLATES, templates, force=force):
+        writers[GUIDELINES] = partial(update_text, folder / GUIDELINES, text)
+    if _is_due(folder / TEMPLATES, templates):
         asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
         drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
         chosen = read_templates(templates) if templates else drafts
         writers[TEMPLATES] = partial(write_templates, folder, chosen)
-    if _is_due(folder / SOURCES, sources, force=force):
+    if _is_due(folder / SOURCES, sources):
         if sources is None:
             writers[SOURCES] = partial(write_sources, folder, ())
         else:
             _refuse_rule(sources)
             read_sources(sources)
-            writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources), by=BY)  # with its comments
+            writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources))  # with its comments
     own_gold = read_gold(folder / GOLD) if (folder / GOLD).exists() and not gold else Gold.none()
-    if gold and _is_due(folder / GOLD, gold, force=force):
+    if gold and _is_due(folder / GOLD, gold):
         own_gold = read_gold(gold)
         writers[GOLD] = partial(write_gold, folder, own_gold)
         changes.append(f"{gold}: {counted(len(own_gold), 'gold triple')}")
@@ -196,14 +194,14 @@ def command(
             changes.append(f"drew {counted(len(drawn) - len(own_gold), 'triple')} of the pool as gold")
             own_gold, writers[GOLD] = drawn, partial(write_gold, folder, drawn)
     entities = named_entities(pool, own_gold)
-    if _is_due(folder / NAMES, names, force=force):
+    if _is_due(folder / NAMES, names):
         known = read_names(names, entities) if names else {}
         writers[NAMES] = partial(write_names, folder, known)
         if names:
             changes.append(f"{names}: names of {len(known):,} of the pool's {len(entities):,} entities")
     else:
         known = read_names(folder / NAMES, entities)
-    if descriptions and _is_due(folder / DESCRIPTIONS, descriptions, force=force):
+    if descriptions and _is_due(folder / DESCRIPTIONS, descriptions):
         told = read_descriptions(descriptions, entities)
         writers[DESCRIPTIONS] = partial(write_descriptions, folder, told)
         changes.append(f"{descriptions}: descriptions of {len(told):,} of the pool's {len(entities):,} entities")
@@ -222,8 +220,8 @@ def command(
 
     if settings != made.settings:
         write_settings(folder, settings)
-    for write in writers.values():
-        write()
+    for name, write in writers.items():
+        _write(folder / name, write)
     if not (folder / ASSIGNMENTS).exists():
         write_assignments(folder, pool, Assignments.none(people.names))
     (folder / JUDGEMENTS).touch()
@@ -280,10 +278,23 @@ def _refuse_rule(sources: str) -> None:
         )
 
 
-def _is_due(path: Path, given: str | None, *, force: bool) -> bool:
+def _write(path: Path, write: Callable[[], None]) -> None:
+    """Write a file, and keep what was there under another name if it had lines that the new one lacks."""
+    before = path.read_bytes().splitlines() if path.exists() else []
+    aside = keep_aside(path) if before else None
+    write()
+    if aside is None:
+        return
+    if set(before) <= set(path.read_bytes().splitlines()):
+        aside.unlink()
+    else:
+        warn(f"{path}: had lines that the new file lacks; it is kept as {aside.name}")
+
+
+def _is_due(path: Path, given: str | None) -> bool:
     """Whether a file is to be written; refuses to lose what somebody may have edited."""
     if not path.exists():
         return True
-    if given is not None and not force:
+    if given is not None and not is_replacing():
         raise FormatError(f"is there already, and may have been edited; replace it by {given} with --force", path=path)
     return given is not None

@@ -10,7 +10,7 @@ import click
 
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
-from kgtrec.cli.options import at_least
+from kgtrec.cli.options import at_least, force_option
 from kgtrec.errors import CollectionError, naming
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     help="For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
 )
 @click.option("--depth", type=at_least(0), help="Use triples down to this pool depth. Default: all.")
-@click.option("--force", is_flag=True, help="Replace qrels that kgtrec wrote, with nothing else in their folder.")
+@force_option
 def command(
     campaign: str,
     out: str,
@@ -60,7 +60,6 @@ def command(
     known: tuple[str, ...],
     topics: str | None,
     depth: int | None,
-    force: bool,
 ) -> None:
     """Turn what was judged in CAMPAIGN into qrels, at every depth of the pool.
 
@@ -86,7 +85,7 @@ def command(
     from kgtrec.formats.trec.qrels_folders import require_writable
     from kgtrec.report.show import shown
 
-    require_writable(out, force=force)
+    require_writable(out)
     if known and (folder is None or level != "triple"):
         raise click.UsageError("--known is for new questions of a collection: --level triple --collection COLLECTION")
     if topics and (folder is not None or level != "triple"):
@@ -103,7 +102,7 @@ def command(
     with naming(campaign):
         made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
     text = shown(made.report, "table")
-    made.write(out, text, force=force)
+    made.write(out, text)
     click.echo(text, nl=False)
     if unjudged := sum(made.report.unjudged.values()):
         n = len(read.pool)

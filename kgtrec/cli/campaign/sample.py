@@ -24,7 +24,6 @@ TABLES = ("statistics", "labels")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the draw.")
 @click.option("--with-automatic", is_flag=True, help="Draw from the triples that a rule judged N too.")
 @click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
-@click.option("--force", is_flag=True, help="Draw another sample than the one that was drawn before.")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
 @click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the report's intervals.")
 @output_options(
@@ -37,7 +36,6 @@ def command(
     seed: int,
     with_automatic: bool,
     expert: str | None,
-    force: bool,
     report: bool,
     confidence: float,
     form: str | None,
@@ -75,11 +73,11 @@ def command(
     if report:
         _report(campaign, read, confidence, form_of(out, form), part, out)
     elif out is not None:
-        _draw(campaign, read, size, seed, with_automatic, expert, force, out)
+        _draw(campaign, read, size, seed, with_automatic, expert, out)
 
 
 def _draw(
-    campaign: str, read: Campaign, size: int, seed: int, with_automatic: bool, expert: str | None, force: bool, out: str
+    campaign: str, read: Campaign, size: int, seed: int, with_automatic: bool, expert: str | None, out: str
 ) -> None:
     import numpy as np
 
@@ -89,6 +87,7 @@ def _draw(
     from kgtrec.data.judgements import EXPERT, NO, ROLES, YES
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
     from kgtrec.formats.output.folders import EXPERT_SAMPLE
+    from kgtrec.formats.output.outputs import is_replacing
 
     form = form_out(out, person=expert, option="--expert")
     people = read.people
@@ -101,7 +100,7 @@ def _draw(
     if not experts:
         say(f"warning: {campaign}: nobody in people.tsv has the role expert yet; import will want one")
     sample = draw_sample(read.pool, decisions_of(read), size=size, seed=seed, with_automatic=with_automatic)
-    if not force and is_drawn(campaign):
+    if not is_replacing() and is_drawn(campaign):
         before = read_expert_sample(campaign, read.pool)
         if not all(
             np.array_equal(one, other)
@@ -113,7 +112,7 @@ def _draw(
         ):
             raise KgtrecError(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
-                "give --force to draw anew"
+                "--force replaces it"
             )
     rows = sample.triple.astype(np.intp)
     if expert is not None:

@@ -22,12 +22,8 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=Whole(0, 65_535), default=8765, show_default=True, help="Port to listen on; 0: any.")
 @click.option("--url", metavar="URL", help="Address under which people reach it, such as https://judge.example.org.")
-@click.option("--tls-cert", type=click.Path(), metavar="FILE", help="Certificate, PEM, to speak TLS without a proxy.")
-@click.option("--tls-key", type=click.Path(), metavar="FILE", help="Its key, PEM, without a passphrase.")
 @click.option("--demo", is_flag=True, help="Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.")
-def command(
-    campaign: str | None, host: str, port: int, url: str | None, tls_cert: str | None, tls_key: str | None, demo: bool
-) -> None:
+def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool) -> None:
     """Serve the page where the people of CAMPAIGN judge, until Ctrl-C or SIGTERM.
 
     Each person who has none is given a link, which is printed once; kgtrec campaign links makes new ones. Verdicts are
@@ -35,14 +31,12 @@ def command(
     other commands may be used meanwhile.
 
     It speaks plain HTTP, by default to this machine alone. To put it on the internet, run a proxy with TLS in front
-    of it, such as Caddy or nginx, and give the address of that as --url; or have it speak TLS itself, by --tls-cert
-    and --tls-key. Needs kgtrec[serve].
+    of it, such as Caddy or nginx, and give the address of that as --url. Needs kgtrec[serve].
 
     \b
     kgtrec campaign serve --demo
     kgtrec campaign serve CAMPAIGN
     kgtrec campaign serve CAMPAIGN --url https://judge.example.org
-    kgtrec campaign serve CAMPAIGN --tls-cert cert.pem --tls-key key.pem
     """
     require_serve()
     if campaign is None and not demo:
@@ -78,7 +72,7 @@ def command(
                 say(f"nobody manages it; for a dashboard: kgtrec campaign init {shlex.quote(folder)} --manager NAME")
             say(f"{folder}: served at {own}; stop with Ctrl-C")
 
-        serve(folder, host=host, port=port, url=url, tls_cert=tls_cert, tls_key=tls_key, ready=ready)
+        serve(folder, host=host, port=port, url=url, ready=ready)
     say("stopped")
 
 

@@ -14,8 +14,8 @@ from kgtrec.report.progress import progress_bar
 def command(names: tuple[str, ...]) -> None:
     """Download each data set NAME, unless it is there, and print its folder.
 
-    A download that was cut off goes on where it stopped. A file is used only if its SHA-256 is the published one. If it
-    cannot be downloaded from here, the message has its URL, and the place to put it.
+    A file is used only if its SHA-256 is the published one. If it cannot be downloaded from here, the message has its
+    URL, and the place to put it.
 
     \b
     kgtrec data get fb15k-237

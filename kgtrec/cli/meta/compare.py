@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, refuse_twice
-from kgtrec.cli.options import (
-    SHARE,
-    at_least,
-    collection_option,
-    measure_option,
-    missing_option,
-    mixed_option,
-    samples,
-    seed_option,
-    ties_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.inputs import read_judgements, read_systems, refuse_twice
+from kgtrec.cli.options import SHARE, at_least, samples
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.parquet import holds_ranks
-
-if TYPE_CHECKING:
-    from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
-
 
 TABLES = ("measures", "side", "category", "relation", "questions")
 
@@ -36,40 +18,31 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @click.argument("qrels", type=click.Path())
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
-@measure_option("Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.")
+@scoring_options(
+    "Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+    "that tells sides, relations and categories, if QRELS is a file.",
+    seed="Random seed of the samples.",
+)
 @click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
 @click.option("--top", type=at_least(0), default=20, show_default=True, help="How many questions to show.")
 @click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations to show.")
 @click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
-@collection_option("that tells sides, relations and categories, if QRELS is a file.")
 @click.option(
     "--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the bootstrap intervals."
 )
 @click.option("--resamples", type=samples(2), default=1000, show_default=True, help="Bootstrap samples.")
-@seed_option("Random seed of the samples.")
-@ties_option
-@missing_option
-@unlisted_option
-@mixed_option
-@trust_ids_option
 @output_options(TABLES)
 def command(
     qrels: str,
     first: str,
     second: str,
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     by: str | None,
     top: int,
     relations: int,
     names: str | None,
-    folder: str | None,
     confidence: float,
     resamples: int,
-    seed: int,
-    ties: str | None,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
-    mixed: bool,
     form: str | None,
     part: str | None,
     out: str | None,
@@ -86,32 +59,26 @@ def command(
     kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
     kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
     """
-    from kgtrec.evaluation.evaluate import default_measures
     from kgtrec.meta.comparison import compare
 
     form = form_of(out, form)
     refuse_twice(qrels, (first, second))
     are_ranks = [holds_ranks(path) for path in (first, second)]
     judgements = read_judgements(qrels)
-    topics = read_folder(folder) if folder else None
+    keywords = scoring.keywords()
     one, other = read_systems((first, second), are_ranks)
     found = compare(
         judgements,
         one,
         other,
-        measures or default_measures(ranks=all(are_ranks)),
-        collection=topics,
+        scoring.measures_of(are_ranks),
         by=by,
         top=top,
-        names=_names(names, judgements, topics),
+        names=_names(names, judgements, keywords.get("collection")),
         confidence=confidence,
         resamples=resamples,
-        ties=ties,
-        missing=missing,
-        unlisted_answers=unlisted_answers,
-        seed=seed,
-        mixed=mixed,
         relations=relations,
+        **keywords,
     )
     if part is not None and part not in [table.key for table in found.tables()]:
         raise KgtrecError(

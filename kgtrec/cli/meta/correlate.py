@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, is_collection, read_folder, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    SHARE,
-    choices_option,
-    collection_option,
-    direction_options,
-    directions,
-    measure_option,
-    missing_option,
-    mixed_option,
-    samples,
-    seed_option,
-    ties_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.inputs import files_of, is_collection
+from kgtrec.cli.options import SHARE, choices_option, direction_options, directions, samples
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
@@ -33,12 +21,9 @@ from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.data.collection import Collection
-    from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
-    from kgtrec.evaluation.evaluate import Missing
     from kgtrec.evaluation.item_scores import ItemScores
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
+    from kgtrec.evaluation.scoring import ScoringOptions
 
 
 @click.command(name="correlate")
@@ -55,7 +40,10 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="The same systems, by name, where SECOND needs other files of them.",
 )
-@measure_option("Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")
+@scoring_options(
+    "Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.",
+    "whose answers runs list, if qrels lack some. Default: FIRST or SECOND, if it is one.",
+)
 @choices_option(
     "--coefficient",
     "coefficients",
@@ -93,13 +81,6 @@ if TYPE_CHECKING:
 )
 @click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
-@ties_option
-@missing_option
-@unlisted_option
-@collection_option("whose answers runs list, if qrels lack some. Default: FIRST or SECOND, if it is one.")
-@mixed_option
-@trust_ids_option
-@seed_option()
 @workers_options
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
 @output_options()
@@ -107,7 +88,7 @@ def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
     second_systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     coefficients: tuple[str, ...],
     persistence: float,
     keys: tuple[str, ...],
@@ -119,12 +100,6 @@ def command(
     confidence: float | None,
     resamples: int,
     unpaired: bool,
-    ties: str | None,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
-    folder: str | None,
-    mixed: bool,
-    seed: int,
     workers: int | None,
     scheduler: str | None,
     names: tuple[str, ...],
@@ -150,24 +125,17 @@ def command(
     form = form_of(out, form)
     better = directions(higher, lower)
     _refuse(labels, against, names, wants_swaps=wants_swaps)
-    asked = list(measures) or None
+    asked = list(scoring.measures) or None
     if systems and all(_is_table(path) for path in labels):
         raise KgtrecError(f"expected no systems together with tables of scores, found {systems[0]}")
     own = files_of(systems)
     sources = [own, files_of(second_systems) if second_systems else own]
-    if folder and not systems:
+    if scoring.collection and not systems:
         raise KgtrecError("expected qrels and --systems together with --collection, found no systems")
-    if not folder and systems and not second_systems:
-        folder = next((path for path in labels if is_collection(path)), None)
-    scoring: dict[str, Any] = {
-        "collection": read_folder(folder) if folder else None,
-        "ties": ties,
-        "missing": missing,
-        "unlisted_answers": unlisted_answers,
-        "seed": seed,
-        "mixed": mixed,
-    }
-    found = [_labelled(path, source, keys, asked, scoring) for path, source in zip(labels, sources, strict=False)]
+    if not scoring.collection and systems and not second_systems:
+        scoring = replace(scoring, collection=next((path for path in labels if is_collection(path)), None))
+    keywords = scoring.keywords()
+    found = [_labelled(path, source, keys, scoring, keywords) for path, source in zip(labels, sources, strict=False)]
     called = [*names, *labels[len(names) :]]
     if against is not None:
         found, called = _against(found, against, called)
@@ -182,7 +150,7 @@ def command(
         "persistence": persistence,
         "confidence": confidence,
         "resamples": resamples,
-        "seed": seed,
+        "seed": scoring.options["seed"],
         "workers": workers,
         "executor": executor_of(scheduler),
     }
@@ -247,7 +215,7 @@ def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *,
 
 
 def _labelled(
-    path: str, systems: tuple[str, ...], keys: Sequence[str], measures: list[str] | None, scoring: Mapping[str, Any]
+    path: str, systems: tuple[str, ...], keys: Sequence[str], scoring: ScoringRequest, keywords: ScoringOptions
 ) -> ScoreTable | Mapping[str, ItemScores]:
     """A table of scores, or the scores of the systems on each item under qrels."""
     if _is_table(path) or (not systems and suffixes(path)[0] == ".csv"):
@@ -259,14 +227,11 @@ def _labelled(
             f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
             "neither"
         )
-    from kgtrec.evaluation.evaluate import default_measures
     from kgtrec.evaluation.item_scores import item_scores
 
-    systems, holds_ranks = systems_of(path, systems)
-    judgements: Qrels | Collection = read_judgements(path)
-    asked = measures or default_measures(ranks=all(holds_ranks))
+    inputs = scoring.inputs(path, systems)
     with naming(Path(path)):
-        return item_scores(judgements, read_systems(systems, holds_ranks), asked, **scoring)
+        return item_scores(*inputs, **keywords)
 
 
 def _against(found: list[Any], against: str, called: list[str]) -> tuple[list[Any], list[str]]:

@@ -6,38 +6,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    SHARE,
-    choices_option,
-    collection_option,
-    measure_option,
-    missing_option,
-    mixed_option,
-    samples,
-    seed_option,
-    ties_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.inputs import files_of
+from kgtrec.cli.options import SHARE, choices_option, samples
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
     from kgtrec.meta.power import Resample
 
 TABLES = ("measures", "pairs")
 
 
 @click.command(name="power")
-@click.argument("qrels", type=click.Path())
-@click.argument("systems", nargs=-1, required=True, type=click.Path())
-@measure_option("Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.")
+@qrels_and_systems
+@scoring_options(
+    "Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+    "that tells relations, if QRELS is a file and a measure weighs them.",
+)
 @choices_option(
     "--test", "tests", choices=POWER_TESTS, about="Test to make; may be repeated. Default: t and clustered."
 )
@@ -58,31 +47,18 @@ TABLES = ("measures", "pairs")
     show_default=True,
     help="What those two draw and shuffle: questions with all their answers, or single answers.",
 )
-@seed_option()
 @workers_options
-@ties_option
-@missing_option
-@unlisted_option
-@mixed_option
-@trust_ids_option
-@collection_option("that tells relations, if QRELS is a file and a measure weighs them.")
 @output_options(TABLES)
 def command(
     qrels: str,
     systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     tests: tuple[str, ...],
     alpha: float,
     repeats: int,
     resample: Resample,
-    seed: int,
     workers: int | None,
     scheduler: str | None,
-    ties: str | None,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
-    mixed: bool,
-    folder: str | None,
     form: str | None,
     part: str | None,
     out: str | None,
@@ -100,26 +76,14 @@ def command(
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
     kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """
-    from kgtrec.evaluation.evaluate import default_measures
     from kgtrec.evaluation.item_scores import item_scores
     from kgtrec.meta.power import power
 
     form = form_of(out, form)
-    systems, holds_ranks = systems_of(qrels, systems)
-    if len(systems) < 2:
-        raise KgtrecError(f"expected at least two systems to distinguish, found {len(systems)}: {', '.join(systems)}")
-    judgements = read_judgements(qrels)
-    scores = item_scores(
-        judgements,
-        read_systems(systems, holds_ranks),
-        measures or default_measures(ranks=all(holds_ranks)),
-        collection=read_folder(folder) if folder else None,
-        ties=ties,
-        missing=missing,
-        unlisted_answers=unlisted_answers,
-        seed=seed,
-        mixed=mixed,
-    )
+    files = files_of(systems)
+    if len(files) < 2:
+        raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
+    scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     asked = tests or ("t", "clustered")
     with progress_bar("power", len(scores) * len(set(asked)), "tests") as advance:
         found = power(
@@ -128,7 +92,7 @@ def command(
             alpha=alpha,
             repeats=repeats,
             resample=resample,
-            seed=seed,
+            seed=scoring.options["seed"],
             workers=workers,
             executor=executor_of(scheduler),
             progress=advance,

@@ -5,25 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    choices_option,
-    collection_option,
-    direction_options,
-    directions,
-    measure_option,
-    missing_option,
-    mixed_option,
-    seed_option,
-    ties_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
+from kgtrec.cli.options import choices_option, direction_options, directions
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -32,8 +21,6 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
-    from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
 
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
@@ -47,7 +34,10 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     type=click.Path(),
     help="Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
 )
-@measure_option("Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.")
+@scoring_options(
+    "Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
+    "that tells sides, relations and categories.",
+)
 @click.option("--reference", metavar="NAME", help="Label set that the others are compared with. Default: the first.")
 @click.option(
     "--by",
@@ -62,7 +52,6 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     metavar="NAME|FILE",
     help="Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
 )
-@collection_option("that tells sides, relations and categories.")
 @choices_option(
     "--coefficient",
     "coefficients",
@@ -70,30 +59,18 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
 )
 @direction_options
-@ties_option
-@missing_option
-@unlisted_option
-@mixed_option
-@trust_ids_option
-@seed_option()
 @output_options()
 def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     reference: str | None,
     by: str | None,
     per: tuple[str, ...],
     relations: str | None,
-    folder: str | None,
     coefficients: tuple[str, ...],
     higher: tuple[str, ...],
     lower: tuple[str, ...],
-    ties: str | None,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
-    mixed: bool,
-    seed: int,
     form: str | None,
     out: str | None,
 ) -> None:
@@ -114,16 +91,20 @@ def command(
 
     form = form_of(out, form)
     better = directions(higher, lower)
-    asked = list(measures) or None
+    asked = list(scoring.measures) or None
     tables: ScoreTable | list[ScoreTable]
     if systems:
         if by is not None:
             raise KgtrecError("expected a table of scores together with --by, found qrels and systems")
-        options = {"ties": ties, "missing": missing, "unlisted_answers": unlisted_answers, "seed": seed, "mixed": mixed}
-        tables = _scored(labels, systems, asked, per, relations, folder, options)
+        tables = _scored(labels, systems, per, relations, scoring)
         by = "labels"
     else:
-        for option, value in (("--per", per), ("--relations", relations), ("--collection", folder), ("--ties", ties)):
+        for option, value in (
+            ("--per", per),
+            ("--relations", relations),
+            ("--collection", scoring.collection),
+            ("--ties", scoring.options["ties"]),
+        ):
             if value:
                 raise KgtrecError(f"expected qrels and --systems together with {option}, found no systems")
         tables = _tables(labels, by)
@@ -149,13 +130,7 @@ def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTabl
 
 
 def _scored(
-    paths: Sequence[str],
-    systems: Sequence[str],
-    measures: list[str] | None,
-    per: Sequence[str],
-    relations: str | None,
-    folder: str | None,
-    options: dict[str, Any],
+    paths: Sequence[str], systems: Sequence[str], per: Sequence[str], relations: str | None, scoring: ScoringRequest
 ) -> ScoreTable:
     from kgtrec.formats.relation_shares import read_relation_shares
     from kgtrec.meta.sparsity import label_scores
@@ -174,12 +149,11 @@ def _scored(
     return label_scores(
         judged,
         read_systems(sources, holds_ranks),
-        measures,
-        collection=read_folder(folder) if folder else None,
+        scoring.measures or None,
         per=per,
         relations=shares,
         reduced_from=_deepest(files, judged),
-        **options,
+        **scoring.keywords(),
     )
 
 

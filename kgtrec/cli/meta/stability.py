@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    SHARE,
-    collection_option,
-    listed,
-    measure_option,
-    missing_option,
-    mixed_option,
-    samples,
-    seed_option,
-    ties_option,
-    trust_ids_option,
-    unlisted_option,
-)
+from kgtrec.cli.options import SHARE, samples, sizes_of
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 
-if TYPE_CHECKING:
-    from kgtrec.evaluation.evaluate import Missing
-    from kgtrec.evaluation.unlisted import UnlistedAnswers
-
 TABLES = ("summary", "repeats", "scores")
 
 
-def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int | float] | None:
-    if value is None:
-        return None
-    sizes: list[int | float] = []
-    for part in listed(value):
-        try:
-            sizes.append(
-                float(part[:-1]) / 100 if part.endswith("%") else int(part) if part.isdecimal() else float(part)
-            )
-        except ValueError:
-            raise click.BadParameter(
-                f"expected numbers of triples, shares such as 0.05, or percentages such as 5%, found {part!r}"
-            ) from None
-    return sizes
-
-
 @click.command(name="stability")
-@click.argument("qrels", type=click.Path())
-@click.argument("systems", nargs=-1, required=True, type=click.Path())
-@measure_option("Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.")
+@qrels_and_systems
+@scoring_options(
+    "Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+    "that tells the triples, if QRELS is a file.",
+    seed="Random seed of the subsamples.",
+)
 @click.option(
     "--sizes",
-    callback=_sizes,
+    callback=sizes_of,
     metavar="SIZES",
     help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
 @click.option("--repeats", type=samples(1), default=50, show_default=True, help="Subsamples of each size.")
-@seed_option("Random seed of the subsamples.")
 @click.option(
     "--coefficient",
     type=click.Choice(COEFFICIENTS),
@@ -67,33 +35,21 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     show_default=True,
     help="Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.",
 )
-@ties_option
-@missing_option
-@unlisted_option
-@mixed_option
-@trust_ids_option
 @click.option(
     "--confidence", type=SHARE, default=0.95, show_default=True, help="Share of the repeats that an interval holds."
 )
 @workers_options
-@collection_option("that tells the triples, if QRELS is a file.")
 @output_options(TABLES)
 def command(
     qrels: str,
     systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: ScoringRequest,
     sizes: list[int | float] | None,
     repeats: int,
-    seed: int,
     coefficient: str,
-    ties: str | None,
-    missing: Missing,
-    unlisted_answers: UnlistedAnswers,
-    mixed: bool,
     confidence: float,
     workers: int | None,
     scheduler: str | None,
-    folder: str | None,
     form: str | None,
     part: str | None,
     out: str | None,
@@ -113,26 +69,17 @@ def command(
     from kgtrec.meta.stability import SIZES, stability
 
     form = form_of(out, form)
-    systems, holds_ranks = systems_of(qrels, systems)
-    judgements = read_judgements(qrels)
     sizes = list(SIZES) if sizes is None else sizes
     with progress_bar("stability", len(sizes) * repeats, "subsamples") as advance:
         found = stability(
-            judgements,
-            read_systems(systems, holds_ranks),
-            list(measures) or None,
-            collection=read_folder(folder) if folder else None,
+            *scoring.inputs(qrels, systems),
             sizes=sizes,
             repeats=repeats,
-            seed=seed,
             coefficient=coefficient,
-            ties=ties,
-            missing=missing,
-            unlisted_answers=unlisted_answers,
+            confidence=confidence,
             workers=workers,
             executor=executor_of(scheduler),
             progress=advance,
-            mixed=mixed,
-            confidence=confidence,
+            **scoring.keywords(),
         )
     show(found, form, out, (part or TABLES[0],))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from kgtrec.cli.common import say
@@ -21,12 +23,10 @@ from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.systems import read_questions
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
+from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES
 from kgtrec.report.progress import progress_bar
-
-_BY = "openworld curve"  # what writes the folder
 
 
 def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
@@ -114,12 +114,13 @@ def command(
     kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --reference rules@3 --correlations -0.1
     """
     from kgtrec.openworld.curve import MEASURES, open_world_curve
-    from kgtrec.report.files import report_files
+    from kgtrec.report.files import PAGE, report_files, write_report
     from kgtrec.report.records import table_csv
 
     form = form_of(None, form)
     if out is not None:
-        require_folder(out, by=_BY)
+        for name in (*(f"{key}.csv" for key in CURVE_TABLES), PAGE):
+            require_file(Path(out, name))
     paths = files_of(systems)
     refuse_twice(collection, paths)
     complete = read_questions(collection)
@@ -152,10 +153,6 @@ def command(
     show(found, form, None, (part,) if part else names)
     if out is None:
         return
-    with writing_folder(out, by=_BY) as folder:
-        for table in whole:
-            write_text(folder / f"{table.key}.csv", table_csv(table.data))
-        for name, content in report_files(found.report(), ("html", "svg")).items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(content)
+    files = {f"{table.key}.csv": table_csv(table.data).encode() for table in whole}
+    write_report({**files, **report_files(found.report(), ("html", "svg"))}, Path(out, PAGE))
     say(f"wrote {out}")

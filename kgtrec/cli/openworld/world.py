@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
+from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole, force_option
 
 
 @click.command(name="world")
@@ -24,8 +24,8 @@ from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
     "--seed", type=SEED, default=0, show_default=True, help="Random seed of the tree and of the hidden facts."
 )
 @click.option("--out", required=True, type=click.Path(), help="Folder of the collection.")
-@click.option("--force", is_flag=True, help="Replace a collection that kgtrec wrote, with nothing else in its folder.")
-def command(people: int, hidden: float, valid: float, seed: int, out: str, force: bool) -> None:
+@force_option
+def command(people: int, hidden: float, valid: float, seed: int, out: str) -> None:
     """Make a family tree and all its kinship facts, hide a part of them, and make questions from the hidden facts.
 
     The labels of the collection are complete: all candidates except answers and known ones are false. Prints how many
@@ -40,11 +40,11 @@ def command(people: int, hidden: float, valid: float, seed: int, out: str, force
     from kgtrec.openworld.family_tree import family_statistics, family_tree, hide_facts
     from kgtrec.report.show import shown
 
-    require_writable(out, force=force)
+    require_writable(out)
     tree = family_tree(people, seed)
     parts = hide_facts(tree.facts, hidden=hidden, density=1.0, valid=valid, seed=seed)
     collection = build_questions(parts.splits.train, parts.splits.valid, parts.complete)
     about = {"name": "openworld world", "people": people, "hidden": hidden, "valid": valid, "seed": seed}
-    write_collection(out, collection, force=force, command=about)
+    write_collection(out, collection, command=about)
     click.echo(shown(family_statistics(tree), "table"), nl=False)
     say(f"wrote {out}: {len(parts.complete):,} facts to find, {len(collection.questions):,} questions")

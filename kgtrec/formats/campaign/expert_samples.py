@@ -11,11 +11,10 @@ from kgtrec.data.expert_sample import ExpertSample
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaign.pools import BY
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import EXPERT_SAMPLE
 from kgtrec.formats.output.outputs import update_text
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines
 
 COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
@@ -38,7 +37,7 @@ def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> N
         (repr(chance) for chance in sample.probability.tolist()),
     )
     lines = ["\t".join(COLUMNS), *("\t".join(fields) for fields in zip(*columns, strict=True)), ""]
-    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines), by=BY)
+    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines))
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
@@ -84,10 +83,7 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
 
 
 def _fields(path: Path, line: int, data: bytes) -> list[str]:
-    try:
-        fields = data.decode().split("\t")
-    except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+    fields = decoded(data, path, line).split("\t")
     if len(fields) != len(COLUMNS):
         raise FormatError(
             f"expected {len(COLUMNS)} columns ({' '.join(COLUMNS)}) separated by tabs, got {len(fields)}: "

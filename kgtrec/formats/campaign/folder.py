@@ -41,7 +41,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, one_of
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import BY, read_pool
+from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
@@ -57,7 +57,7 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines, read_fields
 
 #: beside the pool and the judgements
@@ -272,12 +272,12 @@ def read_text(path: PathLike) -> str:
     if not lines.data.strip():
         raise FormatError("expected a text, found an empty file", path=path)
     texts = [line.removesuffix(b"\r") for line in lines.data.removesuffix(b"\n").split(b"\n")]
-    return "".join(f"{_decoded(path, number, text)}\n" for number, text in enumerate(texts, lines.first))
+    return "".join(f"{decoded(text, path, number)}\n" for number, text in enumerate(texts, lines.first))
 
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
     """Write campaign.json with some settings changed, such as the number of annotators per triple."""
-    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n", by=BY)
+    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_people(path: PathLike) -> People:
@@ -416,7 +416,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
     """
     line_of: dict[str, int] = {}
     for line, data in _lines(path).numbered:
-        written = _decoded(path, line, data).partition("#")[0].strip()
+        written = decoded(data, path, line).partition("#")[0].strip()
         host = written.lower()
         if not host:
             continue
@@ -432,7 +432,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
 
 def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
     """Write sources.txt: ``comment``, then one host per line."""
-    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources), by=BY)
+    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources))
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
@@ -559,7 +559,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
         if pc.any(pc.match_substring_regex(column, "[\t\r\n]")).as_py():
             raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
     lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
-    with updating(path, by=BY) as stream:
+    with updating(path) as stream:
         stream.write("\n".join(["\t".join(ASSIGNMENT_COLUMNS), *lines, ""]).encode())
 
 
@@ -583,7 +583,7 @@ def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
 
 
 def _fields(path: PathLike, line: int, data: bytes, columns: Sequence[str]) -> list[str]:
-    fields = _decoded(path, line, data).split("\t")
+    fields = decoded(data, path, line).split("\t")
     if len(fields) != len(columns) or not all(fields):
         found = len(fields) if all(fields) else "an empty one"
         raise FormatError(
@@ -603,13 +603,6 @@ def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
     except FormatError:
         rows = _split(lines, columns)  # raises the error in the words of this format
         return [labels_of(list(column)) for column in zip(*(fields for _, fields in rows), strict=True)]
-
-
-def _decoded(path: PathLike, line: int, data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
 
 
 def _refuse_again(path: PathLike, line_of: dict[_Key, int], key: _Key, line: int, what: str) -> None:
@@ -643,7 +636,7 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]
             if not text or set("\t\r\n\0") & set(text):
                 raise _unwritable(path, text)
         lines.append("\t".join(row))
-    update_text(path, "\n".join([*lines, ""]), by=BY)
+    update_text(path, "\n".join([*lines, ""]))
 
 
 def _unwritable(path: PathLike, text: str) -> KgtrecError:

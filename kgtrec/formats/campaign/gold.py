@@ -7,11 +7,10 @@ from pathlib import Path
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import NO, VERDICTS, YES
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.campaign.pools import BY
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD
 from kgtrec.formats.output.outputs import update_text
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines
 
 COLUMNS = ("head", "relation", "tail", "verdict")
@@ -71,10 +70,7 @@ def read_gold(path: PathLike) -> Gold:
 
 
 def _fields(path: PathLike, line: int, data: bytes, columns: tuple[str, ...]) -> list[str]:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+    text = decoded(data, path, line)
     fields = text.split("\t")
     if len(fields) != len(columns) or not all(fields[:3]) or "\0" in text:
         found = "an empty label" if len(fields) == len(columns) and "\0" not in text else len(fields)
@@ -102,4 +98,4 @@ def write_gold(folder: PathLike, gold: Gold) -> None:
             if set("\t\r\n\0") & set(text) or not (text or place >= 3):
                 raise KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")
         lines.append("\t".join(row[: len(columns)]))
-    update_text(path, "\n".join([*lines, ""]), by=BY)
+    update_text(path, "\n".join([*lines, ""]))

@@ -41,7 +41,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 from kgtrec.formats.trec.topics import read_topics
 
 RUN = "kgc-sparsity"
@@ -231,10 +231,7 @@ def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Iterable[tupl
     else:
         lines.pop()
     for line, raw in enumerate(lines, start=1):
-        try:
-            text = raw.removesuffix(b"\r").decode()
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, found {shown(raw)}", path=path / name, line=line) from None
+        text = decoded(raw.removesuffix(b"\r"), path / name, line)
         if "\0" in text:
             raise FormatError("expected UTF-8 text, found a NUL byte", path=path / name, line=line)
         yield line, text

@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr  # nosec B406 # writes XML, and reads none
@@ -25,10 +26,10 @@ from kgtrec.data.judgements import ROLES
 from kgtrec.data.tasks import Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, one_of
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.output.outputs import write_text, writing_folder
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.output.outputs import replacing, write_text
+from kgtrec.formats.output.together import together
+from kgtrec.formats.trec.text import decoded, shown, text_of
 
-BY = "label-studio"  # the writer of the folder
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
 CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as shown to people -> verdict
 USER_COLUMNS = ("user", "person")
@@ -79,32 +80,34 @@ _README = """# {n} tasks for Label Studio
 """
 
 
-def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None = None) -> None:
+def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None = None, force: bool = False) -> None:
     """Write tasks.json, labelling.xml and a README.md with the steps, all of them or none.
 
     Parameters
     ----------
     folder : path
-        New, empty, or written by this function before.
+        Created with its parents if absent.
     tasks : Tasks
         Their verdicts, sources and notes are not written.
     guidelines : str, optional
         Link to the guidelines, shown beside each question.
+    force : bool
+        Whether these files are replaced if they exist.
 
     Raises
     ------
     KgtrecError
-        If there are no tasks, the link is not an http(s) link, or the folder has other files.
+        If there are no tasks, the link is not an http(s) link, or a file exists.
     """
     if len(tasks) == 0:
         raise KgtrecError(f"{folder}: expected at least one task, found none; nothing is written")
     config = labelling_config(guidelines)
     people = sorted({person for several in tasks.annotators for person in several})
-    with writing_folder(folder, by=BY) as made:
-        write_text(made / TASKS, "[\n" + ",\n".join(_records(tasks)) + "\n]\n")
-        write_text(made / CONFIG, config)
+    with together(), replacing(force):
+        write_text(Path(folder, TASKS), "[\n" + ",\n".join(_records(tasks)) + "\n]\n")
+        write_text(Path(folder, CONFIG), config)
         named = f"They are: {', '.join(people)}." if people else ""
-        write_text(made / README, _README.format(n=f"{len(tasks):,}", people=named))
+        write_text(Path(folder, README), _README.format(n=f"{len(tasks):,}", people=named))
 
 
 def _records(tasks: Tasks) -> Iterator[str]:
@@ -167,10 +170,7 @@ def read_users(path: PathLike) -> dict[str, str]:
     lines: dict[str, int] = {}
     header = "\t".join(USER_COLUMNS)
     for line, raw in enumerate(data.split(b"\n"), 1):
-        try:
-            text = raw.removesuffix(b"\r").decode()
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, got {shown(raw)}", path=str(path), line=line) from None
+        text = decoded(raw.removesuffix(b"\r"), path, line)
         if line == 1:
             if text != header:
                 raise FormatError(

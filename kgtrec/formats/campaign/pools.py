@@ -54,20 +54,20 @@ from kgtrec.formats.output.folders import (
     SERVE_STATE,
     SETTINGS,
     TOPICS,
+    files_listed,
 )
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
-BY = "campaign"  # the writer of the folder
 _KEPT = ("links", "training", "training_gold")  # settings that people choose, whatever the pool
-_REPLACED = {SETTINGS, RUNS, *GUARDED, ASSIGNMENTS}
+_REPLACED = (SETTINGS, RUNS, *GUARDED, ASSIGNMENTS)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
@@ -182,7 +182,7 @@ def write_pool_parts(
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
     """A folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
     require_writable(folder, force=force)
-    with ExitStack() as held, writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
+    with ExitStack() as held, writing_folder(folder, SETTINGS, _files_of, force=force) as part:
         yield part
         held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the replaced pool
         require_writable(folder, force=force)  # somebody may have judged meanwhile
@@ -215,12 +215,12 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
             "expected a campaign without judgements, found some, which belong to its pool; choose another folder",
             path=judgements,
         )
-    require_folder(folder, by=BY, force=force, keeps=_is_kept)
+    require_folder(folder, _files_of, force=force)
 
 
-def _is_kept(name: str) -> bool:
-    """Whether a file of a campaign is kept when its pool is replaced: all except the pool and the assignments."""
-    return name not in _REPLACED
+def _files_of(folder: Path) -> tuple[str, ...]:
+    """The files of a campaign that are replaced with its pool: the pool itself, and the assignments."""
+    return _REPLACED if files_listed(folder, SETTINGS, "campaign_format") else ()
 
 
 def _write_topics(path: Path, questions: Questions) -> None:
@@ -430,10 +430,7 @@ def read_families(path: PathLike) -> dict[str, str]:
     families: dict[str, str] = {}
     line_of: dict[str, int] = {}
     for line, data in rest.numbered:
-        try:
-            run, *others = data.decode().split("\t")
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+        run, *others = decoded(data, path, line).split("\t")
         if not run or len(others) > 1 or "\0" in run:
             raise FormatError(
                 f"expected 2 columns (run family) separated by a tab, got {shown(data)}", path=path, line=line

@@ -18,11 +18,11 @@ import numpy as np
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
 from kgtrec.formats.csv_text import guarded, unguarded
 from kgtrec.formats.files import PathLike, reading, suffixes
-from kgtrec.formats.output.outputs import FILE, OccupiedError, require_file, updating, writing
+from kgtrec.formats.output.outputs import WORKBOOK, keep_aside, require_file, updating, writing
 from kgtrec.formats.trec.text import shown, text_of
 
 Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
@@ -38,6 +38,8 @@ _WIDTH, _WIDTH_OF_SHOWN = 18, 30
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 REQUIRED = ("task", "head", "relation", "tail", "verdict")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_KINDS = {"xlsx": WORKBOOK}
+_HEAD, _ZIP = 1 << 16, b"PK\x03\x04"
 _SPREADSHEET = "in a spreadsheet, save as CSV UTF-8"
 
 # a number as exported, or as written by a spreadsheet that reads the column as decimals: 72088.0 or 72088,0
@@ -47,7 +49,9 @@ _NUMBER = re.compile(r"([0-9]{1,10})(?:[.,]0)?", re.ASCII)
 _WRITTEN = {"y": "Y", "yes": "Y", "n": "N", "no": "N", "unsure": "unsure"}
 
 
-def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False) -> int:
+def write_tasks(
+    path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False, force: bool = False
+) -> int:
     """Write tasks as CSV, a workbook or JSON Lines; compressed by suffix.
 
     A file with filled-in rows is never replaced.
@@ -60,6 +64,8 @@ def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge:
         Default: by suffix.
     merge : bool
         Whether to copy what is filled in in the existing file, which is kept under another name.
+    force : bool
+        Whether an existing file in which nothing is filled in is replaced.
 
     Returns
     -------
@@ -75,12 +81,17 @@ def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge:
         If the suffix is of no form, a label cannot be written in such a file, or openpyxl is missing for a workbook.
     """
     form = form or form_of_tasks(path)
-    left, opened = 0, writing
+    left, aside = 0, None
+    opened: Opened = partial(writing, kind=_KINDS.get(form, ""), force=force)
     if merge and str(path) != "-" and Path(path).exists():
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)
-        opened = partial(updating, by=FILE, is_recorded=not typed)
+        opened, aside = updating, keep_aside(path) if typed else None
     {"csv": write_tasks_csv, "xlsx": write_tasks_xlsx, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
+    if aside is not None and aside.read_bytes() == Path(path).read_bytes():
+        aside.unlink()
+    elif aside is not None:
+        warn(f"{path}: the file that was filled in is kept as {aside.name}")
     return left
 
 
@@ -104,12 +115,33 @@ def form_of_tasks(path: PathLike, *, others: Sequence[str] = ()) -> str:
     raise KgtrecError(f"{path}: expected a name that ends in {', '.join(names)} or {last}; nothing is written")
 
 
-def require_tasks_file(path: PathLike, *, merge: bool) -> None:
-    """Raise FormatError if :func:`write_tasks` would refuse a file."""
+def require_tasks_file(path: PathLike, form: str, *, merge: bool | None) -> None:
+    """Raise FormatError if :func:`write_tasks` would refuse a file; ``merge`` is None where there is no such option."""
+    require_file(path, kind=None, force=True)
+    if merge and Path(path).exists():
+        return  # what is filled in there is read first
     try:
-        require_file(path, aside=merge)
-    except OccupiedError as error:
+        require_file(path, kind=_KINDS.get(form, ""))
+    except FormatError as error:
+        if merge is None or not Path(path).is_file() or not holds_verdicts(path):
+            raise
         raise FormatError(f"{error}, or bring along what is filled in there with --merge") from None
+
+
+def holds_verdicts(path: PathLike) -> bool:
+    """Whether a file has verdicts, sources or notes that people gave, or may have some, if it cannot be read."""
+    with reading(path) as stream:
+        head = stream.read(_HEAD).replace(b"\0", b"")  # as in UTF-16
+    first = b"".join(head.lstrip().splitlines()[:2])  # a spreadsheet may put its delimiter above the header
+    form = "xlsx" if head.startswith(_ZIP) else "jsonl" if first.startswith(b"{") else "csv"
+    if form != "xlsx" and not all(name.encode() in first.lower() for name in REQUIRED[1:]):
+        return head.lstrip().startswith(b"[") and b"verdict" in head and b'"annotations"' in head  # Label Studio's
+    if form == "jsonl" and b'"task"' not in first:
+        return True  # lines of a campaign's judgements
+    try:
+        return bool(_rows_filled_in(path, form, ()))
+    except KgtrecError:
+        return True
 
 
 def _rows_filled_in(

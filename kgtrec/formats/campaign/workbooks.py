@@ -1,8 +1,8 @@
 """Workbooks of spreadsheet programs (.xlsx), as far as a table needs: one sheet of texts, out and back.
 
-What comes back may have been made by anybody. It is read with no more than a ZIP archive and an XML parser: parts are
-unpacked up to a limit, document types are refused, and a cell is taken for what it says only if it holds a text, a
-number or a truth value; formulas, dates and errors are refused where a task's column holds them.
+What comes back may have been made by anybody. openpyxl reads it, with defusedxml, which refuses entities; parts are
+unpacked up to a limit, and a cell is taken for what it says only if it holds a text, a number or a truth value:
+formulas, dates and errors are refused where a task's column holds them.
 
 References
 ----------
@@ -13,15 +13,11 @@ ECMA-376, Office Open XML File Formats, part 1: sections 18.2 to 18.4 (workbooks
 from __future__ import annotations
 
 import io
-import lzma
-import posixpath
 import re
-import struct
+import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
-from xml.parsers import expat
 
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
@@ -33,14 +29,8 @@ MOST_LINKS = 65_530  # of a sheet
 _MOST_BYTES = 1 << 27  # of a file
 _MOST_UNPACKED = 1 << 28  # bytes of all its parts
 _MOST_PARTS = 2_000
-_DEEPEST = 64  # levels of elements
 _OLE = b"\xd0\xcf\x11\xe0"  # how older workbooks and protected ones begin
 _SAVE = "save it as an Excel workbook (.xlsx) with nothing but cells, or as CSV UTF-8"
-#: what reading a damaged archive raises
-_DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(EOFError, OSError, NotImplementedError, RuntimeError, ValueError, OverflowError),
-)
 _OTHERS = "write .csv or .jsonl instead"
 _UNWANTED = {  # part of a name -> what it is
     "vbaproject": "macros",
@@ -53,10 +43,9 @@ _UNWANTED = {  # part of a name -> what it is
     "connections.xml": "connections to data elsewhere",
     "querytables/": "connections to data elsewhere",
 }
-_DATE_FORMATS = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
-_DATE_CODE = re.compile(r"[dmyhs]", re.IGNORECASE)
-_NO_CODE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)  # what is shown as it stands
-_REFERENCE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
+#: formats of Chinese and Japanese dates, which openpyxl does not know
+_EASTERN_DATES = frozenset((*range(27, 37), *range(50, 59)))
+_KINDS = {"n": "number", "f": "formula", "d": "date", "e": "error"}
 _LINK = re.compile(r"https://(?!.*_x[0-9A-Fa-f]{4}_)[!-~]{1,2071}")  # a program opens no longer ones
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _TO_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]")
@@ -111,8 +100,11 @@ def rows_of_workbook(path: PathLike) -> list[Row]:
     ------
     FormatError
         If it is no such workbook; if it holds macros, controls, embedded files or links to other workbooks, more than a
-        workbook of tasks can, or a document type; if any cells of the sheet are merged.
+        workbook of tasks can, or an entity of XML; if any cells of the sheet are merged.
+    KgtrecError
+        If openpyxl or defusedxml is not installed.
     """
+    require_openpyxl(path)
     with reading(path) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
@@ -123,284 +115,94 @@ def rows_of_workbook(path: PathLike) -> list[Row]:
             path=path,
         )
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _Workbook(str(path), archive).rows()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings():
+            _require_cells_alone(path, archive.infolist())
+            warnings.simplefilter("ignore")  # of styles and extensions, which no text needs
+            return _rows(path, io.BytesIO(data))
     except FormatError:
         raise
-    except (*_DAMAGED, expat.ExpatError) as error:
-        reason = str(error).splitlines()[0][:80] if str(error) else "it breaks off"
+    except Exception as error:  # whatever openpyxl meets in a damaged file
+        reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
         raise FormatError(
-            f"expected an Excel workbook (.xlsx), found another file or a damaged one ({reason})", path=path
+            f"expected an Excel workbook (.xlsx), found another file or a damaged one ({reason}); {_SAVE}", path=path
         ) from None
 
 
-class _Workbook:
-    """The parts of a workbook, each read when it is needed."""
+def _wrong(path: PathLike, expected: str, found: str) -> FormatError:
+    return FormatError(f"expected a workbook with {expected}, found {found}; {_SAVE}", path=path)
 
-    def __init__(self, path: str, archive: zipfile.ZipFile) -> None:
-        self.path, self.archive = path, archive
-        parts = archive.infolist()
-        self.names = {part.filename for part in parts}
-        if len(parts) > _MOST_PARTS or len(self.names) < len(parts):
-            raise self.wrong(f"at most {_MOST_PARTS:,} parts of different names", f"{len(parts):,}")
-        size = sum(part.file_size for part in parts)
-        if size > _MOST_UNPACKED:
-            raise self.wrong(f"at most {_MOST_UNPACKED >> 20} MiB when unpacked", f"{size >> 20:,} MiB")
-        for name in sorted(self.names):
-            for mark, what in _UNWANTED.items():
-                if mark in name.lower():
-                    raise self.wrong("cells alone", f"{what} ({name[:60]!r})")
 
-    def wrong(self, expected: str, found: str) -> FormatError:
-        return FormatError(f"expected a workbook with {expected}, found {found}; {_SAVE}", path=self.path)
+def _require_cells_alone(path: PathLike, parts: Sequence[zipfile.ZipInfo]) -> None:
+    names = {part.filename for part in parts}
+    if len(parts) > _MOST_PARTS or len(names) < len(parts):
+        raise _wrong(path, f"at most {_MOST_PARTS:,} parts of different names", f"{len(parts):,}")
+    size = sum(part.file_size for part in parts)
+    if size > _MOST_UNPACKED:
+        raise _wrong(path, f"at most {_MOST_UNPACKED >> 20} MiB when unpacked", f"{size >> 20:,} MiB")
+    for name in sorted(names):
+        for mark, what in _UNWANTED.items():
+            if mark in name.lower():
+                raise _wrong(path, "cells alone", f"{what} ({name[:60]!r})")
 
-    def part(self, name: str) -> bytes:
-        if name not in self.names:
-            raise self.wrong(f"the part {name[:60]!r}", "none")
-        return self.archive.read(name)
 
-    def related(self, part: str) -> dict[str, tuple[str, str]]:
-        """Id of each relation of a part -> kind and name of the other part."""
-        folder, name = posixpath.split(part)
-        found: dict[str, tuple[str, str]] = {}
+def _rows(path: PathLike, data: BinaryIO) -> list[Row]:
+    """The rows, from openpyxl's parser of sheets: ``iter_rows`` fills every gap, and does not know of merged cells."""
+    from openpyxl.cell import text
+    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.styles.stylesheet import apply_stylesheet
+    from openpyxl.worksheet._reader import WorkSheetParser
+    from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
 
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            if tag == "Relationship" and attributes.get("TargetMode") != "External":
-                target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
-                found[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], target.lstrip("/")
-
-        self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), start)
-        return found
-
-    def parse(
-        self,
-        name: str,
-        start: Callable[[str, dict[str, str]], None],
-        end: Callable[[str], None] = lambda _: None,
-        text: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """Tell the elements of a part, by names without their namespaces."""
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-
-        def refuse(*_: Any) -> None:
-            raise self.wrong("XML without document types", f"one in {name[:60]!r}")
-
-        depth = 0
-
-        def begin(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal depth
-            depth += 1
-            if depth > _DEEPEST:
-                raise self.wrong(f"XML of at most {_DEEPEST} levels", f"more in {name[:60]!r}")
-            start(tag.rpartition(":")[2], attributes)
-
-        def finish(tag: str) -> None:
-            nonlocal depth
-            depth -= 1
-            end(tag.rpartition(":")[2])
-
-        parser.StartDoctypeDeclHandler = refuse
-        parser.StartElementHandler, parser.EndElementHandler = begin, finish
-        parser.CharacterDataHandler = text
-        parser.Parse(self.part(name), True)
-
-    def rows(self) -> list[Row]:
-        """The rows of the sheet of tasks."""
-        kinds = dict(self.related("").values())
-        if "officeDocument" not in kinds:
-            raise self.wrong("a list of sheets", "none")
-        book = kinds["officeDocument"]
-        related = self.related(book)
-        kinds = dict(related.values())
-        sheets: dict[str, str] = {}
-
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            if tag == "sheet":
-                number = next((value for key, value in attributes.items() if key.rpartition(":")[2] == "id"), "")
-                kind, name = related.get(number, ("", ""))
-                if kind == "worksheet":
-                    sheets[attributes.get("name", "")] = name
-
-        self.parse(book, start)
-        if SHEET not in sheets and len(sheets) != 1:
-            named = ", ".join(map(repr, list(sheets)[:5])) or "none"
-            raise self.wrong(f"a sheet called {SHEET!r}", named)
-        sheet = _Sheet(
-            self,
-            self.texts(kinds["sharedStrings"]) if "sharedStrings" in kinds else [],
-            self.are_dates(kinds["styles"]) if "styles" in kinds else [],
+    reader: Any = ExcelReader(data, read_only=True, keep_links=False)
+    reader.read_manifest()
+    reader.read_workbook()
+    book, shared = reader.wb, reader.package.find(SHARED_STRINGS)
+    apply_stylesheet(reader.archive, book)
+    texts: dict[int, str] = {}
+    text_of: Any = text.Text.from_tree
+    if shared is not None:  # not by its own read_strings, which drops every "x005F_"
+        with reader.archive.open(shared.PartName[1:]) as stream:
+            items = (node for _, node in iterparse(stream) if node.tag == f"{{{SHEET_MAIN_NS}}}si")
+            texts = {place: text_of(item).content for place, item in enumerate(items)}
+    parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
+    if SHEET not in parts and len(parts) != 1:
+        raise _wrong(path, f"a sheet called {SHEET!r}", ", ".join(map(repr, list(parts)[:5])) or "none")
+    dates = {style for style, kept in enumerate(book._cell_styles) if kept.numFmtId in _EASTERN_DATES}
+    with reader.archive.open(parts.get(SHEET) or next(iter(parts.values()))) as stream:
+        sheet = WorkSheetParser(
+            stream,
+            texts,
+            epoch=book.epoch,
+            date_formats=book._date_formats | dates,
+            timedelta_formats=book._timedelta_formats,
         )
-        return sheet.rows(sheets.get(SHEET) or next(iter(sheets.values())))
-
-    def texts(self, name: str) -> list[str]:
-        """The texts that cells share."""
-        found: list[str] = []
-        collected = _Text()
-
-        def start(tag: str, _: dict[str, str]) -> None:
-            if tag == "si":
-                collected.clear()
-            collected.start(tag)
-
-        def end(tag: str) -> None:
-            collected.end(tag)
-            if tag == "si":
-                found.append(collected.text)
-
-        self.parse(name, start, end, collected.add)
-        return found
-
-    def are_dates(self, name: str) -> list[bool]:
-        """Of each style of cells whether it shows a number as a date or a time."""
-        codes: dict[str, str] = {}
-        styles: list[bool] = []
-        within: list[str] = []
-
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            if tag == "numFmt":
-                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")
-            elif tag == "xf" and within and within[-1] == "cellXfs":
-                styles.append(_is_date(attributes.get("numFmtId", "0"), codes))
-            within.append(tag)
-
-        def end(_: str) -> None:
-            within.pop()
-
-        self.parse(name, start, end)
-        return styles
+        rows = [
+            Row(number, {cell["column"]: _cell(**cell) for cell in cells if cell["value"] is not None})
+            for number, cells in sheet.parse()
+        ]
+    if sheet.merged_cells:
+        raise _wrong(path, "no merged cells", str(sheet.merged_cells.mergeCell[0].ref)[:40])
+    return [row for row in rows if row.cells]
 
 
-def _is_date(number: str, codes: Mapping[str, str]) -> bool:
-    if number in codes:
-        return _DATE_CODE.search(_NO_CODE.sub("", codes[number].replace("General", ""))) is not None
-    return number.isdecimal() and len(number) < 4 and int(number) in _DATE_FORMATS
-
-
-class _Text:
-    """Collects the text of a string of a workbook: that of ``t``, but for what tells how to pronounce it."""
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        self._pieces: list[str] = []
-        self._within: list[str] = []
-
-    def start(self, tag: str) -> None:
-        self._within.append(tag)
-
-    def end(self, tag: str) -> None:
-        if self._within:
-            self._within.pop()
-
-    def add(self, data: str) -> None:
-        if self._within and self._within[-1] == "t" and "rPh" not in self._within:
-            self._pieces.append(data)
-
-    @property
-    def text(self) -> str:
-        return unescaped("".join(self._pieces))
-
-
-class _Sheet:
-    """Reads a sheet."""
-
-    def __init__(self, book: _Workbook, texts: Sequence[str], are_dates: Sequence[bool]) -> None:
-        self.book, self.texts, self.are_dates = book, texts, are_dates
-        self.found: list[Row] = []
-        self.merged = ""
-        self.row = 0
-        self.cells: dict[int, Cell] = {}
-        self.column = 0
-        self.kind = self.value = ""
-        self.style = 0
-        self.is_formula = False
-        self.within: list[str] = []
-        self.inline = _Text()
-
-    def rows(self, name: str) -> list[Row]:
-        self.book.parse(name, self.start, self.end, self.add)
-        if self.merged:
-            raise self.book.wrong("no merged cells", self.merged[:40])
-        return self.found
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.within.append(tag)
-        if tag == "row":
-            number = attributes.get("r", str(self.row + 1))
-            if not (number.isascii() and number.isdecimal() and self.row < int(number[:9]) <= MOST_ROWS):
-                raise self.book.wrong("rows in their order", f"row {number[:20]!r} after row {self.row}")
-            self.row, self.column, self.cells = int(number), 0, {}
-        elif tag == "c":
-            self.column = self.column_of(attributes.get("r"))
-            self.kind, self.value, self.is_formula = attributes.get("t", "n"), "", False
-            style = attributes.get("s", "0")
-            self.style = int(style) if style.isascii() and style.isdecimal() and len(style) < 7 else 0
-            self.inline.clear()
-        elif tag == "f":
-            self.is_formula = True
-        elif tag == "mergeCell":
-            self.merged = self.merged or attributes.get("ref", "some")
-        elif "is" in self.within:
-            self.inline.start(tag)
-
-    def column_of(self, reference: str | None) -> int:
-        if reference is None:
-            return self.column + 1
-        parts = _REFERENCE.fullmatch(reference)
-        if parts is None or int(parts[2]) != self.row:
-            raise self.book.wrong(f"cells of row {self.row}", repr(reference[:20]))
-        column = 0
-        for letter in parts[1]:
-            column = column * 26 + ord(letter) - ord("A") + 1
-        if column <= self.column:
-            raise self.book.wrong("cells in their order", repr(reference))
-        return column
-
-    def add(self, data: str) -> None:
-        if "is" in self.within:
-            self.inline.add(data)
-        elif self.within and self.within[-1] == "v":
-            self.value += data
-
-    def end(self, tag: str) -> None:
-        self.within.pop()
-        if "is" in self.within:
-            self.inline.end(tag)
-        if tag == "c":
-            cell = self.cell()
-            if cell.text or cell.kind != "text":
-                self.cells[self.column] = cell
-        elif tag == "row" and self.cells:
-            self.found.append(Row(self.row, self.cells))
-
-    def cell(self) -> Cell:
-        if self.is_formula:
-            return Cell("formula", "")
-        if self.kind == "inlineStr":
-            return Cell("text", self.inline.text)
-        if not self.value or self.kind == "str":
-            return Cell("text", unescaped(self.value))
-        if self.kind == "s":
-            place = self.value.strip()
-            if not (place.isascii() and place.isdecimal() and len(place) < 10 and int(place) < len(self.texts)):
-                raise self.book.wrong("texts that are there", f"text {place[:20]!r} in row {self.row}")
-            return Cell("text", self.texts[int(place)])
-        if self.kind == "b":
-            return Cell("boolean", "TRUE" if self.value.strip() == "1" else "FALSE")
-        if self.kind in ("d", "e"):
-            return Cell({"d": "date", "e": "error"}[self.kind], self.value)
-        is_date = self.style < len(self.are_dates) and self.are_dates[self.style]
-        return Cell("date" if is_date else "number", self.value.strip())
+def _cell(data_type: str, value: Any, **_: Any) -> Cell:
+    """A cell, by openpyxl's letter for what it holds."""
+    if data_type == "b":
+        return Cell("boolean", str(value).upper())
+    return Cell(_KINDS.get(data_type, "text"), unescaped(str(value)))
 
 
 def require_openpyxl(path: PathLike) -> None:
-    """Raise KgtrecError if workbooks cannot be written, since openpyxl is not installed."""
+    """Raise KgtrecError unless openpyxl is installed, and defusedxml, with which it refuses entities of XML."""
     try:
-        import openpyxl  # noqa: F401  # only to see whether it is there
+        import openpyxl
+
+        is_safe = openpyxl.DEFUSEDXML
     except ImportError:
-        raise KgtrecError(f'{path}: expected openpyxl to write workbooks with; pip install "kgtrec[xlsx]"') from None
+        is_safe = False
+    if not is_safe:
+        raise KgtrecError(f'{path}: expected openpyxl and defusedxml for workbooks; pip install "kgtrec[xlsx]"')
 
 
 def write_workbook(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ TRAIN = "train.parquet"
 REPORT = "report.txt"
 ENTITY_LABELS = "entities.txt"
 ENTITY_IDS = "entities.tsv"
+SUMS = "SHA256SUMS"  # of the qrels of a campaign, whether they are a collection or not
 
 # a campaign: the pool's part, see kgtrec.formats.campaign.pools
 SETTINGS = "campaign.json"
@@ -48,8 +50,7 @@ SERVE_FILES = (SERVE_KEY, SERVE_STATE, f"{SERVE_STATE}-wal", f"{SERVE_STATE}-shm
 # a study, see kgtrec.study.folder
 STUDY_CONFIG = "study.toml"
 STEPS = "steps"
-UNITS = "units"  # of rankings that workers share, while they work
-LOCK = ".lock"
+UNFINISHED = "unfinished"  # rankings that were interrupted
 
 #: the whole campaign, without what is its page's alone
 CAMPAIGN_FILES = (
@@ -80,7 +81,7 @@ CAMPAIGN_FILES = (
 _FILES = {
     "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},
     "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
-    "study": {MANIFEST, STUDY_CONFIG, STEPS, UNITS, LOCK},
+    "study": {MANIFEST, STUDY_CONFIG, STEPS, UNFINISHED},
 }
 
 
@@ -100,9 +101,16 @@ def owner_of(place: Path) -> str:
     kinds = {
         "campaign": (folder / SETTINGS).is_file(),
         "collection": "collection_format" in manifest,
-        "study": "study_format" in manifest or (folder / STEPS / LOCK).is_file(),
+        "study": "study_format" in manifest or (folder / STEPS).is_dir(),
     }
     return next((kind for kind, is_there in kinds.items() if is_there and place.name in _FILES[kind]), "")
+
+
+def files_listed(folder: Path, manifest: str, mark: str) -> list[str]:
+    """A manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
+    found = _manifest(folder / manifest)
+    files = found.get("files")
+    return [manifest, *map(escape, files)] if mark in found and isinstance(files, dict) else []
 
 
 def _manifest(path: Path) -> dict[str, Any]:

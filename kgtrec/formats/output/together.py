@@ -1,23 +1,34 @@
-"""Several outputs that take their places together: each is whole on the disk before the first does."""
+"""Outputs take their places in one go: all of them, or none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from kgtrec.formats.output.exchange import uninterrupted
+
+class Move(NamedTuple):
+    """A finished file or folder, and where it goes."""
+
+    source: Path | None  # None: what is at the target is removed
+    target: Path
+    aside: Path  # where that is until all is done
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """What is whole, and has not taken its place."""
+    """Outputs that are complete, and have not taken their places."""
 
-    installs: list[Callable[[], object]] = field(default_factory=list)
+    plans: list[Callable[[], list[Move]]] = field(default_factory=list)
     places: dict[Path, Path] = field(default_factory=dict)  # target -> where its content is
-    cleanup: ExitStack = field(default_factory=ExitStack)  # with an error, removes what is there
+    cleanup: ExitStack = field(default_factory=ExitStack)
 
 
 _waiting: ContextVar[_Waiting | None] = ContextVar("waiting", default=None)
@@ -25,10 +36,9 @@ _waiting: ContextVar[_Waiting | None] = ContextVar("waiting", default=None)
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Let the files and folders that are written in the block take their places at its end, in their order.
+    """Let the files and folders that are written in the block take their places at its end, all or none.
 
-    If the block fails, as on a full disk, none does, and what was there before stays. A block within another one is a
-    part of it.
+    A block within another one is a part of it.
     """
     if _waiting.get() is not None:
         yield
@@ -40,39 +50,35 @@ def together() -> Iterator[None]:
             yield
         finally:
             _waiting.reset(token)
-        with uninterrupted():
-            for install in waiting.installs:
-                install()
+        move(waiting.plans)
 
 
-def take_place(target: Path, part: Path, install: Callable[[], object], cleanup: ExitStack) -> None:
-    """Install an output that is whole: now, or at the end of the block of :func:`together`.
+def take_place(plan: Callable[[], list[Move]], cleanup: ExitStack, places: dict[Path, Path]) -> None:
+    """Move a complete output to its place: now, or at the end of the block of :func:`together`.
 
     Parameters
     ----------
-    target, part : path
-        Where it will be, and where it is.
-    install : callable
+    plan : callable
+        Checks that nothing is lost, and gives the moves.
     cleanup : ExitStack
         What is to be done after that, or, with an error, instead.
+    places : dict
+        Target -> where its content is.
     """
     waiting = _waiting.get()
     if waiting is None:
         with cleanup:
-            install()
+            move([plan])
         return
     waiting.cleanup.push(cleanup)
-    waiting.installs.append(install)
-    waiting.places[target] = part
+    waiting.plans.append(plan)
+    waiting.places |= places
 
 
-def afterwards(action: Callable[[], object]) -> None:
-    """Do something after all outputs before it have taken their places."""
+def last_of(cleanup: ExitStack) -> ExitStack:
+    """What is done when all outputs have taken their places, or none has; ``cleanup`` where there is only one."""
     waiting = _waiting.get()
-    if waiting is None:
-        action()
-    else:
-        waiting.installs.append(action)
+    return cleanup if waiting is None else waiting.cleanup
 
 
 def content_of(target: Path) -> Path:
@@ -81,14 +87,92 @@ def content_of(target: Path) -> Path:
     return target if waiting is None else waiting.places.get(target, target)
 
 
-def on_failure(action: Callable[[], object]) -> None:
-    """Do something last if the block of :func:`together` fails, when all else of it is removed; nothing outside one."""
-    waiting = _waiting.get()
-    if waiting is None:
-        return
+def move(plans: Sequence[Callable[[], list[Move]]]) -> None:
+    """Do all moves of the plans, or undo them and raise the error."""
+    while True:
+        moves = [each for plan in plans for each in plan()]
+        new = {each.target for each in moves if not os.path.lexists(each.target)}
+        try:
+            for each in moves:
+                _do(each, is_new=each.target in new, keeps=len(moves) > 1)
+        except BaseException as error:
+            for each in reversed(moves):
+                _undo(each, is_new=each.target in new)
+            if not isinstance(error, FileExistsError):
+                raise
+        else:
+            return
+        # another program was faster: the plans say whether its output may be replaced
 
-    def act(kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            action()
 
-    waiting.cleanup.push(act)
+def _do(each: Move, *, is_new: bool, keeps: bool) -> None:
+    source, target, aside = each
+    if source is None:
+        aside.parent.mkdir(exist_ok=True)
+        target.rename(aside)
+    elif is_new or not os.path.lexists(target):
+        try:
+            os.link(source, target)  # which, unlike a renaming, replaces nothing
+        except FileExistsError:
+            raise
+        except OSError:  # a folder, or a disk without links
+            _rename_to_new(source, target)
+        else:
+            source.unlink()
+    else:
+        copy_rights(target, source)
+        if keeps:
+            aside.parent.mkdir(exist_ok=True)
+            link(target, aside)
+        source.replace(target)
+
+
+def _rename_to_new(source: Path, target: Path) -> None:
+    try:
+        if not os.path.lexists(target):
+            source.rename(target)
+            return
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY:
+            raise
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(target))
+
+
+def _undo(each: Move, *, is_new: bool) -> None:
+    source, target, aside = each
+    with suppress(OSError):
+        if os.path.lexists(aside):
+            aside.replace(target)
+            aside.unlink(missing_ok=True)  # two names of one file stay where they are
+        elif source is not None and is_new and not os.path.lexists(source):
+            target.rename(source)
+        elif source is not None and is_new and source.samefile(target):
+            target.unlink()
+
+
+def link(source: Path, place: Path) -> None:
+    """A second name for a file, or a copy of it where a file can have only one.
+
+    Raises
+    ------
+    FileExistsError
+        If that name is in use.
+    """
+    try:
+        os.link(source, place, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):
+        if not source.is_symlink():
+            place.touch(exist_ok=False)
+        shutil.copy2(source, place, follow_symlinks=False)
+
+
+def copy_rights(source: Path, place: Path) -> None:
+    """Give a file the permissions and owner of the one that it replaces, as far as the system allows."""
+    with suppress(OSError):
+        found = source.stat()
+        for owner, group in ((-1, found.st_gid), (found.st_uid, -1)):
+            with suppress(OSError, AttributeError):
+                os.chown(place, owner, group)
+        place.chmod(stat.S_IMODE(found.st_mode))

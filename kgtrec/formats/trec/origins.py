@@ -9,6 +9,7 @@ Parquet files have it in their metadata. It is one JSON object:
 ``collection``   stamp of the collection of the question ids (of a run), or of rows and columns (of a matrix)
 ``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
 ``sha256``       of ``NAME``, so that another file of this name is noticed
+``ranks``        of a run: the digest of the answer ranks that were written with it, if any were
 ===============  ================================================================================================
 """
 
@@ -27,8 +28,8 @@ from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.outputs import FILE, remove_file, require_file, write_text
-from kgtrec.formats.output.together import afterwards, content_of
+from kgtrec.formats.output.outputs import remove, require_file, write_text
+from kgtrec.formats.output.together import content_of
 
 Kind = Literal["run", "scores"]
 ORIGIN = "the origin of a run or of scores"
@@ -43,6 +44,7 @@ class Origin:
 
     collection: str  # stamp
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
+    ranks: str = ""  # of a run; see kgtrec.formats.trec.pairs
 
 
 def origin_path(path: PathLike) -> Path:
@@ -62,9 +64,9 @@ def is_origin_path(path: PathLike) -> bool:
     return name.endswith(".json") and Path(name.removesuffix(".json")).is_file()
 
 
-def require_origin_place(path: PathLike) -> None:
-    """Raise FormatError if :func:`write_origin` would refuse to write beside a file."""
-    require_file(origin_path(path), kind=ORIGIN)
+def require_origin_place(path: PathLike, *, force: bool = True) -> None:
+    """Raise FormatError if something else is where the origin of a file goes, or, without ``force``, its origin."""
+    require_file(origin_path(path), kind=ORIGIN, force=force)
 
 
 def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
@@ -72,12 +74,15 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
     beside = origin_path(path)
     if not origin.collection:
         if beside.is_file():
-            afterwards(lambda: remove_file(beside, by=FILE))
+            require_origin_place(path)
+            remove(beside)
         return
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
     written = content_of(Path(os.path.realpath(path)))
     said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
-    write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN)
+    if origin.ranks:
+        said["ranks"] = origin.ranks
+    write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN, force=True)
 
 
 def read_origin(path: PathLike, kind: Kind) -> Origin | None:
@@ -111,7 +116,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
             path=beside,
         )
     splits = said["filtered_by"]
-    return Origin(said["collection"], None if splits is None else tuple(splits))
+    return Origin(said["collection"], None if splits is None else tuple(splits), said.get("ranks", ""))
 
 
 @lru_cache(maxsize=1024)
@@ -131,4 +136,5 @@ def _is_whole(said: dict[str, Any]) -> bool:
         and isinstance(said["sha256"], str)
         and _SHA256.fullmatch(said["sha256"]) is not None
         and (splits is None or are_splits(splits))
+        and isinstance(said.get("ranks", ""), str)
     )

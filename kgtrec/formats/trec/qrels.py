@@ -23,7 +23,7 @@ from kgtrec.formats.output.folders import MANIFEST
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of
-from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
@@ -63,16 +63,14 @@ def read_qrels(path: PathLike) -> Qrels:
     return read_qrels_file(path).qrels
 
 
-def read_qrels_file(
-    path: PathLike, *, stream: BinaryIO | None = None, fast: bool = True, block_size: int = BLOCK_SIZE
-) -> QrelsFile:
+def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsFile:
     """The same with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
     collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
         return QrelsFile(replace(_read_parquet(path), collection=collection), None)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
-        columns = read_columns(source, str(path), LAYOUT, fast=fast, block_size=block_size)
+        columns = read_columns(source, str(path), LAYOUT)
     question, entity = columns.codes["question"], columns.codes["entity"]
     grade = _grades(str(path), columns)
     try:
@@ -140,7 +138,7 @@ def _read_parquet(path: PathLike) -> Qrels:
         raise FormatError(str(error), path=path) from None
 
 
-def write_qrels(path: PathLike, qrels: Qrels) -> None:
+def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
     r"""Write qrels as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Questions keep their order; within a question, rows are sorted by the bytes of the entity's label, so that reading
@@ -170,12 +168,12 @@ def write_qrels(path: PathLike, qrels: Qrels) -> None:
 
         columns = [qrels.questions.columns(question), qrels.entities.columns(entity), arrow_of(grade)]
         table = pa.table(columns, names=["question", "entity", "grade"])
-        with writing(path, kind="qrels") as stream:
+        with writing(path, kind="qrels", force=force) as stream:
             pq.write_table(table.cast(with_metadata(table.schema, {"format": "qrels"})), stream, compression="zstd")
         return
     LabelGuard(str(path), "question", first=True).check(question, qrels.questions)
     LabelGuard(str(path), "entity").check(entity, qrels.entities)
-    with writing(path, kind="qrels") as stream:
+    with writing(path, kind="qrels", force=force) as stream:
         for first in range(0, len(order), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)
             grades = pc.cast(arrow_of(grade[rows]), pa.string())

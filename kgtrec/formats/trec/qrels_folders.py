@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +29,24 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.topics import Topics
 from kgtrec.formats.collections import write_collection_parts
 from kgtrec.formats.files import PathLike, sha256_of
-from kgtrec.formats.output.folders import MANIFEST, REPORT
+from kgtrec.formats.output.folders import MANIFEST, REPORT, SUMS
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
 from kgtrec.formats.trec.qrels import FROM_CAMPAIGN, write_qrels
 from kgtrec.formats.trec.topics import write_topics
 
-SUMS = "SHA256SUMS"
-BY = "campaign qrels"  # the writer of the folder
-
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
     """Raise FormatError if :func:`write_qrels_folder` would refuse to write to a folder."""
-    require_folder(folder, by=BY, force=force)
+    require_folder(folder, _files_of, force=force)
+
+
+def _files_of(folder: Path) -> list[str]:
+    """The files of earlier qrels in a folder, as their sums list them."""
+    with suppress(OSError, UnicodeDecodeError):
+        names = [line.partition("  ")[2] for line in (folder / SUMS).read_text("utf-8").splitlines()]
+        return [SUMS, *map(escape, names)] if FROM_CAMPAIGN in names else []
+    return []
 
 
 def write_qrels_folder(
@@ -59,8 +66,8 @@ def write_qrels_folder(
     Parameters
     ----------
     folder : path
-        Created with its parents if absent. Earlier qrels of this kind are replaced only with ``force``, and only if the
-        folder has no other files and they were not changed.
+        Created with its parents if absent. Earlier qrels of this kind are replaced only with ``force``; other files in
+        the folder stay.
     questions : Questions
     by_depth : sequence of Qrels
         At depth 0, 1, ...; the last one is also ``qrels.txt``. A depth without judgements has an empty file.
@@ -80,7 +87,7 @@ def write_qrels_folder(
     KgtrecError
         If a label cannot be written in a TREC file, or there are no judgements.
     """
-    with writing_folder(folder, by=BY, force=force) as part:
+    with writing_folder(folder, SUMS, _files_of, force=force) as part:
         if collection is not None:
             write_collection_parts(part, collection, command=command)
         else:

@@ -22,12 +22,23 @@ from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
-from kgtrec.formats.output.outputs import is_device, writing, writing_folder
+from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
 from kgtrec.formats.output.together import together
-from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
+from kgtrec.formats.parquet import (
+    FIRST_PART,
+    OF_RANKS,
+    is_parquet,
+    is_run_of_ours,
+    label_column,
+    metadata_of,
+    read_named_columns,
+    value_type,
+    with_metadata,
+)
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.trec.pairs import require_pair
+from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
@@ -38,7 +49,6 @@ PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
 _SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec", ".jsonl"}  # suffixes that name the format
 _ROW_GROUP = 1 << 20
 _PART_ROWS = 1 << 24  # of a run in parts
-RUN_IN_PARTS = "run in parts"  # the writer of its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +113,21 @@ def read_run_file(
     stream: BinaryIO | None = None,
     ranks: bool = False,
     trust_ids: bool = False,
-    fast: bool = True,
-    block_size: int = BLOCK_SIZE,
 ) -> RunFile:
     """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
     if is_parquet(path):
+        require_pair(path)
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
     origin = origin_beside(path, trust_ids=trust_ids)
+    require_pair(path, "" if origin is None else origin.ranks)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
-        columns = read_columns(source, str(path), layout, fast=fast, block_size=block_size)
+        columns = read_columns(source, str(path), layout)
     tags = _first_lines_of_tags(columns) if name is None else {name: 1}
     question, entity = columns.codes["question"], columns.codes["entity"]
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
@@ -244,6 +254,8 @@ class RunWriter:
         Splits whose known triples were removed.
     parts : bool
         Whether ``path`` becomes a folder of Parquet files, each with whole lists.
+    force : bool
+        Whether an existing run is replaced.
 
     Raises
     ------
@@ -274,8 +286,9 @@ class RunWriter:
         collection: str = "",
         filtered_by: tuple[str, ...] | None = None,
         parts: bool = False,
+        force: bool = False,
     ) -> None:
-        self._path, self._origin = path, Origin(collection, filtered_by)
+        self._path, self._origin, self._force = path, Origin(collection, filtered_by), force
         self._sink: _TextSink | _ParquetSink | _PartsSink
         if parts:
             self._sink = _PartsSink(path, name, self._origin)
@@ -288,7 +301,7 @@ class RunWriter:
     def __enter__(self) -> Self:
         if self._has_origin_beside and self._origin.collection:
             require_origin_place(self._path)
-        with ExitStack() as stack:
+        with replacing(self._force), ExitStack() as stack:
             stack.enter_context(together())
             self._filling = stack.enter_context(ExitStack())
             self._sink.open(self._filling)
@@ -308,6 +321,11 @@ class RunWriter:
         lengths = np.diff(np.r_[starts, len(part)])
         rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
         self._sink.write(part, rank)
+
+    def of_ranks(self, digest: str) -> None:
+        """Note the digest of the system's answer ranks, see :mod:`kgtrec.formats.trec.pairs`, before the block ends."""
+        self._origin = replace(self._origin, ranks=digest)
+        self._sink.of_ranks(digest)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -353,6 +371,9 @@ class _TextSink:
                 )
             )
 
+    def of_ranks(self, digest: str) -> None:
+        """Written beside the run."""
+
     def finish(self) -> None:
         pass
 
@@ -383,6 +404,9 @@ class _ParquetSink:
         if self._rows >= _ROW_GROUP:
             self.finish()
 
+    def of_ranks(self, digest: str) -> None:
+        self._writer.add_key_value_metadata({OF_RANKS: digest})
+
     def finish(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
@@ -395,7 +419,7 @@ class _PartsSink:
         self._n_parts = 0
 
     def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, by=RUN_IN_PARTS))
+        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, files_of_run))
         self._one = stack.enter_context(ExitStack())
         self._begin()
 
@@ -411,12 +435,22 @@ class _PartsSink:
         self._sink.write(part, rank)
         self._rows += len(part)
 
+    def of_ranks(self, digest: str) -> None:
+        self._sink.of_ranks(digest)
+
     def finish(self) -> None:
         self._sink.finish()
         self._one.close()
 
 
-def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False) -> None:
+def files_of_run(folder: Path) -> list[str]:
+    """The pattern of the files of a run in parts that :class:`RunWriter` has written; none if it is something else."""
+    return ["part-[0-9]*.parquet"] if any(map(is_run_of_ours, folder.glob("part-[0-9]*.parquet"))) else []
+
+
+def write_run(
+    path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False, force: bool = False
+) -> None:
     """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Its collection, if it has one, is written to ``NAME.json`` beside the text, or to the Parquet file's metadata.
@@ -446,12 +480,14 @@ def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bo
     tail0 Q0 paris 1 0.7 transe
     """
     known: dict[str, Any] = {"collection": run.collection, "filtered_by": run.filtered_by}
-    with RunWriter(path, name or run.name, **known, parts=parts) as out:
+    with RunWriter(path, name or run.name, **known, parts=parts, force=force) as out:
         for part in run.parts():
             out.write(part)
 
 
-def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None) -> None:
+def stamp_run(
+    path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None, *, force: bool = False
+) -> None:
     """Note beside a run of another tool, in ``NAME.json``, that its question ids are those of a collection.
 
     Parameters
@@ -461,6 +497,8 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
     collection : Collection
     filtered_by : tuple of {"train", "valid", "test"}, optional
         Splits whose known triples were removed; None: unknown.
+    force : bool
+        Whether what another collection has noted there is replaced.
 
     Raises
     ------
@@ -475,6 +513,7 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
             "(kgtrec convert IN.parquet OUT.run.gz)",
             path=path,
         )
+    require_origin_place(path, force=force)
     run = read_run(path, trust_ids=True)
     for what, own, known in (
         ("question", run.questions, collection.questions.ids),

@@ -19,6 +19,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of, read_schema
 from kgtrec.formats.trec.origins import Origin
+from kgtrec.formats.trec.pairs import require_pair
 from kgtrec.formats.trec.runs import PARQUET_NAMES, default_name, known_of, parquet_origin, parquet_scores, read_run
 
 #: Parquet runs of more rows are read part by part
@@ -84,6 +85,7 @@ def open_run(
     >>> run, [len(part) for part in run.parts()]
     (<StreamedRun 'transe': 2 rows, 2 questions>, [1, 1])
     """
+    require_pair(path)
     files, own, origin = files_of_run(path, name)
     labels = _Labels()
     n_rows = 0

@@ -31,7 +31,7 @@ from kgtrec.data.arrays import Growing
 from kgtrec.data.arrow import unified, values_of
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import reading
+from kgtrec.formats.files import PathLike, reading
 
 BLOCK_SIZE = 1 << 22  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
 _BLOCKS_AHEAD = 4
@@ -95,9 +95,7 @@ class Block:
         return self.line + row if isinstance(self.line, int) else int(self.line[row])
 
 
-def read_columns(
-    stream: BinaryIO, path: str, layout: Layout, *, fast: bool = True, block_size: int = BLOCK_SIZE
-) -> TextColumns:
+def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
     """The columns that ``layout`` names, from the lines of ``stream``.
 
     Parameters
@@ -107,10 +105,6 @@ def read_columns(
     path : str
         Name of the file in errors.
     layout : Layout
-    fast : bool
-        False sends every block through the general path, which gives the same result.
-    block_size : int
-        Bytes read at a time.
 
     Raises
     ------
@@ -125,9 +119,9 @@ def read_columns(
     lines: list[int | NDArray[np.int64]] = []
     rows, size = 0, _size_of(stream)
     with ThreadPoolExecutor(2) as workers:
-        for block in iterate_blocks(stream, path, layout, workers, fast=fast, block_size=block_size):
+        for block in iterate_blocks(stream, path, layout, workers):
             if rows == 0:
-                foreseen = math.ceil(_MARGIN * block.table.num_rows * size / block_size)
+                foreseen = math.ceil(_MARGIN * block.table.num_rows * size / BLOCK_SIZE)
                 for column in (number, *codes.values()):
                     column.reserve(foreseen)
             for name, own in codes.items():
@@ -150,15 +144,7 @@ def read_columns(
     )
 
 
-def iterate_blocks(
-    stream: BinaryIO,
-    path: str,
-    layout: Layout,
-    workers: ThreadPoolExecutor,
-    *,
-    fast: bool = True,
-    block_size: int = BLOCK_SIZE,
-) -> Iterator[Block]:
+def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadPoolExecutor) -> Iterator[Block]:
     """The same block by block, in bounded memory; ``workers`` parse some ahead.
 
     Raises
@@ -166,10 +152,10 @@ def iterate_blocks(
     FormatError
         As :func:`read_columns`, when the block that has the line is read.
     """
-    parse = partial(_parse_block, layout=layout, fast=fast)
+    parse = partial(_parse_block, layout=layout)
     rows = n_blocks = 0
     line = 1
-    for parsed in _in_turn(workers, parse, whole_lines(stream, path, block_size)):
+    for parsed in _in_turn(workers, parse, whole_lines(stream, path, BLOCK_SIZE)):
         n_blocks += 1
         table = parsed.table
         if table is None:
@@ -314,6 +300,22 @@ def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
     return sink.getvalue()
 
 
+def decoded(data: bytes, path: PathLike, line: int = 1) -> str:
+    """The text of bytes that begin on a line of a file.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        wrong = data[data.rfind(b"\n", 0, error.start) + 1 :].partition(b"\n")[0]
+        line += data.count(b"\n", 0, error.start)
+        raise FormatError(f"expected UTF-8 text, found {shown(wrong)}", path=path, line=line) from None
+
+
 def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:
     """The number of the line that begins after some bytes; None where they cannot be read again."""
     if not Path(path).is_file():
@@ -326,8 +328,8 @@ def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:
     return line
 
 
-def _parse_block(data: bytes, *, layout: Layout, fast: bool) -> _Parsed:
-    if fast and (n_blanks := _blanks_of_regular(data)):
+def _parse_block(data: bytes, layout: Layout) -> _Parsed:
+    if n_blanks := _blanks_of_regular(data):
         table = _parsed(data, layout)
         # Arrow has used one delimiter or newline per column and row; any other white space is in the labels
         if table is not None and table.num_rows * len(layout.columns) == n_blanks:

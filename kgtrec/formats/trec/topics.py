@@ -15,7 +15,7 @@ from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.labels import refusal, unwritable_labels
-from kgtrec.formats.trec.text import shown, whole_lines
+from kgtrec.formats.trec.text import decoded, shown, whole_lines
 
 COLUMNS = ("id", "anchor", "relation")
 
@@ -80,13 +80,10 @@ def _text_lines(path: PathLike, stream: BinaryIO | None) -> Iterator[tuple[int, 
         for block in whole_lines(source, str(path)):
             for data in block.split(b"\n")[:-1]:
                 line += 1
-                try:
-                    yield line, data.removesuffix(b"\r").decode()
-                except UnicodeDecodeError:
-                    raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+                yield line, decoded(data.removesuffix(b"\r"), path, line)
 
 
-def write_topics(path: PathLike, topics: Topics) -> None:
+def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None:
     r"""Write topics, compressed by suffix, atomically.
 
     Raises
@@ -115,7 +112,7 @@ def write_topics(path: PathLike, topics: Topics) -> None:
             )
         if "" in column:
             raise KgtrecError(f"{path}: expected {name} labels, found an empty one; see kgtrec questions --ids")
-    with writing(path) as stream:
+    with writing(path, force=force) as stream:
         stream.writelines("\t".join(row).encode() + b"\n" for row in zip(*columns, strict=True))
 
 

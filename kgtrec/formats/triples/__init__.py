@@ -138,7 +138,7 @@ def read_splits(
     )
 
 
-def write_triples(path: PathLike, triples: Triples) -> None:
+def write_triples(path: PathLike, triples: Triples, *, force: bool = False) -> None:
     r"""Write triples as ``head TAB relation TAB tail`` lines, compressed by suffix, atomically.
 
     Raises
@@ -161,7 +161,7 @@ def write_triples(path: PathLike, triples: Triples) -> None:
                 f"{path}: expected {what} labels without tabs and line breaks, not empty, found {wrong[0].as_py()!r}; "
                 "replace them before writing"
             )
-    with writing(path) as stream:
+    with writing(path, force=force) as stream:
         for first in range(0, len(triples), _ROWS_AT_A_TIME):
             part = triples.take(np.arange(first, min(first + _ROWS_AT_A_TIME, len(triples))))
             columns = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import values_of
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
 
 WHITESPACE = "whitespace"
 _TO_TAB = bytes.maketrans(b" \v\f", b"\t\t\t")
@@ -84,9 +84,7 @@ class Lines:
         return FormatError(f"{message}: {shown(line)}", path=self.path, line=number)
 
 
-def read_fields(
-    lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t", fast: bool = True
-) -> list[pa.StringArray]:
+def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t") -> list[pa.StringArray]:
     """The columns of lines, as opaque labels: no quoting, no comments, no missing values.
 
     Parameters
@@ -97,8 +95,6 @@ def read_fields(
         The expected contents of a line, for messages.
     delimiter : str
         One ASCII character.
-    fast : bool
-        False never uses Arrow's parser; the result is the same.
 
     Returns
     -------
@@ -111,7 +107,7 @@ def read_fields(
         For the first line with another number of columns, an empty column or bytes that are not UTF-8.
     """
     data = lines.data
-    regular = fast and data and data.count(b"\r") == data.count(b"\r\n")
+    regular = data and data.count(b"\r") == data.count(b"\r\n")
     columns = _parsed(data, n_columns, delimiter) if regular else None
     # a line that Arrow cannot read, or one with an empty label, is read again to report its number
     if columns is None or any(pc.min(pc.binary_length(column)).as_py() == 0 for column in columns):
@@ -157,10 +153,7 @@ def _parsed(data: bytes, n_columns: int, delimiter: str) -> list[pa.StringArray]
 def _scrutinised(lines: Lines, n_columns: int, expected: str, delimiter: str) -> list[pa.StringArray]:
     rows = []
     for row, (number, line) in enumerate(lines.numbered):
-        try:
-            fields = line.decode().split(delimiter)
-        except UnicodeDecodeError:
-            raise FormatError(f"expected UTF-8 text, found {shown(line)}", path=lines.path, line=number) from None
+        fields = decoded(line, lines.path, number).split(delimiter)
         if len(fields) != n_columns:
             raise lines.error(row, f"expected {expected}, found {len(fields)}{_way_out(fields, n_columns, delimiter)}")
         if not all(fields):

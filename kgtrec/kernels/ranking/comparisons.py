@@ -6,9 +6,9 @@ entity of its own), where rounding may differ in the last digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,49 +220,6 @@ class Biased:
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
         return self.of.pairs(queries[:, 1:], entities[:, 1:]) + (queries[:, 0] + entities[:, 0])
-
-
-#: name -> comparison, by which files name it
-_COMPARISONS: dict[str, Callable[..., Comparison]] = {
-    "product": Product,
-    "minus-squares": MinusSquares,
-    "minus-norm": MinusNorm,
-    "minus-moduli": MinusModuli,
-    "shifted-product": ShiftedProduct,
-    "cosine": Cosine,
-}
-
-
-def described(comparison: Comparison) -> dict[str, str]:
-    """A comparison in words, for files.
-
-    Examples
-    --------
-    >>> described(Biased(MinusNorm(1.0)))
-    {'kind': 'minus-norm', 'p': '1.0', 'bias': 'True'}
-    """
-    own: Any = comparison.of if isinstance(comparison, Biased) else comparison
-    kind = next(name for name, each in _COMPARISONS.items() if type(own) is each)
-    found = {"kind": kind} | {name: str(value) for name, value in asdict(own).items()}
-    return found | ({"bias": "True"} if isinstance(comparison, Biased) else {})
-
-
-def comparison_of(words: Mapping[str, str]) -> Comparison:
-    """The comparison that :func:`described` was asked about.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If there is none.
-
-    Examples
-    --------
-    >>> comparison_of({"kind": "product", "bound": "2"})
-    Product(bound=2.0)
-    """
-    numbers = {name: float(value) for name, value in words.items() if name not in ("kind", "bias")}
-    made = _COMPARISONS[words["kind"]](**numbers)
-    return Biased(made) if "bias" in words else made
 
 
 def _lengths(vectors: Matrix) -> Matrix:

@@ -35,8 +35,7 @@ def bootstrap_blocks(n: int, repeats: int, seed: int) -> Iterator[tuple[Start, i
         many = min(at_once, repeats - first)
         yield start, many
         if first + many < repeats:
-            for _ in range(many):
-                rng.integers(0, n, n)
+            rng.integers(0, n, (many, n))
             start = rng.bit_generator.state
 
 
@@ -72,10 +71,9 @@ def bootstrap_counts(n: int, repeats: int, seed: Start) -> Iterator[NDArray[np.f
         rng.bit_generator.state = seed
     at_once = max(1, _CELLS // n)
     for first in range(0, repeats, at_once):
-        counts = np.empty((min(at_once, repeats - first), n))
-        for row in counts:
-            row[:] = np.bincount(rng.integers(0, n, n), minlength=n)
-        yield counts
+        many = min(at_once, repeats - first)
+        cells = rng.integers(0, n, (many, n)) + n * np.arange(many)[:, None]
+        yield np.bincount(cells.ravel(), minlength=many * n).reshape(many, n).astype(np.float64)
 
 
 class BootstrapSamples:

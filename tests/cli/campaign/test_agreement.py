@@ -221,17 +221,21 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
     draw = ["campaign", "sample", campaign, "--out", str(out), "--size", "8"]
     main(draw)
     first = out.read_bytes(), kept.read_bytes()
+    main([*draw, "--force"])
+    assert (out.read_bytes(), kept.read_bytes()) == first
+    out.unlink()
     main(draw)
     assert (out.read_bytes(), kept.read_bytes()) == first
+    out.unlink()
     capsys.readouterr()
     with pytest.raises(SystemExit) as left:
         main([*draw[:-1], "10"])
     assert left.value.code == 2
     assert capsys.readouterr().err == (
-        f"error: {campaign}: another sample was drawn before, which expert_sample.tsv holds and --report needs; give "
-        "--force to draw anew\n"
+        f"error: {campaign}: another sample was drawn before, which expert_sample.tsv holds and --report needs; "
+        "--force replaces it\n"
     )
-    assert (out.read_bytes(), kept.read_bytes()) == first
+    assert (out.exists(), kept.read_bytes()) == (False, first[1])
     main([*draw[:-1], "14", "--force"])
     assert capsys.readouterr().err.startswith("warning: only 6 triples are settled as Y, so the sample has all of")
     assert kept.read_bytes() != first[1]

@@ -66,10 +66,7 @@ def test_stability_takes_qrels_with_a_collection(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--sizes", "a lot"],
-            "expected numbers of triples, shares such as 0.05, or percentages such as 5%, found 'a'",
-        ),
+        (["--sizes", "a lot"], "expected numbers, shares such as 0.05, or percentages such as 5%, found 'a'"),
         (["--sizes", "0%"], "expected sizes of 1 to 60 test triples"),
     ],
 )

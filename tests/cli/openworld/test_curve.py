@@ -52,8 +52,8 @@ def test_curve_prints_tables_and_writes_the_rest(made: Path, capsys: pytest.Capt
         "--out",
         str(out),
     ]
-    for _ in range(2):  # the second time in place of the first
-        main(arguments)
+    for force in ([], ["--force"]):  # the second time in place of the first
+        main([*arguments, *force])
     printed = capsys.readouterr().out
     assert re.search(r"wrongly ordered pairs, missing at random\nmeasure +0\.2 +0\.6 +1\n", printed)
     assert (out / "report.html").read_text().lower().startswith("<!doctype html>")
@@ -110,18 +110,16 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
         out.write_text("mine")
     else:
         out.mkdir()
-        (out / "mine.txt").write_text("mine")
+        (out / "report.html").write_text("mine")
     with pytest.raises(SystemExit) as left:
         main(["openworld", "curve", str(tmp_path / "W"), str(tmp_path / "ranks"), "--out", str(out)])
     assert left.value.code == 2
     told = {
-        "file": "expected a folder to write, found a file",
-        "folder": "expected a new or empty folder, or one in which all is as kgtrec wrote it, found what kgtrec did "
-        "not write there: mine.txt; choose another folder, or move them away (a copy of a folder needs its record, "
-        ".kgtrec)",
+        "file": f"{out}/points.csv: cannot write here: {out} is a file, not a folder",
+        "folder": f"{out}/report.html: exists; --force replaces it",
     }[kind]
-    assert capsys.readouterr().err == f"error: {out}: {told}\n"
-    assert (out if kind == "file" else out / "mine.txt").read_text() == "mine"
+    assert capsys.readouterr().err == f"error: {told}\n"
+    assert (out if kind == "file" else out / "report.html").read_text() == "mine"
 
 
 def test_a_reference_that_is_no_system_is_refused_where_nothing_is_correlated_too(

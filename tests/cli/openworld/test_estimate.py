@@ -67,7 +67,7 @@ def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureF
     whole = json.loads((files / "o.json").read_text())
     assert whole["found_missing"] == 2
     for table, size in (("missing", 3), ("scores", 4), ("separations", 2)):
-        assert estimated(capsys, *QRELS, "--table", table, "--out", "o.csv") == ""
+        assert estimated(capsys, *QRELS, "--table", table, "--out", "o.csv", "--force") == ""
         rows = list(csv.DictReader(io.StringIO((files / "o.csv").read_text())))
         assert len(rows) == len(whole[table]) == size
     assert estimated(capsys, *QRELS, "--format", "json") == (files / "o.json").read_text()

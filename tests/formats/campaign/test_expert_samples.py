@@ -94,7 +94,7 @@ def test_a_campaign_without_sample(tmp_path: Path):
             3,
             "expected one probability for all of N, got '0.5' here and '1' on line 2",
         ),
-        (HEADER.encode() + b"1\te\xff\tr0\te1\tN\t1\n", 2, "expected UTF-8 text, got"),
+        (HEADER.encode() + b"1\te\xff\tr0\te1\tN\t1\n", 2, "expected UTF-8 text, found"),
     ],
 )
 def test_a_line_that_is_wrong_is_named(tmp_path: Path, data: str | bytes, line: int, message: str):

@@ -322,18 +322,16 @@ def test_guidelines_are_a_link(link):
 
 
 def test_a_folder_with_other_files_is_not_touched(tmp_path):
-    """And one that was written before is replaced, unless somebody has put anything there."""
-    (tmp_path / "thesis.tex").write_text("x")
+    """Its own are replaced with force; nobody's others are."""
     tasks = tasks_for(campaign_of())
-    with pytest.raises(FormatError, match=r"did not write there: thesis.tex"):
+    (tmp_path / "export.json").write_text("mine")
+    write_label_studio(tmp_path, tasks)
+    before = tree(tmp_path)
+    with pytest.raises(FormatError, match=r"tasks\.json: exists; force=True replaces it"):
         write_label_studio(tmp_path, tasks)
-    for _ in range(2):
-        write_label_studio(tmp_path / "new", tasks)
-    for name in ("export.json", "users.tsv"):
-        (tmp_path / "new" / name).write_text("mine")
-    with pytest.raises(FormatError, match=r"did not write there: export.json, users.tsv; choose another folder"):
-        write_label_studio(tmp_path / "new", tasks)
-    assert (tmp_path / "new" / "export.json").read_text() == "mine"
+    write_label_studio(tmp_path, tasks, force=True)
+    assert tree(tmp_path) == before
+    assert before["export.json"] == b"mine"
 
 
 @pytest.mark.parametrize(
@@ -344,7 +342,7 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
         ("user\tperson\n\n4\n", ":3: expected user <TAB> person, got '4'"),
         ("user\tperson\n4\t \n", ":2: expected user <TAB> person, got '4'"),
         ("user\tperson\nA@b\tx\na@B\ty\n", ":3: expected each user once, found 'a@B' here and on line 2; remove one"),
-        (b"user\tperson\n\xff\tx\n", ":2: expected UTF-8 text, got '\\xff\\tx'"),
+        (b"user\tperson\n\xff\tx\n", ":2: expected UTF-8 text, found '\\xff\\tx'"),
     ],
 )
 def test_what_is_no_file_of_users_is_refused(text, expected, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,32 +15,34 @@ from hypothesis import strategies as st
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.trec import text
 from kgtrec.formats.trec.qrels import QrelsFile, read_qrels, read_qrels_file, write_qrels
-from tests.formats.trec_files import first_labels, judgements_of, labels, messy_files, qrels, written
+from tests.formats.trec_files import first_labels, irregular, judgements_of, labels, messy_files, qrels, written
 
 GRADES = st.builds(str, st.integers(-(2**31), 2**31 - 1)) | st.sampled_from(["+1", "007", "-0"])
 
 
-def read(data: bytes, **options: object) -> QrelsFile:
-    return read_qrels_file("x.qrels", stream=io.BytesIO(data), **options)
+def read(data: bytes, block_size: int = text.BLOCK_SIZE) -> QrelsFile:
+    with patch.object(text, "BLOCK_SIZE", block_size):
+        return read_qrels_file("x.qrels", stream=io.BytesIO(data))
 
 
 @given(messy_files([first_labels, st.sampled_from(["0", "Q0"]), labels, GRADES], key=(0, 2)), st.integers(1, 60))
 @settings(max_examples=3 * settings.default.max_examples)
-def test_fast_and_general_path_read_the_same_qrels(file, block_size):
-    """Whatever a file holds that trec_eval forgives, both paths and any block size give the rows by definition."""
+def test_regular_and_irregular_lines_are_the_same_qrels(file, block_size):
+    """Whatever a file holds that trec_eval forgives, both parsers and any block size give the rows by definition."""
     data, rows = file
     expected = {(question, entity, int(grade)) for question, _, entity, grade in rows}
-    for options in ({}, {"fast": False}, {"block_size": block_size}):
-        assert judgements_of(read(data, **options).qrels) == expected
+    for found in (read(data), read(irregular(data)), read(data, block_size)):
+        assert judgements_of(found.qrels) == expected
 
 
-@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("form", [bytes, irregular])
 @pytest.mark.parametrize("grade", ["0.7", "foo", "1.0", "0x1", "1e2", "2147483648", "1_0", "9" * 5000, "nan", "\u0661"])
-def test_a_grade_that_is_no_whole_number_is_refused(grade, fast):
+def test_a_grade_that_is_no_whole_number_is_refused(grade, form):
     """trec_eval would read most of these as 0; the message names the line."""
     with pytest.raises(FormatError, match=r"x\.qrels:3: expected a whole number of 32 bits as grade, got '"):
-        read(f"q 0 a 1\n\nq 0 b {grade}\n".encode(), fast=fast)
+        read(form(f"q 0 a 1\n\nq 0 b {grade}\n".encode()))
 
 
 def test_a_wrong_column_count_names_the_line():

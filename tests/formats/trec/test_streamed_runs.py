@@ -265,19 +265,23 @@ def test_sorting_refuses_what_reading_refuses(tmp_path: Path):
 
 
 def test_a_run_in_parts_is_replaced_and_what_others_made_is_not(tmp_path: Path, monkeypatch):
-    """By the rule for folders of kgtrec."""
+    """With force, by a shorter one too; one without its first part is not whole."""
     monkeypatch.setattr(run_files, "_PART_ROWS", 4)
-    run = drawn_run(5)
-    for _ in range(2):
-        with RunWriter(tmp_path / "a.run", "a", parts=True) as out:
+    run, folder = drawn_run(5), tmp_path / "a.run"
+    for force in (False, True):
+        with RunWriter(folder, "a", parts=True, force=force) as out:
             for part in split(run):
                 out.write(part)
-        assert len(list((tmp_path / "a.run").glob("part-*.parquet"))) > 2
-        assert rows_of(joined(open_run(tmp_path / "a.run"))) == rows_of(run)
-    (tmp_path / "a.run" / "mine.txt").touch()
-    with pytest.raises(FormatError, match=r"mine.txt"), RunWriter(tmp_path / "a.run", "a", parts=True) as out:
+        assert len(list(folder.glob("part-*.parquet"))) > 2
+        assert rows_of(joined(open_run(folder))) == rows_of(run)
+    with pytest.raises(FormatError, match="exists; force=True"), RunWriter(folder, "a", parts=True) as out:
         out.write(run)
-    assert (tmp_path / "a.run" / "mine.txt").exists()
+    (folder / ".mine").touch()
+    write_run(folder, run, name="a", parts=True, force=True)
+    assert sorted(path.name for path in folder.iterdir()) == [".mine", "part-00000.parquet"]
+    (folder / "part-00000.parquet").rename(folder / "part-00001.parquet")
+    with pytest.raises(FormatError, match=r"expected part-00000\.parquet, which takes its place last, found none"):
+        open_run(folder)
 
 
 def split(run: Run) -> list[Run]:

@@ -53,7 +53,7 @@ def test_blank_lines_comments_and_crlf(tmp_path):
         ("q 1\ta\tr\n", ":1: expected a question id without white space, got 'q 1'; runs and qrels could not name it"),
         ("q\ta\tr\nr\ta\tr\nq\tb\tr\n", ":3: expected each id once, found 'q' here and on line 1; remove one of them"),
         ("", ": expected lines of 3 columns (id anchor relation), found none"),
-        (b"q\ta\tr\nq\tcaf\xe9\tr\n", ":2: expected UTF-8 text, got 'q\\tcaf\\xe9\\tr'"),
+        (b"q\ta\tr\nq\tcaf\xe9\tr\n", ":2: expected UTF-8 text, found 'q\\tcaf\\xe9\\tr'"),
     ],
 )
 def test_what_is_no_topics_file_is_refused(text, expected, tmp_path):

@@ -41,6 +41,7 @@ def test_bounds_given_hits_are_the_extremes_of_all_multisets(n, largest, cutoffs
         assert reciprocal_rank_bounds(shares, step=step, power=2) == pytest.approx((min(squares), max(squares)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1.0, 0.5])
 def test_bounds_given_hits_and_mean_rank_hold_for_all_multisets(step):
     """No four ranks up to 7 are outside; and where two different ranks are enough, the bound is attained."""

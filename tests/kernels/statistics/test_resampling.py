@@ -112,3 +112,11 @@ def test_the_interval_cuts_equal_tails():
     assert interval[:, 0].tolist() == pytest.approx([5, 95])
     assert np.isnan(interval[:, 1]).all()
     assert interval[:, 2].tolist() == pytest.approx([2.5, 47.5])
+
+
+@given(st.integers(1, 300), st.integers(1, 40), st.integers(0, 9))
+def test_samples_that_are_drawn_together_are_those_drawn_one_by_one(n: int, repeats: int, seed: int):
+    """The generator's stream is the same, so every interval of earlier versions is."""
+    rng = np.random.default_rng(seed)
+    expected = [np.bincount(rng.integers(0, n, n), minlength=n).tolist() for _ in range(repeats)]
+    assert np.concatenate(list(bootstrap_counts(n, repeats, seed))).tolist() == expected

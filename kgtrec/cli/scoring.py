@@ -1,0 +1,95 @@
+"""The options of the commands that score systems under qrels, which are the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import (
+    Command,
+    collection_option,
+    measure_option,
+    missing_option,
+    mixed_option,
+    seed_option,
+    ties_option,
+    trust_ids_option,
+    unlisted_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtrec.data.answer_ranks import AnswerRanks
+    from kgtrec.data.collection import Collection as Questions
+    from kgtrec.data.qrels import Qrels
+    from kgtrec.data.streamed_run import AnyRun
+    from kgtrec.evaluation.scoring import ScoringOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringRequest:
+    """The measures, and how systems are scored, as they were typed."""
+
+    measures: tuple[str, ...]
+    collection: str | None
+    options: ScoringOptions  # without the collection
+
+    def inputs(
+        self, qrels: str, systems: Sequence[str]
+    ) -> tuple[Qrels | Questions, Iterator[AnyRun | AnswerRanks], Sequence[str]]:
+        """Qrels, systems and measures, by default those of the kind of systems, as all verbs take them."""
+        files, holds_ranks = systems_of(qrels, systems)
+        return read_judgements(qrels), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
+
+    def measures_of(self, holds_ranks: Sequence[bool]) -> Sequence[str]:
+        """The measures that were asked for, or the default ones for such systems."""
+        from kgtrec.evaluation.evaluate import default_measures
+
+        return self.measures or default_measures(ranks=all(holds_ranks))
+
+    def keywords(self) -> ScoringOptions:
+        """The keywords of all verbs that score."""
+        return {"collection": read_folder(self.collection) if self.collection else None, **self.options}
+
+
+def qrels_and_systems(command: Command) -> Command:
+    """The arguments ``QRELS`` and ``SYSTEMS``."""
+    systems = click.argument("systems", nargs=-1, required=True, type=click.Path())
+    return click.argument("qrels", type=click.Path())(systems(command))
+
+
+def scoring_options(
+    about_measures: str, collection: str, *, seed: str = "Random seed.", leave_out: Collection[str] = ()
+) -> Callable[[Command], Command]:
+    """The common options, which the command gets as one :class:`ScoringRequest` ``scoring``.
+
+    Parameters
+    ----------
+    about_measures, collection, seed : str
+        Help of ``--measure``, what follows "Collection" in that of ``--collection``, and help of ``--seed``.
+    leave_out : collection of str
+        Of ties, missing, unlisted_answers: those that the command has no use for.
+    """
+    policies: dict[str, Any] = {"unlisted_answers": unlisted_option, "missing": missing_option, "ties": ties_option}
+    policies = {name: option for name, option in policies.items() if name not in leave_out}
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def scored(*, measures: tuple[str, ...], folder: str | None, **given: Any) -> Any:
+            own: Any = {name: given.pop(name) for name in (*policies, "mixed", "seed")}
+            return command(scoring=ScoringRequest(measures, folder, own), **given)
+
+        decorated: Command = scored
+        for option in (collection_option(collection), seed_option(seed), trust_ids_option, mixed_option):
+            decorated = option(decorated)
+        for option in (*policies.values(), measure_option(about_measures)):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate

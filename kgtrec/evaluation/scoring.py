@@ -1,0 +1,68 @@
+"""How systems are scored against qrels: the options of every verb that scores them, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict, get_args
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.questions import SIDES, checked_sides
+from kgtrec.errors import KgtrecError, one_of, whole_number
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
+
+Missing = Literal["zero", "skip"]
+UnlistedAnswers = Literal["filtered", "candidates"]
+#: what becomes of the answers of the collection that the qrels lack; the first is the default
+UNLISTED_ANSWERS: tuple[UnlistedAnswers, ...] = get_args(UnlistedAnswers)
+
+
+class ScoringOptions(TypedDict, total=False):
+    """The fields of :class:`Scoring`, as keywords of the verbs."""
+
+    collection: Collection | None
+    ties: str | None
+    missing: Missing
+    unlisted_answers: UnlistedAnswers
+    sides: Sequence[str]
+    weights: str | Mapping[str, float] | None
+    seed: int
+    mixed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scoring:
+    """What :func:`kgtrec.evaluate` explains.
+
+    Raises
+    ------
+    KgtrecError
+        If an option is not one of its choices.
+    """
+
+    collection: Collection | None = None
+    ties: str | None = None
+    missing: Missing = "zero"
+    unlisted_answers: UnlistedAnswers = "filtered"
+    sides: Sequence[str] = SIDES
+    weights: str | Mapping[str, float] | None = None
+    seed: int = 0
+    mixed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ties is not None:
+            one_of("a tie rule of", self.ties, TIE_POLICIES)
+        one_of("missing to be one of", self.missing, get_args(Missing))
+        one_of("unlisted_answers to be one of", self.unlisted_answers, UNLISTED_ANSWERS)
+        object.__setattr__(self, "sides", checked_sides(self.sides))
+        whole_number("seed", self.seed, least=None)
+
+    def without(self, *options: str) -> Scoring:
+        """The same; an error if one of these options, which the verb has no use for, has another value than its own."""
+        for option in options:
+            if getattr(self, option) != getattr(_DEFAULT, option):
+                raise KgtrecError(f"expected no {option} here, found {getattr(self, option)!r}; leave it out")
+        return self
+
+
+_DEFAULT = Scoring()

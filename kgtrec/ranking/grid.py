@@ -1,0 +1,280 @@
+"""The blocks of a collection's questions for a factorised model, counted by this process or by others."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrays import Rounding
+from kgtrec.data.collection import Collection
+from kgtrec.data.run import Run
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.array_folders import files_of, mapped_rows, save_rows
+from kgtrec.formats.files import FileState
+from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.ranking.panels import Vectors, wide
+from kgtrec.kernels.rows import Rows
+from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
+from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
+from kgtrec.ranking.tiles import Block, Candidates, Counted, TileError, Tiling, count_tile, differ, merged, own_scores
+from kgtrec.systems.kinds import Factors, Scoring
+from kgtrec.systems.mapping import Mapped
+from kgtrec.workers.results import Helper, are_worth_it, results
+
+
+class CountTiles:
+    """:func:`kgtrec.ranking.tiles.count_tile` of some candidates, as the work of other processes.
+
+    Arrays in mapped files travel as the names of the files. Others are written to a file first, so that the workers of
+    a machine share them; without a folder for it they travel with the work.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    tiling : Tiling
+    folder : path, optional
+        Which all workers see.
+    """
+
+    def __init__(self, candidates: Candidates, tiling: Tiling, folder: Path | None) -> None:
+        self.candidates, self._tiling, self._folder = candidates, tiling, folder
+
+    def __call__(self, block: Block, shard: tuple[int, int]) -> Counted:
+        return count_tile(self.candidates, block, shard, self._tiling)
+
+    @cached_property
+    def _sent(self) -> tuple[list[Any], tuple[Any, ...]]:
+        own, vectors = self.candidates, self.candidates.vectors
+        arrays = [self._named(array) for array in (vectors.E, vectors.b, own.entity, own.tie_order)]
+        return arrays, (vectors.comparison, vectors.is_wide, own.depth)
+
+    def _named(self, array: Rows | None) -> list[Path] | Rows | None:
+        if array is None or self._folder is None:
+            return array
+        if (files := files_of(array)) is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # under a name of its own, so that no worker of another ranking maps it
+            files = [self._folder.resolve() / f"array-{secrets.token_hex(8)}.npy"]
+            with naming_place(files[0]):
+                save_rows(files[0], array)
+        return files
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_sent": self._sent, "_tiling": self._tiling}
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """In a worker, which maps the files when it counts for the first time."""
+        arrays, (comparison, is_wide, depth) = self._sent
+        mapped: Iterator[Any] = (mapped_rows(each) if isinstance(each, list) else each for each in arrays)
+        E, b, entity, tie_order = mapped
+        return Candidates(Vectors(E, b, comparison, is_wide), entity, tie_order, depth)
+
+
+class Grid:
+    """The blocks of a collection's questions for a model, and what their counts say.
+
+    Parameters
+    ----------
+    collection : Collection
+    factors : Factors
+    places : Mapped
+        Where the collection's questions and entities are in the model's numbers.
+    plan : Plan
+    tiling : Tiling
+    filtered_by : tuple of str
+    depth : int
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        factors: Factors,
+        places: Mapped,
+        plan: Plan,
+        tiling: Tiling,
+        filtered_by: tuple[str, ...],
+        depth: int,
+    ) -> None:
+        self.name, self.collection, self.tiling, self.filtered_by = factors.name, collection, tiling, filtered_by
+        self._factors, self._places, self._plan = factors, places, plan
+        n_known, unknown = len(factors.E), np.flatnonzero(places.entity < 0)
+        self._number = places.entity.astype(np.intp)  # (entities,) the model's number of each of the collection's
+        self._number[unknown] = n_known + np.arange(len(unknown))
+        entity = np.full(n_known + len(unknown), -1, np.int64)
+        entity[self._number] = np.arange(len(self._number))
+        tie_order = np.full(len(entity), -1, np.int32)
+        tie_order[self._number] = collection.entities.byte_order
+        vectors = Vectors(factors.E, factors.b, factors.comparison, factors.is_wide)
+        self.candidates = Candidates(vectors, entity, tie_order, min(depth, len(self._number)))
+
+    @cached_property
+    def _blocks(self) -> list[tuple[NDArray[np.intp], Scoring | None]]:
+        """Places in the asked questions of each block, and what makes its queries."""
+        places, factors = self._places, self._factors
+        is_head, found = self.collection.questions.is_head[places.rows], []
+        for own, queries in (
+            (is_head & places.can_ask, factors.head_queries),
+            (~is_head & places.can_ask, factors.tail_queries),
+            (~places.can_ask, None),
+        ):
+            asked = np.flatnonzero(own)
+            step = self.tiling.rows
+            found += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
+        return found
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def n_questions(self, number: int) -> int:
+        """How many questions a block has."""
+        return len(self._blocks[number][0])
+
+    def block(self, number: int) -> Block:
+        """One of them, with its queries."""
+        own, queries = self._blocks[number]
+        rows, width = self._places.rows[own], len(self.collection.entities)
+
+        def pairs(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+            _, row, entity = pairs_of(keys, rows, width)
+            numbers = self._number[entity]
+            order = np.lexsort((numbers, row))
+            return row[order], numbers[order]
+
+        placed, row, entity = pairs_of(self._plan.placed, rows, width)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = None if queries is None else wide(queries(self._places.anchor[own], self._places.relation[own]))
+        return Block(
+            rows,
+            made,
+            row,
+            self._number[entity],
+            self._plan.is_answer[placed],
+            *pairs(self._plan.aside),
+            *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
+        )
+
+    def ranked(self, block: Block, found: Counted) -> Ranked:
+        """What the counts of a block say, in the collection's terms."""
+        collection, row = self.collection, block.placed_row
+        entity, width = self.candidates.entity, len(self.candidates)
+        aside = block.aside_row * width + block.aside_entity
+        counts_itself = ~is_among_sorted(row * width + block.placed_entity, aside)
+        n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
+        ranks = AnswerRanks.of(
+            self.name,
+            collection,
+            self.filtered_by,
+            question=block.rows[row],
+            entity=entity[block.placed_entity],
+            answer=block.is_answer,
+            above=found.above,
+            tied=found.tied - counts_itself,
+            n_other=len(collection.entities) - n_aside - counts_itself,
+            score=found.used,
+        )
+        if found.best is None:
+            return Ranked(ranks, None)
+        run = Run(
+            self.name,
+            block.rows[found.best.row].astype(np.int32),
+            entity[found.best.entity].astype(np.int32),
+            found.best.score.astype(np.float64),
+            collection.questions.ids,
+            collection.entities,
+            collection.stamp,
+            self.filtered_by,
+        )
+        return Ranked(ranks, run)
+
+    def counted(self, block: Block, own: NDArray[np.float32] | None = None) -> list[Counted]:
+        """The tiles of a block, counted here."""
+        shards = self.tiling.shards(len(self.candidates))
+        return [count_tile(self.candidates, block, shard, self.tiling, own) for shard in shards]
+
+    def joined(self, block: Block, tiles: list[Counted]) -> Counted:
+        """The tiles of a block as one; counted again if a pair's score alone was not that of its panel."""
+        own = own_scores(tiles)
+        return merged(self.candidates, block, self.counted(block, own) if differ(tiles, own) else tiles)
+
+    def parts(
+        self,
+        *,
+        workers: int | None = None,
+        executor: Helper | None = None,
+        unfinished: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Ranked]:
+        """What is counted for each block, one after the other, whoever counts it.
+
+        Parameters
+        ----------
+        workers, executor
+            As for :func:`kgtrec.workers.results.results`.
+        unfinished : path, optional
+            Folder with the blocks that an interrupted ranking finished, which keeps those that are finished here,
+            unless all are in a few seconds; see :mod:`kgtrec.ranking.journal`. Workers must see it.
+        progress : callable, optional
+            Called with the number of questions of each block.
+
+        Raises
+        ------
+        KgtrecError
+            If a score is NaN or +inf; rounding moves ranks; a mapped file changes meanwhile; or workers are lost.
+        """
+        vectors, shards = self.candidates.vectors, self.tiling.shards(len(self.candidates))
+        work = CountTiles(self.candidates, self.tiling, unfinished)
+        journal = None if unfinished is None else Journal(unfinished, self.candidates, self.tiling)
+        finished = {} if journal is None else journal.finished(self.block, len(self))
+        mapped = [file for each in (vectors.E, vectors.b) if each is not None for file in files_of(each) or ()]
+        states = {file: FileState.of(file) for file in mapped}
+        given: deque[Block] = deque()
+
+        def pieces() -> Iterator[tuple[Block, tuple[int, int]]]:
+            for number in range(len(self)):
+                if number not in finished:
+                    given.append(self.block(number))
+                    yield from ((given[-1], shard) for shard in shards)
+
+        n_pieces = (len(self) - len(finished)) * len(shards)
+        rounding = Rounding(self.name, sum(map(self.n_questions, range(len(self)))))
+        begun, keeps = time.perf_counter(), bool(finished)
+        counting = results(work, pieces(), n_pieces=n_pieces, workers=workers, executor=executor, name=self.name)
+        try:
+            with closing(counting):
+                for number in range(len(self)):
+                    if number in finished:
+                        block = self.block(number)
+                        found = read_block(finished[number]) or self.joined(block, self.counted(block))
+                    else:
+                        tiles = [next(counting) for _ in shards]
+                        block = given.popleft()
+                        found = self.joined(block, tiles)
+                    if changed := next((file for file, state in states.items() if FileState.of(file) != state), None):
+                        raise KgtrecError(
+                            f"{changed}: expected a file that stays as it is while it is ranked, found it changed; "
+                            "rank it again"
+                        )
+                    keeps = keeps or are_worth_it(begun, number + 1, len(self) - number - 1)
+                    if journal is not None and keeps and number not in finished:
+                        journal.keep(number, block, found)
+                    found.tell_rounding(rounding, block)
+                    yield self.ranked(block, found)
+                    if progress is not None:
+                        progress(len(block))
+        except TileError as error:
+            if unfinished is not None:
+                remove_unfinished(unfinished)  # the same command ends in the same way
+            question, entity = self.collection.questions.ids[error.question], self.collection.entities[error.entity]
+            raise wrong_score(question, entity, error.score) from None
+        rounding.tell()
