@@ -3,9 +3,9 @@
     python benchmarks/one_verdict.py [--triples 100000 200000] [--repeat 5]
 
 Makes campaigns in which two annotators have judged every triple but one, and takes the last verdict in: by `kgtrec
-campaign import` as a whole process (start and imports included), by a campaign that is held open (with and without
-waiting for the disk, and after another program has added a verdict), and, for comparison, by reading all of the
-campaign first, as every import did before. Prints the best of several times, and the processor time of the process.
+campaign import` as a whole process (start and imports included), and by a campaign that is held open (with and without
+waiting for the disk, and after another program has added a verdict). Prints the best of several times, and the
+processor time of the process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import numpy as np
 from processes import measured
 from sizes import parsed
 
-from kgtrec.campaign.accept import accept
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, People
@@ -39,7 +38,6 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import (
     JUDGEMENTS,
-    read_campaign,
     write_assignments,
     write_names,
     write_people,
@@ -124,13 +122,6 @@ def best(action: Callable[[], object], repeat: int, before: Callable[[], object]
     return min(times) * 1000
 
 
-def by_reading_all(folder: Path, verdict: Incoming) -> None:
-    """Take a verdict in as every import did before."""
-    campaign = read_campaign(folder)
-    accepted = accept(campaign, [verdict], time="2026-02-01T20:00:00Z")
-    append_judgements(folder / JUDGEMENTS, campaign.pool, accepted.judgements)
-
-
 def costs(folder: Path, verdict: Incoming, repeat: int) -> dict[str, float]:
     """Milliseconds by way of taking a verdict in."""
     kept, store = folder.with_name("kept.jsonl"), folder / JUDGEMENTS
@@ -150,9 +141,6 @@ def costs(folder: Path, verdict: Incoming, repeat: int) -> dict[str, float]:
         "command": min(cost.seconds for cost in whole) * 1000,
         "command, processor time": min(cost.processor for cost in whole) * 1000,
     }
-    found["all of it read"] = best(
-        lambda: by_reading_all(folder, verdict), min(repeat, 3), lambda: shutil.copy(kept, store)
-    )
     shutil.copy(kept, store)
     opened = OpenCampaign(folder)
     found["opening it"] = best(lambda: opened.campaign, 1)

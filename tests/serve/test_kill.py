@@ -25,7 +25,7 @@ from tests.campaign_folders import task_fields
 from tests.serve.servers import served
 from tests.serve.test_judging import big
 
-N_PEOPLE, N_KILLS, N_IMPORTS = 30, 200, 20
+N_PEOPLE, N_KILLS = 30, 200
 
 
 class Person:
@@ -155,16 +155,18 @@ def test_two_servers_and_a_command_store_every_verdict_once(tmp_path: Path):
         threads = [threading.Thread(target=person.judge) for person in people]
         for thread in threads:
             thread.start()
-        for turn in range(N_IMPORTS):
+        turn, deadline = 0, time.monotonic() + 60
+        while turn < 20 or min(len(person.stored) for person in people) < 5:
+            assert time.monotonic() < deadline
+            turn += 1
             line = {"annotator": importer, **fields, "verdict": "unsure", "note": f"{importer} {turn}"}
             file = tmp_path / "one.jsonl"
             file.write_text(f"{json.dumps(line)}\n")
             main(["campaign", "import", str(page.folder), str(file), "--correct"])
     for thread in threads:
         thread.join()
-    assert all(len(person.stored) > 1 for person in people)
     notes = [event[5] for event in page.events()]
     assert len(notes) == len(set(notes))
-    assert {f"{importer} {turn}" for turn in range(N_IMPORTS)} <= set(notes)
+    assert {f"{importer} {nth}" for nth in range(1, turn + 1)} <= set(notes)
     for person in people:
         assert set(person.stored) <= set(notes)
