@@ -109,7 +109,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
             raise KgtrecError(f"relation {label!r}: {error}") from None
         chosen = arrow_of(rows)
         filled = dict(zip(SLOTS, (head.take(chosen), tail.take(chosen)), strict=True))
-        pieces = [filled[part] if part in filled else pa.scalar(part) for part in parts]
+        pieces = [filled[part] if part in filled else labels_of([part])[0] for part in parts]
         texts.append(pc.binary_join_element_wise(*pieces, ""))
     if not texts:
         return labels_of([])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import bytes_and_offsets
+from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
 from kgtrec.data.frames import frame_labels, frame_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -50,18 +50,20 @@ class Triples:
         (2, ['ann', 'bob'])
         """
         rows = list(rows)
-        if wrong := next((row for row in rows if len(row) != 3), None):
-            raise KgtrecError(f"expected (head, relation, tail), found {wrong!r}")
-        return cls.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))
+        if wrong := next(
+            (row for row in rows if len(row) != 3 or not all(isinstance(each, str) for each in row)), None
+        ):
+            raise KgtrecError(f"expected (head, relation, tail), three labels, found {wrong!r}")
+        return cls.of_columns(*(labels_of([row[i] for row in rows]) for i in range(3)))
 
     @classmethod
     def of_columns(cls, head: pa.Array, relation: pa.Array, tail: pa.Array) -> Triples:
         """The same from three label columns of equal length."""
         n = len(head)
-        both = pa.concat_arrays([pa.array(head, pa.string()), pa.array(tail, pa.string())])
+        both = pa.concat_arrays([head.cast(pa.string()), tail.cast(pa.string())])
         # interleaved, so that codes follow the reading order
         order = np.arange(2 * n).reshape(2, n).T.ravel()
-        entities, codes = Vocabulary.encoding(both.take(pa.array(order)))
+        entities, codes = Vocabulary.encoding(both.take(arrow_of(order)))
         relations, relation_codes = Vocabulary.encoding(relation)
         return cls(codes[0::2].copy(), relation_codes, codes[1::2].copy(), entities, relations)
 
