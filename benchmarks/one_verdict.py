@@ -81,7 +81,7 @@ def made(folder: Path, n_triples: int, seed: int = 0) -> Incoming:
         (rng.random(m) < 0.1).astype(np.int8),
         labels_of([f"https://en.wikipedia.org/wiki/Page_{page}" for page in rng.integers(0, 50_000, m)]),
         labels_of(notes),
-        labels_of([f"2026-01-{1 + place % 28:02d}T20:00:00Z" for place in range(m)]),
+        labels_of([f"2026-01-{1 + place * 28 // m:02d}T20:00:00Z" for place in range(m)]),
         names,
     )
     append_judgements(folder / JUDGEMENTS, pool, said)

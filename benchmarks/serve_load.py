@@ -64,7 +64,7 @@ def made(folder: Path, n_triples: int, n_people: int) -> int:
     done = rng.permutation(np.flatnonzero(place < SHARE_DONE * n_tasks[person]))
     n = len(done)
     links = labels_of([f"https://en.wikipedia.org/wiki/Page_{page}" for page in rng.integers(0, 50_000, n)])
-    times = labels_of([f"2026-01-{1 + nth % 28:02d}T20:00:00Z" for nth in range(n)])
+    times = labels_of([f"2026-01-{1 + nth * 28 // n:02d}T20:00:00Z" for nth in range(n)])
     no = np.zeros(n, np.int8)
     said = Judgements(triple[done], person[done], no, no, links, labels_of([""] * n), times, names)
     (folder / JUDGEMENTS).touch()
