@@ -270,6 +270,8 @@ def is_encodable(text: str) -> bool:
 class JudgementsFile:
     """The events of a growing file, held in memory: of a file that has only grown, the added lines alone are read.
 
+    Most are held as columns, and the last ones one by one, so that adding one costs little.
+
     As long as the system reports the same for the file (inode, size, times) nothing is read. Otherwise the checksum of
     the bytes read before is computed again; if it differs, because the file was edited or replaced, all of it is read
     again. Only an edit that keeps the size, within some milliseconds after the caller's own addition, would not be
@@ -506,6 +508,7 @@ def _opened(path: Path) -> int:
 
 
 def _write(descriptor: int, data: bytes) -> None:
+    """Write bytes that are on the disk when this returns."""
     rest = memoryview(data)
     while rest:  # one write, unless the system takes only part of it
         rest = rest[os.write(descriptor, rest) :]
