@@ -20,7 +20,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.system import require_fit
-from kgtrec.ranking.write import outputs_of, unfinished_of, write_ranked, written
+from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked, written
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import (
@@ -155,6 +155,8 @@ def command(
     by_name((system.name, path) for path, system in systems)
     for path, system in systems:
         _require_another_place(path, outputs_of(system.name, out, run_format)[1])
+        gives_run = depth > 0 and not isinstance(system, TripleRanks)
+        require_outputs(system.name, out, run_format, gives_run=gives_run)  # of all, before the first is ranked
     with warnings.catch_warnings():
         # all files are opened before the first is ranked; their warnings are shown when they are ranked
         warnings.simplefilter("ignore", KgtrecWarning)
@@ -162,7 +164,7 @@ def command(
             with naming(path, system.name):
                 require_fit(test, system, sides=sides or SIDES, unknown_entities=unknown_entities)
     _refuse_idle(ctx, _idle_of([system for _, system in systems], used), "these sources")
-    for path, system in systems:
+    for number, (path, system) in enumerate(systems):
         if not isinstance(system, ScoreBlocks):
             say(f"{path}: {system.kind}")
         for remark in system.remarks:
@@ -189,7 +191,8 @@ def command(
                 )
         except BaseException:
             if unfinished.is_dir():
-                say(f"{unfinished}: what is finished stays there, and the same command goes on")
+                left = " for " + ", ".join(str(path) for path, _ in systems[number:]) if number else ""
+                say(f"{unfinished}: what is finished stays there, and the same command{left} goes on")
             raise
         say(written(system.name, ranks, run))
 

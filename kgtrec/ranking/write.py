@@ -127,8 +127,8 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
         If somebody else's file or folder is in the place of one of them.
     """
     ranks, run = outputs_of(name, out, run_format)
-    require_no_runs(ranks)
     require_file(ranks, kind=RANKS)
+    require_no_runs(ranks)
     if gives_run and run_format == PARTS:
         require_folder(run, files_of_run)
     elif gives_run:

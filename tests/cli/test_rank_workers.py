@@ -174,6 +174,21 @@ def test_the_same_command_goes_on(folder, expected, capsys, workers, what, code,
     assert without_parts(tree(folder / "o")) == expected
 
 
+def test_of_several_systems_those_that_are_left_go_on(folder, capsys):
+    """The error says which they are; those that are whole are there, and are not ranked again without --force."""
+    (folder / "b.npz").write_bytes((folder / "a.npz").read_bytes())
+    script = INTERRUPTED.format(what="raise KeyboardInterrupt").replace("[3]", "[7]")
+    words = ["C", "a.npz", "b.npz", "--out", "o", "--block", "4"]
+    found = subprocess.run([sys.executable, "-c", script, "rank", *words], capture_output=True, text=True, check=False)
+    assert "b.unfinished: what is finished stays there, and the same command for b.npz goes on" in found.stderr
+    assert run(*words) == 2
+    assert "o/a.ranks.parquet: exists; --force replaces it" in capsys.readouterr().err
+    assert run("C", "b.npz", "--out", "o", "--block", 4) == 0
+    assert "o/b.unfinished: an interrupted ranking, which goes on" in capsys.readouterr().err
+    assert (folder / "o" / "a.ranks.parquet").exists()
+    assert not (folder / "o" / "b.unfinished").exists()
+
+
 def test_blocks_of_an_older_model_are_not_joined(folder, capsys):
     """A model that was trained again, in a file of the same size and time: as if it were ranked for the first time."""
     words = ["C", "a.npz", "--out", "o", "--block", "4"]

@@ -59,6 +59,7 @@ def done(tmp_path_factory) -> Path:
         np.save("zeros.npy", np.zeros(n, np.float32))
         for words in JOB[1:-1]:
             assert run(words) == 0
+        shutil.copy("campaign/.gitattributes", "judged")  # as every campaign has
     hidden = {Path(path).name for path in tree(folder) if Path(path).name.startswith(".")}
     assert hidden == {".gitattributes", ".gitignore"}  # what git is told, and no others
     return folder
@@ -111,7 +112,8 @@ def _emptied(folder: Path) -> None:
 
 
 def under_git(folder: Path) -> None:
-    """As ``git add *`` takes them, and back as a clone with the settings of Windows."""
+    """With every file, and back as a clone with the settings of Windows, under which a person's own inputs are kept."""
+    Path(".gitattributes").write_text("kg/* -text\nstudy.toml -text\n")
     names = sorted(path.name for path in folder.iterdir())
     for words in (
         "init -q .",
@@ -124,6 +126,7 @@ def under_git(folder: Path) -> None:
     shutil.rmtree(".git")
     _emptied(folder)
     shutil.copytree("../clone", ".", dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+    Path(".gitattributes").unlink()
 
 
 @pytest.mark.parametrize("day", [lambda folder: None, zipped, tarred, under_git])
