@@ -423,7 +423,6 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     made |= targets_of_large_models(folder)
     made["study manifests"] = partial(_study_manifest, folder / "study")
     made["steps of a study"] = partial(_step, folder / "step")
-    made["tables of a study"] = partial(_study_table, folder / "tables")
     return made
 
 
@@ -989,26 +988,6 @@ def _step(folder: Path) -> Target:
         (whole / STEP).write_bytes(data)
 
     return Target([text], put, lambda: Steps(folder).do("squares", make, options={"n": 3}))
-
-
-def _study_table(folder: Path) -> Target:
-    """A table is changed, and the manifest tells its new checksum."""
-    _study(folder)
-    (path,) = folder.glob(f"{STEPS}/*/*.parquet")
-    manifest = json.loads((folder / MANIFEST).read_text())
-
-    def put(data: bytes) -> None:
-        path.write_bytes(data)
-        for step in manifest["steps"]:
-            if path.name in step["files"]:
-                step["files"][path.name] = sha256(data).hexdigest()
-        (folder / MANIFEST).write_text(json.dumps(manifest))
-
-    return Target(
-        [path.read_bytes(), _parquet(SCORES, compression="none", use_dictionary=False)],
-        put,
-        lambda: study_report(read_study(folder)),
-    )
 
 
 def main() -> int:

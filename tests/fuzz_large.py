@@ -17,6 +17,7 @@ from kgtrec.data.run import Run
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.factor_folders import BY_QUESTION, FactorFolder, write_factor_folder
+from kgtrec.formats.output.outputs import replacing
 from kgtrec.formats.trec.runs import write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import open_run
@@ -134,7 +135,8 @@ def _run_in_parts(folder: Path) -> Target:
     def read() -> object:
         run = open_run(folder, rows_at_a_time=2)
         found = [len(part) for part in run.parts()], evaluate(_collection(), [run], ["macro.MRR", "AP@3"], mixed=True)
-        return found, sort_run(folder, folder.with_name("sorted.parquet"), rows=2)
+        with replacing():
+            return found, sort_run(folder, folder.with_name("sorted.parquet"), rows=2)
 
     return parts(folder, files, read, more=plain)
 
