@@ -286,7 +286,7 @@ class _Desk:
         self.role.setdefault((key[0], triple), row.role)
         self.new.add(key)
         before = self.last.get(_rivals(*key), "")
-        self.last[_rivals(*key)] = time = self.time if self.time > before else _second_after(before)
+        self.last[_rivals(*key)] = time = self.time if self.time > before else second_after(before)
         self.accepted[place] = triple, time
 
     def _wrong(self, place: int) -> str:
@@ -370,7 +370,8 @@ def _rivals(person: str, role: str, triple: int) -> tuple[str, str, int]:
     return (person if role == ROLES[ANNOTATOR] else ""), role, triple
 
 
-def _second_after(time: str) -> str:
+def second_after(time: str) -> str:
+    """The time of an event that takes the place of one of this time, whatever the clock says."""
     with suppress(ValueError, OverflowError):  # a time of a file may be no time of a clock
         return (datetime.fromisoformat(time).replace(tzinfo=None) + timedelta(seconds=1)).isoformat() + "Z"
     return time

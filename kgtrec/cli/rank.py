@@ -192,6 +192,7 @@ def command(
         except BaseException:
             if unfinished.is_dir():
                 left = " for " + ", ".join(str(path) for path, _ in systems[number:]) if number else ""
+                left += " with --force" if outputs_of(system.name, out, run_format)[0].exists() else ""
                 say(f"{unfinished}: what is finished stays there, and the same command{left} goes on")
             raise
         say(written(system.name, ranks, run))

@@ -19,6 +19,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, counted, warn
 from kgtrec.evaluation.scoring import Scoring, UnlistedAnswers
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.ranking.rank import answers_and_filtered
 
 _WAYS_OUT = {
     "filtered": "--unlisted-answers candidates, in Python unlisted_answers='candidates', keeps them as candidates",
@@ -202,8 +203,9 @@ def _without(
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
     """(questions of the collection,) how many candidates the whole list of a run has."""
-    known = np.bincount(_known(run, collection).question, minlength=len(collection.questions))
-    return len(collection.entities) - known
+    _, filtered = answers_and_filtered(collection, SPLITS if run.filtered_by is None else run.filtered_by)
+    width = len(collection.entities)
+    return width - np.bincount(filtered // width, minlength=len(collection.questions))
 
 
 def require_deep(

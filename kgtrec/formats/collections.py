@@ -94,7 +94,7 @@ def write_collection(
     >>> read_collection(folder).fingerprint == collection.fingerprint
     True
     """
-    with writing_folder(folder, MANIFEST, _files_of, force=force) as part:
+    with writing_folder(folder, MANIFEST, owned=_files_of, force=force) as part:
         write_collection_parts(part, collection, command=command, inputs=inputs)
         write_git_files(part, folder)
 

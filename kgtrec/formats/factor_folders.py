@@ -116,7 +116,7 @@ def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
     -----
     Arrays of several parts are written in as many shards.
     """
-    with writing_folder(path, FACTORS, files_of_factors) as new:
+    with writing_folder(path, FACTORS, owned=files_of_factors) as new:
         about = {"format": FORMAT, "version": 1, "score": factors.score, "reciprocal": factors.has_reciprocals}
         (new / FACTORS).write_text(json.dumps(about | dict(factors.parameters), indent=1) + "\n", encoding="utf-8")
         for name in _ARRAYS:

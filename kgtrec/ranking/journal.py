@@ -130,7 +130,7 @@ def remove_unfinished(folder: Path) -> None:
 
 def _own_files(folder: Path) -> list[tuple[Path, int | None]]:
     """The files of a journal; with the block's number those of finished blocks."""
-    names = {path: _OWN.fullmatch(path.name) for path in sorted(folder.glob("*"))}
+    names = {path: _OWN.fullmatch(path.name) for path in sorted(folder.glob("*")) if path.is_file()}
     return [(path, int(name[1]) if name[1] else None) for path, name in names.items() if name]
 
 

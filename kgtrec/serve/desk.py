@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.campaign.accept import second_after
 from kgtrec.campaign.adjudicate import Sides, queue_of, sides_of
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import judged_in_another_role
@@ -308,6 +309,9 @@ class Desk:
                 raise KgtrecError(f"{person} has said something else meanwhile; look at it again")
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             line = SentBack(now, by, person, role, *known.labels(task), len(said), remark)
+            before = read_sent_back(self.folder).get(line.about)
+            if before is not None and before.time >= now:  # by a clock that was set back since
+                line = line._replace(time=second_after(before.time))
             append_sent_back(self.folder, line)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
+from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
 from kgtrec.study.bench import Bench, silent, unseen
@@ -121,7 +121,8 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         labels.do(each)
     for system in bench.systems:
         ranks.step(system)
-    shutil.rmtree(bench.folder / UNFINISHED, ignore_errors=True)  # of systems that are no longer asked for
+    for unfinished in (*bench.folder.glob(f"{UNFINISHED}/*"), bench.folder / UNFINISHED):
+        remove_unfinished(unfinished)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
     for name in bench.asked("power", [each.name for each in config.labels]):

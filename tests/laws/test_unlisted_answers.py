@@ -260,3 +260,23 @@ def test_what_an_experiment_takes_away_stays_a_candidate():
     np.testing.assert_array_equal(scores.values.ravel(), [1 / 2, 1])
     scores = quietly(lambda: label_scores(labels, SYSTEM.answer_ranks, "micro.MRR"))
     np.testing.assert_array_equal(scores.values.ravel(), [1, 1])
+
+
+def test_an_answer_that_is_known_from_train_too_is_a_candidate():
+    """A list of all of them but one is cut, and a measure that looks at all is refused."""
+    train = [("x", "r", "e1"), ("z", "r", "e2"), ("z", "r", "e3"), ("z", "r", "e4")]
+    test = [("x", "r", "e0"), ("x", "r", "e1")]
+    whole = build_questions(*(Triples.of(rows) for rows in (train, [("x", "r", "e4")], test)))
+    asked = np.flatnonzero(~whole.questions.is_head)
+    n = len(whole.entities) - 1  # without e4
+    scores = np.zeros((len(whole.questions), n + 1))
+    own = {"questions": whole, "entities": whole}
+    half = whole.qrels.of_questions(asked)
+    half = half.with_rows(half.entity == whole.entities.encode(["e0"])[0])
+    for depth in (n - 1, n):
+        run = rank_scores(whole, scores, **own, depth=depth).run
+        if depth == n:
+            assert quietly(lambda run=run: evaluate(half, run, "SetP", collection=whole)).values[0, 0, 0] == 1 / (n - 1)
+        else:
+            with pytest.raises(CollectionError, match="SetP looks at whole lists"):
+                quietly(lambda run=run: evaluate(half, run, "SetP", collection=whole))

@@ -44,6 +44,8 @@ _BLOCK_SIZE = 1 << 24  # bytes to parse at once
 _SUM_SIZE = 1 << 18  # bytes; fits into the processor's cache
 _MOST_RECENT = 4096  # events that are kept one by one
 _BOM = b"\xef\xbb\xbf"
+#: what to do about a line that is no JSON, as git puts one between others when two copies are merged
+INCOMPLETE = "if a program was stopped while it wrote this line, nothing in it was stored: remove the line"
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
 
 
@@ -231,7 +233,9 @@ def _event(text: bytes, line: int, path: PathLike) -> dict[str, str]:
         found = None
     if not isinstance(found, _Object):
         kind = shown(text) if text.strip() else "a blank line"
-        raise FormatError(f"expected a JSON object with {', '.join(KEYS)}, got {kind}", path=path, line=line)
+        raise FormatError(
+            f"expected a JSON object with {', '.join(KEYS)}, got {kind}; {INCOMPLETE}", path=path, line=line
+        )
     event = dict(found)
     if missing := next((key for key in KEYS if key not in event), None):
         raise FormatError(
@@ -360,6 +364,8 @@ class JudgementsFile:
         require_regular(self.path)
         with reading(self.path) as stream:
             state = FileState.of_open(stream)
+            if state.size < self._size:
+                warn(f"{self.path}: has {self._size - state.size:,} bytes less than before; verdicts in them are lost")
             if not (self._size and self._is_continued(stream)):
                 self._forget()
             stream.seek(self._size)

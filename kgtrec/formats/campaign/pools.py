@@ -182,7 +182,7 @@ def write_pool_parts(
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
     """A folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
     require_writable(folder, force=force)
-    with ExitStack() as held, writing_folder(folder, SETTINGS, _files_of, force=force) as part:
+    with ExitStack() as held, writing_folder(folder, SETTINGS, owned=_files_of, force=force) as part:
         yield part
         held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the replaced pool
         require_writable(folder, force=force)  # somebody may have judged meanwhile

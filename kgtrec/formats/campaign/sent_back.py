@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kgtrec.data.judgements import ROLES
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaign.judgements import append_lines
+from kgtrec.formats.campaign.judgements import INCOMPLETE, append_lines
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.folders import SENT_BACK
 from kgtrec.formats.trec.text import shown
@@ -62,7 +62,9 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
         line = _line(data)
         if line is None:
             raise FormatError(
-                f"expected a JSON object with {', '.join(SentBack._fields)}, got {shown(data)}", path=path, line=number
+                f"expected a JSON object with {', '.join(SentBack._fields)}, got {shown(data)}; {INCOMPLETE}",
+                path=path,
+                line=number,
             )
         if line.about not in found or line.time >= found[line.about].time:  # copies that were merged are not in order
             found[line.about] = line

@@ -131,7 +131,7 @@ def require_tasks_file(path: PathLike, form: str, *, merge: bool | None) -> None
 def holds_verdicts(path: PathLike) -> bool:
     """Whether a file has verdicts, sources or notes that people gave, or may have some, if it cannot be read."""
     with reading(path) as stream:
-        head = stream.read(_HEAD).replace(b"\0", b"")  # as in UTF-16
+        head = stream.read(_HEAD).replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf")  # zeros: as in UTF-16
     first = b"".join(head.lstrip().splitlines()[:2])  # a spreadsheet may put its delimiter above the header
     form = "xlsx" if head.startswith(_ZIP) else "jsonl" if first.startswith(b"{") else "csv"
     if form != "xlsx" and not all(name.encode() in first.lower() for name in REQUIRED[1:]):

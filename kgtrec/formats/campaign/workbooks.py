@@ -29,6 +29,8 @@ MOST_LINKS = 65_530  # of a sheet
 _MOST_BYTES = 1 << 27  # of a file
 _MOST_UNPACKED = 1 << 28  # bytes of all its parts
 _MOST_PARTS = 2_000
+_LONGEST_ROW = 1 << 23  # bytes of XML
+_ROW, _END_OF_ROWS = re.compile(rb"<(?:\w+:)?row\b"), re.compile(rb"</(?:\w+:)?sheetData")
 _OLE = b"\xd0\xcf\x11\xe0"  # how older workbooks and protected ones begin
 _SAVE = "save it as an Excel workbook (.xlsx) with nothing but cells, or as CSV UTF-8"
 _OTHERS = "write .csv or .jsonl instead"
@@ -170,8 +172,14 @@ def _rows(path: PathLike, data: BinaryIO) -> list[Row]:
         raise _wrong(path, f"a sheet called {SHEET!r}", ", ".join(map(repr, list(parts)[:5])) or "none")
     dates = {style for style, kept in enumerate(book._cell_styles) if kept.numFmtId in _EASTERN_DATES}
     with reader.archive.open(parts.get(SHEET) or next(iter(parts.values()))) as stream:
+        content = stream.read()
+        before, *rows_of_xml = _ROW.split(content)
+        last = _END_OF_ROWS.split(rows_of_xml.pop() if rows_of_xml else before)[0]
+        longest = max(map(len, (*rows_of_xml, last)))
+        if longest > _LONGEST_ROW:  # the parser holds all cells of a row
+            raise _wrong(path, f"rows of at most {_LONGEST_ROW >> 20} MiB", f"one of {longest >> 20:,} MiB")
         sheet = WorkSheetParser(
-            stream,
+            io.BytesIO(content),
             texts,
             epoch=book.epoch,
             date_formats=book._date_formats | dates,

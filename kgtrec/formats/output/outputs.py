@@ -131,8 +131,8 @@ def update_text(path: PathLike, text: str) -> None:
 
 
 def remove(path: PathLike) -> None:
-    """Remove a file or folder: now, or at the end of the block of :func:`kgtrec.formats.output.together.together`."""
-    target = _real(path)
+    """Remove a file, a folder or a link, now or at the end of the block of ``together``; what a link leads to stays."""
+    target = _real(Path(path).parent) / Path(path).name
     aside = target.with_name(part_name(target.name))
     with ExitStack() as cleanup:
         cleanup.callback(_remove, aside)
@@ -204,7 +204,7 @@ def require_folder(path: PathLike, owned: Owned = nothing, *, force: bool = Fals
 
 
 @contextmanager
-def writing_folder(path: PathLike, last: str = "", owned: Owned = nothing, *, force: bool = False) -> Iterator[Path]:
+def writing_folder(path: PathLike, *last: str, owned: Owned = nothing, force: bool = False) -> Iterator[Path]:
     """A folder to fill, which becomes ``path`` when the block succeeds, and is removed when it fails.
 
     Parameters
@@ -212,8 +212,8 @@ def writing_folder(path: PathLike, last: str = "", owned: Owned = nothing, *, fo
     path : path
         Absent, empty but for hidden files, or, with ``force``, one with an earlier output of the same kind, whose files
         are replaced; all others in it stay.
-    last : str
-        The file by which a reader knows that all are there: it takes its place last, and is removed first.
+    *last : str
+        The files by which a reader knows that all are there: they take their places last, and are removed first.
     owned : callable
         Gives the names of the files of an earlier output in a folder, none where it has no such output.
     force : bool
@@ -388,15 +388,17 @@ def _new_file(path: PathLike, target: Path, check: Callable[[], None]) -> Iterat
             take_place(plan, cleanup.pop_all(), {target: part})
 
 
-def _moves_of_folder(part: Path, target: Path, path: PathLike, last: str, owned: Owned, force: bool) -> list[Move]:
+def _moves_of_folder(
+    part: Path, target: Path, path: PathLike, last: tuple[str, ...], owned: Owned, force: bool
+) -> list[Move]:
     names = _require_folder(target, path, owned, force)
     old = part / _OLD
     if not target.is_dir():
         return [Move(part, target, old)]
-    new = sorted((entry.name for entry in part.iterdir() if entry != old), key=lambda name: (name == last, name))
+    new = sorted((entry.name for entry in part.iterdir() if entry != old), key=lambda name: (name in last, name))
     if others := [name for name in new if name not in names and os.path.lexists(target / name)]:
         raise FormatError(f"expected no other file {others[0]} in this folder, found one; move it away", path=path)
-    gone = [name for name in sorted(names, key=lambda name: name != last) if name == last or name not in new]
+    gone = [name for name in sorted(names, key=lambda name: name not in last) if name in last or name not in new]
     gone += [left.name for left in _parts_in(target) if left != part]
     return [Move(None, target / name, old / name) for name in gone] + [
         Move(part / name, target / name, old / name) for name in new

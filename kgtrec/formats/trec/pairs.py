@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.outputs import existing, is_replacing, remove
+from kgtrec.formats.output.outputs import remove, require_file, require_folder
 from kgtrec.formats.parquet import digest_in, is_parquet, parts_of
 from kgtrec.formats.trec.origins import origin_path
 
@@ -44,22 +44,28 @@ def require_pair(path: PathLike, digest: str | None = None) -> None:
 
 
 def require_no_runs(ranks: Path) -> None:
-    """Refuse, unless they may be replaced, runs of other answer ranks where these will be written.
+    """Refuse runs of other answer ranks where these will be written, unless they may be replaced as outputs may be.
 
     Raises
     ------
     FormatError
     """
-    if not is_replacing() and (runs := [run for run in _runs_beside(ranks) if _digest_in(run)]):
-        raise existing(runs[0])
+    for run in _runs_beside(ranks):
+        if _digest_in(run) and run.is_dir():
+            require_folder(run, lambda folder: [part.name for part in parts_of(folder)])
+        elif _digest_in(run):
+            require_file(run, kind="a run")
 
 
 def remove_other_runs(ranks: Path, digest: str, *, written: Path | None) -> None:
     """Remove the runs beside answer ranks that belong to answer ranks of another digest, but not ``written``."""
     for run in _runs_beside(ranks):
         if run != written and _differ(_digest_in(run), digest):
-            remove(run)
-            remove(origin_path(run))
+            parts = parts_of(run) if run.is_dir() else []
+            is_whole = not parts or len(parts) == len(list(run.iterdir()))  # nothing else is in the folder
+            for path in [run, origin_path(run)] if is_whole else parts:
+                remove(path)
+            warn(f"{run}: removed, since it is of other scores than the answer ranks that are written now")
 
 
 def _runs_beside(ranks: Path) -> list[Path]:

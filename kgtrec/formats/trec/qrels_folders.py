@@ -87,7 +87,7 @@ def write_qrels_folder(
     KgtrecError
         If a label cannot be written in a TREC file, or there are no judgements.
     """
-    with writing_folder(folder, SUMS, _files_of, force=force) as part:
+    with writing_folder(folder, SUMS, MANIFEST, owned=_files_of, force=force) as part:
         if collection is not None:
             write_collection_parts(part, collection, command=command)
         else:

@@ -419,7 +419,7 @@ class _PartsSink:
         self._n_parts = 0
 
     def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, files_of_run))
+        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
         self._one = stack.enter_context(ExitStack())
         self._begin()
 

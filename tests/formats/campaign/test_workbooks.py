@@ -22,7 +22,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign import workbooks
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.tasks import read_tasks, write_tasks, write_tasks_csv, write_tasks_xlsx
-from kgtrec.formats.campaign.workbooks import escaped, rows_of_workbook, unescaped
+from kgtrec.formats.campaign.workbooks import Column, escaped, rows_of_workbook, unescaped, write_workbook
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
 from tests.examples import examples
@@ -577,3 +577,19 @@ def test_a_compressed_workbook_is_read_to_its_limit(book: Path, monkeypatch: pyt
     monkeypatch.setattr(workbooks, "_MOST_BYTES", 1 << 10)
     assert "expected a workbook of at most" in refusal(packed)
     assert io.BytesIO(book.read_bytes()).getbuffer().nbytes > 1 << 10
+
+
+def test_a_row_of_endless_cells_is_refused(tmp_path: Path):
+    """Some kilobytes that would fill the memory, since a parser holds a whole row."""
+    path = tmp_path / "x.xlsx"
+    with path.open("wb") as stream:
+        write_workbook(stream, path, [Column("verdict", 10)], [["Y"]], [True])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    (sheet,) = (name for name in parts if name.startswith("xl/worksheets/") and name.endswith(".xml"))
+    parts[sheet] = parts[sheet].replace(b"</row>", b"<c/>" * (1 << 22) + b"</row>", 1)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    with pytest.raises(FormatError, match="rows of at most 8 MiB, found one of 16 MiB"):
+        rows_of_workbook(path)

@@ -43,7 +43,7 @@ def owned(folder: Path) -> list[str]:
 
 def fill(folder: Path, files: dict[str, str], *, force: bool = True) -> None:
     """Write a folder as a command does."""
-    with writing_folder(folder, "list", owned, force=force) as part:
+    with writing_folder(folder, "list", owned=owned, force=force) as part:
         for name, text in files.items():
             write_text(part / name, text)
 

@@ -13,12 +13,15 @@ def test_outputs_take_their_places_at_the_end_of_the_block(tmp_path):
     """Files and folders, new ones and those that replace others; until then their content is elsewhere."""
     file, folder = tmp_path / "new" / "a", tmp_path / "b"
     write_text(tmp_path / "gone", "0")
-    with writing_folder(folder, "c", lambda _: ["c"]) as part:
+    with writing_folder(folder, "c", owned=lambda _: ["c"]) as part:
         (part / "c").write_text("1")
     with together():
         write_text(file, "2")
         remove(tmp_path / "gone")
-        with together(), writing_folder(folder, "c", lambda _: ["c"], force=True) as part:  # a part of the outer block
+        with (
+            together(),
+            writing_folder(folder, "c", owned=lambda _: ["c"], force=True) as part,
+        ):  # a part of the outer block
             (part / "c").write_text("3")
         assert not file.exists()
         assert (folder / "c").read_text() == "1"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-from kgtrec.formats.output.outputs import replacing
+from kgtrec.formats.output.outputs import protecting, replacing
 from kgtrec.formats.trec.runs import read_run, write_run
 from kgtrec.formats.trec.streamed_runs import open_run, read_any_run
 from kgtrec.kernels.ranking.comparisons import PRODUCT
@@ -169,6 +169,41 @@ def test_ranking_again_in_another_format_removes_the_former_run(collection, pair
 def read_run_of(collection):
     scores = np.random.default_rng(5).normal(size=(len(collection.questions), len(collection.entities)))
     return rank_scores(collection, scores, questions=collection, entities=collection, depth=2).run
+
+
+def again(collection, tmp_path, seed=2):
+    write_ranked(collection, scorer(collection, seed), tmp_path / "o", depth=0)
+
+
+def test_a_run_that_is_an_input_or_read_only_is_not_removed(collection, pair, tmp_path):
+    """Nothing is ranked then."""
+    run, _ = pair("run.gz", same=True)
+    before = tree(tmp_path)
+    with protecting([run]), pytest.raises(FormatError, match="expected another file than those that are read"):
+        again(collection, tmp_path)
+    run.chmod(0o444)
+    with pytest.raises(FormatError, match=r"m\.run\.gz is read-only"):
+        again(collection, tmp_path)
+    assert tree(tmp_path) == before
+
+
+def test_what_a_link_leads_to_stays(collection, pair, tmp_path):
+    """The link goes."""
+    run, _ = pair("run.gz", same=True)
+    other = run.rename(tmp_path / "kept.run.gz")
+    run.symlink_to(other)
+    again(collection, tmp_path)
+    assert other.exists()
+    assert not run.is_symlink()
+
+
+def test_other_files_in_the_folder_of_a_run_stay(collection, pair, tmp_path):
+    """Its parts are removed."""
+    run, _ = pair("parts", same=True)
+    (run / ".git").mkdir()
+    (run / ".git" / "x").write_text("x")
+    again(collection, tmp_path)
+    assert tree(run) == {".git/": b"", ".git/x": b"x"}
 
 
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 4), n_shards=st.integers(1, 3))
