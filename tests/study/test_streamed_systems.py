@@ -168,7 +168,7 @@ def test_a_part_that_changes_is_computed_again(place):
     for seed in (1, 1, 2):
         for number, name in enumerate("ab"):
             path = place / "changing" / ("a.run/part-00000.parquet" if name == "a" else "b.run")
-            write_run(path, ranked(seed * (2 - number), name)[1])
+            write_run(path, ranked(seed * (2 - number), name)[1], force=True)
         run_study(write_config(place, "change", "runs", "changing", '"AP@5"'), say=told.append)
     counts = [line for line in told if "computed" in line and "already" in line]
     assert counts[1].startswith("0 steps computed")
