@@ -141,11 +141,15 @@ def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pa
     return _pairs_of(collection.qrels).rows(collection.qrels.grade >= 1)
 
 
+def _splits(system: AnyRun | AnswerRanks) -> tuple[str, ...]:
+    """The splits that a system was filtered by: all of them, if it does not say."""
+    return SPLITS if system.filtered_by is None else system.filtered_by
+
+
 def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
-    """What the splits make known that a system was filtered by: all of them, if it does not say."""
-    splits = SPLITS if system.filtered_by is None else system.filtered_by
+    """What the splits make known that a system was filtered by."""
     known, questions = collection.known, collection.questions
-    own = np.isin(known.split, [SPLITS.index(split) for split in splits])
+    own = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
     return _Pairs(known.question, known.entity, questions.ids, questions.entities).rows(own)
 
 
@@ -203,7 +207,7 @@ def _without(
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
     """(questions of the collection,) how many candidates the whole list of a run has."""
-    _, filtered = answers_and_filtered(collection, SPLITS if run.filtered_by is None else run.filtered_by)
+    _, filtered = answers_and_filtered(collection, _splits(run))
     width = len(collection.entities)
     return width - np.bincount(filtered // width, minlength=len(collection.questions))
 

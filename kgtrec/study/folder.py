@@ -34,7 +34,6 @@ from kgtrec.study.steps import STEP, damaged_files
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
 _LABELS = "labels "  # prefix of those inputs of a step that are label sets
-_OF_PAIRS = ("correlation", "correlation-parts", "correlation-fixed", "swaps")  # tables of two label sets
 
 
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
