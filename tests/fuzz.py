@@ -76,7 +76,7 @@ from kgtrec.formats.trec.runs import read_run
 from kgtrec.formats.trec.topics import read_topics
 from kgtrec.formats.triples import read_triples
 from kgtrec.study.config_file import read_study_config
-from kgtrec.study.folder import MANIFEST, NOTES, STEPS, read_study, step_table, write_step_table
+from kgtrec.study.folder import MANIFEST, NOTES, STEPS, read_study
 from kgtrec.study.report import study_report
 from kgtrec.study.steps import STEP, Steps
 from kgtrec.systems.adapter import Given
@@ -88,7 +88,7 @@ from tests.formats.campaign.test_label_studio import USERS, YES, annotation, min
 from tests.fuzz_large import targets_of_large_models
 from tests.fuzz_targets import Target, npy, parts
 from tests.published_labels import FILES, published
-from tests.study.test_folder import LABELS, OPTIONS, SCORES
+from tests.study.test_folder import write_study
 
 SECONDS = 10  # that one input may take
 
@@ -923,49 +923,9 @@ def _published(folder: Path) -> Target:
     return parts(folder, {name: text.encode() for name, text in FILES.items()}, lambda: read_kgc_sparsity(folder))
 
 
-def _study(folder: Path) -> None:
-    """A study of one table."""
-    from dataclasses import asdict
-
-    from kgtrec.study.folder import COLLECTION, write_study_manifest
-
-    steps = Steps(folder / STEPS)
-
-    def collect(step: Path) -> None:
-        (step / COLLECTION).mkdir()
-        (step / COLLECTION / "manifest.json").write_text('{"report": {"questions": 3}}')
-        (step / NOTES).write_text('["first", "both"]')
-
-    def score(step: Path) -> None:
-        write_step_table(step, "scores", SCORES)
-        (step / NOTES).write_text('["both"]')
-
-    collected, scored = steps.do("collection-test", collect), steps.do("scores-all", score)
-    write_study_manifest(
-        folder,
-        {
-            "title": "T",
-            "subtitle": "",
-            "about": ["One."],
-            "versions": {"kgtrec": "1"},
-            "settings": {"seed": "3"},
-            "commands": ["kgtrec study study.toml"],
-            "options": asdict(OPTIONS),
-            "systems": ["NA", "007"],
-            "inputs": [{"name": "train.tsv", "bytes": 7, "sha256": "ab"}],
-            "measures": ["RR"],
-            "main": ["RR"],
-            "labels": [asdict(LABELS)],
-            "collections": {"test": collected.name},
-            "tables": {"scores/all": f"{scored.name}/{step_table('scores')}"},
-            "steps": steps.record,
-        },
-    )
-
-
 def _study_manifest(folder: Path) -> Target:
     """The manifest, or the notes or the collection's manifest of a step."""
-    _study(folder)
+    write_study(folder)
     places = [folder / MANIFEST, *folder.glob(f"{STEPS}/*/{NOTES}"), *folder.glob(f"{STEPS}/*/*/{MANIFEST}")]
     files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(places)}
     return parts(folder, files, lambda: study_report(read_study(folder)))

@@ -49,10 +49,9 @@ ABOUT = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def write_study(folder: Path) -> None:
     """A study of one table, whose two steps warned of the same."""
-    steps = Steps(tmp_path / STEPS)
+    steps = Steps(folder / STEPS)
 
     def collect(step: Path) -> None:
         (step / COLLECTION).mkdir()
@@ -65,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
     collected, scored = steps.do("collection-test", collect), steps.do("scores-all", score, inputs={"labels all": "a"})
     write_study_manifest(
-        tmp_path,
+        folder,
         ABOUT
         | {
             "collections": {"test": collected.name},
@@ -73,6 +72,11 @@ def folder(tmp_path: Path) -> Path:
             "steps": steps.record,
         },
     )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_study(tmp_path)
     return tmp_path
 
 
