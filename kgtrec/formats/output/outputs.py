@@ -136,7 +136,7 @@ def remove(path: PathLike) -> None:
     aside = target.with_name(part_name(target.name))
     with ExitStack() as cleanup:
         cleanup.callback(_remove, aside)
-        take_place(lambda: [Move(None, target, aside)] * os.path.lexists(target), cleanup.pop_all(), {})
+        take_place(lambda: [Move(None, target, aside, False)] * os.path.lexists(target), cleanup.pop_all(), {})
 
 
 def keep_aside(path: PathLike) -> Path:
@@ -200,7 +200,8 @@ def nothing(_: Path) -> tuple[str, ...]:
 
 def require_folder(path: PathLike, owned: Owned = nothing, *, force: bool = False) -> None:
     """Raise FormatError if :func:`writing_folder` would refuse a folder."""
-    _require_folder(_real(path), path, owned, force or _force.get())
+    with ExitStack() as locks:
+        _require_folder(_real(path), path, owned, force or _force.get(), locks)
 
 
 @contextmanager
@@ -225,11 +226,12 @@ def writing_folder(path: PathLike, *last: str, owned: Owned = nothing, force: bo
     """
     target = _real(path)
     force = force or _force.get()
-    _require_folder(target, path, owned, force)
+    with ExitStack() as locks:
+        _require_folder(target, path, owned, force, locks)
     with _part_of(target, path, target if target.is_dir() else target.parent) as (part, _, cleanup):
         with _filling(part):
             yield part
-        plan = partial(_moves_of_folder, part, target, path, last, owned, force)
+        plan = partial(_moves_of_folder, part, target, path, last, owned, force, cleanup.enter_context(ExitStack()))
         if is_being_made(target):
             move([plan])
         else:
@@ -295,11 +297,15 @@ def _require_place(target: Path, path: PathLike) -> None:
     """Refuse a path at which no file can be written."""
     if target.is_dir():
         raise FormatError("expected a file to write, found a folder", path=path)
+    _require_parent(target, path)
+    _require_writable(target, path)
+
+
+def _require_parent(target: Path, path: PathLike) -> None:
     folder = next(place for place in target.parents if place.exists())
     if not folder.is_dir():
         raise FormatError(f"cannot write here: {folder} is a file, not a folder", path=path)
-    for place in (folder, target):
-        _require_writable(place, path)
+    _require_writable(folder, path)
 
 
 def _require_writable(place: Path, path: PathLike) -> None:
@@ -317,8 +323,8 @@ def existing(path: PathLike) -> FormatError:
     return FormatError(f"exists; {'force=True' if _inputs.get() is None else '--force'} replaces it", path=path)
 
 
-def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool) -> set[str]:
-    """The names of the files in a folder that may be replaced."""
+def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool, locks: ExitStack) -> set[str]:
+    """The names of the files in a folder that may be replaced; no other program moves any as long as it is locked."""
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file", path=path)
     if is_being_made(target):
@@ -329,8 +335,10 @@ def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool) -> 
             path=path,
         )
     if not target.is_dir():
-        _require_place(target, path)
+        _require_parent(target, path)
         return set()
+    if (handle := _lock(target)) >= 0:
+        locks.callback(os.close, handle)
     names = _names_of(target, owned)
     if read := [place for place in (target, *(target / name for name in names)) if _is_input(place)]:
         what = "an input" if read[0] == target else f"one that contains the input {read[0].name}"
@@ -354,7 +362,9 @@ def _names_of(folder: Path, owned: Owned) -> set[str]:
     """The files of an earlier output that are in a folder, also if a program was killed while it replaced them."""
     found = list(owned(folder))
     if not found:
-        found = [name for part in _parts_in(folder) for place in (part, part / _OLD) for name in owned(place)]
+        with ExitStack() as locks:
+            places = [place for part in _parts_in(folder, locks) for place in (part, part / _OLD)]
+            found = [name for place in places for name in owned(place)]
     return {
         place.name
         for place in folder.iterdir()
@@ -379,8 +389,9 @@ def _new_file(path: PathLike, target: Path, check: Callable[[], None]) -> Iterat
         cleanup.callback(_remove, aside)
 
         def plan() -> list[Move]:
+            is_new = not os.path.lexists(target)  # before the check: what comes after it is not replaced
             check()
-            return [Move(part, target, aside)]
+            return [Move(part, target, aside, is_new)]
 
         if is_being_made(target):
             move([plan])
@@ -389,19 +400,20 @@ def _new_file(path: PathLike, target: Path, check: Callable[[], None]) -> Iterat
 
 
 def _moves_of_folder(
-    part: Path, target: Path, path: PathLike, last: tuple[str, ...], owned: Owned, force: bool
+    part: Path, target: Path, path: PathLike, last: tuple[str, ...], owned: Owned, force: bool, locks: ExitStack
 ) -> list[Move]:
-    names = _require_folder(target, path, owned, force)
-    old = part / _OLD
-    if not target.is_dir():
-        return [Move(part, target, old)]
+    locks.close()  # of an earlier try
+    is_new, old = not os.path.lexists(target), part / _OLD
+    names = _require_folder(target, path, owned, force, locks)
+    if is_new:
+        return [Move(part, target, old, is_new)]
     new = sorted((entry.name for entry in part.iterdir() if entry != old), key=lambda name: (name in last, name))
     if others := [name for name in new if name not in names and os.path.lexists(target / name)]:
         raise FormatError(f"expected no other file {others[0]} in this folder, found one; move it away", path=path)
     gone = [name for name in sorted(names, key=lambda name: name not in last) if name in last or name not in new]
-    gone += [left.name for left in _parts_in(target) if left != part]
-    return [Move(None, target / name, old / name) for name in gone] + [
-        Move(part / name, target / name, old / name) for name in new
+    gone += [left.name for left in _parts_in(target, locks) if left != part]
+    return [Move(None, target / name, old / name, False) for name in gone] + [
+        Move(part / name, target / name, old / name, name in gone or name not in names) for name in new
     ]
 
 
@@ -411,24 +423,30 @@ def _part_of(
 ) -> Iterator[tuple[Path, int, ExitStack]]:
     """A new part of ``target`` in ``where``, opened, and what removes it in the end, with the folders made for it."""
     made, handle = [folder for folder in (where, *where.parents) if not folder.exists()], -1
-    part = where / part_name(target.name)
-    with ExitStack() as cleanup, _naming_full_disk(path, part):
+    with ExitStack() as cleanup:
         last_of(cleanup).callback(_remove_empty, made)
-        cleanup.callback(_remove, part)
+        locks = cleanup.enter_context(ExitStack())
         try:
             where.mkdir(parents=True, exist_ok=True)
             if where != target and not is_being_made(target):
                 clear_parts(where, target.name)
-            while not part.exists():  # before it is locked, another program may think it abandoned
+            while True:  # before it is locked, another program may think it abandoned, and remove it
+                part = where / part_name(target.name)
+                cleanup.callback(_remove, part)
                 if is_file:
                     handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
                 else:
                     part.mkdir()
                 if (lock := _lock(part)) >= 0:
-                    cleanup.callback(os.close, lock)
+                    locks.callback(os.close, lock)
+                if part.exists():
+                    break
+                if is_file:
+                    os.close(handle)
         except OSError as error:
             raise _cannot_write(error, path, where) from None
-        yield part, handle, cleanup
+        with _naming_full_disk(path, part):
+            yield part, handle, cleanup
 
 
 @contextmanager
@@ -447,18 +465,22 @@ def part_name(name: str) -> str:
 
 def clear_parts(folder: Path, name: str | None = None) -> None:
     """Remove what killed writers have left in a folder, of any target or of one."""
-    for part in _parts_in(folder, name):
-        _remove(part)
+    with ExitStack() as locks:
+        for part in _parts_in(folder, locks, name):
+            _remove(part)
 
 
-def _parts_in(folder: Path, name: str | None = None) -> Iterator[Path]:
-    """The parts in a folder that no program is writing, as far as the system tells."""
+def _parts_in(folder: Path, locks: ExitStack, name: str | None = None) -> Iterator[Path]:
+    """The parts in a folder that no program is writing, as far as the system says; ``locks`` keeps them from others.
+
+    A part that another program has only just made is not locked yet: it waits for ``locks``, and makes a new one.
+    """
     with suppress(OSError):
         for place in folder.iterdir():
             found = _PART.fullmatch(place.name)
             is_of_name = found and (name is None or found[1] == name[:_MOST])
             if is_of_name and (handle := _lock(place, wait=False)) >= 0:
-                os.close(handle)
+                locks.callback(os.close, handle)
                 yield place
 
 
@@ -470,6 +492,8 @@ def _lock(place: Path, *, wait: bool = True) -> int:
         handle = os.open(place, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if not os.path.samestat(os.fstat(handle), place.stat()):
+                raise FileExistsError  # another one, made since under the same name
         except OSError:
             os.close(handle)
             raise

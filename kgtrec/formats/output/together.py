@@ -20,6 +20,7 @@ class Move(NamedTuple):
     source: Path | None  # None: what is at the target is removed
     target: Path
     aside: Path  # where that is until all is done
+    is_new: bool  # nothing may be at the target by then: another program was faster
 
 
 @dataclass(slots=True)
@@ -91,13 +92,13 @@ def move(plans: Sequence[Callable[[], list[Move]]]) -> None:
     """Do all moves of the plans, or undo them and raise the error."""
     while True:
         moves = [each for plan in plans for each in plan()]
-        new = {each.target for each in moves if not os.path.lexists(each.target)}
+        identities = [_identity(each.source) for each in moves]
         try:
             for each in moves:
-                _do(each, is_new=each.target in new, keeps=len(moves) > 1)
+                _do(each, keeps=len(moves) > 1)
         except BaseException as error:
-            for each in reversed(moves):
-                _undo(each, is_new=each.target in new)
+            for each, identity in reversed(list(zip(moves, identities, strict=True))):
+                _undo(each, identity)
             if not isinstance(error, FileExistsError):
                 raise
         else:
@@ -105,8 +106,8 @@ def move(plans: Sequence[Callable[[], list[Move]]]) -> None:
         # another program was faster: the plans say whether its output may be replaced
 
 
-def _do(each: Move, *, is_new: bool, keeps: bool) -> None:
-    source, target, aside = each
+def _do(each: Move, *, keeps: bool) -> None:
+    source, target, aside, is_new = each
     if source is None:
         aside.parent.mkdir(exist_ok=True)
         target.rename(aside)
@@ -133,21 +134,28 @@ def _rename_to_new(source: Path, target: Path) -> None:
             source.rename(target)
             return
     except OSError as error:
-        if error.errno != errno.ENOTEMPTY:
+        if error.errno not in (errno.ENOTEMPTY, errno.ENOTDIR, errno.EEXIST):
             raise
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(target))
 
 
-def _undo(each: Move, *, is_new: bool) -> None:
-    source, target, aside = each
+def _undo(each: Move, identity: tuple[int, int] | None) -> None:
+    """Undo a move of what has this identity; what another program has put there meanwhile stays."""
+    source, target, aside, is_new = each
     with suppress(OSError):
         if os.path.lexists(aside):
             aside.replace(target)
             aside.unlink(missing_ok=True)  # two names of one file stay where they are
-        elif source is not None and is_new and not os.path.lexists(source):
-            target.rename(source)
-        elif source is not None and is_new and source.samefile(target):
-            target.unlink()
+        elif source is not None and is_new and _identity(target) == identity:
+            target.unlink() if os.path.lexists(source) else target.rename(source)
+
+
+def _identity(place: Path | None) -> tuple[int, int] | None:
+    """What a file or folder keeps when it is renamed; None if it does not exist."""
+    with suppress(OSError):
+        found = place.lstat() if place is not None else None
+        return found and (found.st_dev, found.st_ino)
+    return None
 
 
 def link(source: Path, place: Path) -> None:

@@ -272,38 +272,49 @@ def _disturb(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
 
 
 @pytest.mark.slow
-def test_of_many_programs_at_once_exactly_one_wins(tmp_path):
-    """Whole, and the others say that it exists."""
+@pytest.mark.parametrize("force", [False, True])
+def test_of_many_programs_at_once_each_output_is_that_of_one(tmp_path, force):
+    """Whole; without force the others say that it exists."""
     program = """
 import sys, time
 from kgtrec.errors import FormatError
 from kgtrec.formats.output.outputs import write_text, writing_folder
-place, number, at = sys.argv[1], sys.argv[2], float(sys.argv[3])
+place, number, at, force = sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4] == "True"
+def owned(folder):
+    return ("a", "b", "list") if force and (folder / "list").exists() else ()
 time.sleep(max(0, at - time.time()))
 for what in range(20):
     try:
         if what % 2:
-            write_text(f"{place}/{what}", number * 100_000)
+            write_text(f"{place}/{what}", number * 100_000, force=force)
         else:
-            with writing_folder(f"{place}/{what}", "list") as part:
+            with writing_folder(f"{place}/{what}", "list", owned=owned, force=force) as part:
                 for name in ("a", "b", "list"):
                     (part / name).write_text(number * 1000)
         print("wrote", what)
     except FormatError as error:
-        assert "exists" in str(error) or "found one with a, b, list" in str(error), error
+        assert not force and ("exists" in str(error) or "found one with a, b, list" in str(error)), error
 """
     import time
 
-    at = str(time.time() + 2)
-    children = [
-        subprocess.Popen([sys.executable, "-c", program, tmp_path, str(number), at], stdout=subprocess.PIPE, text=True)
-        for number in range(4)
-    ]
-    said = [line for child in children for line in child.communicate()[0].splitlines()]
-    assert [child.returncode for child in children] == [0] * 4
-    assert sorted(said) == sorted(f"wrote {what}" for what in range(20))
-    assert all(len(set(text)) == 1 for text in tree(tmp_path).values() if text)
-    assert not [name for name in tree(tmp_path) if is_part(name)]
+    for round_ in range(5):
+        place, at = tmp_path / str(round_), str(time.time() + 2)
+        place.mkdir()
+        children = [
+            subprocess.Popen(
+                [sys.executable, "-c", program, place, str(number), at, str(force)], stdout=subprocess.PIPE, text=True
+            )
+            for number in range(4)
+        ]
+        said = [line for child in children for line in child.communicate()[0].splitlines()]
+        assert [child.returncode for child in children] == [0] * 4
+        assert sorted(said) == sorted(f"wrote {what}" for what in range(20) for _ in range(4 if force else 1))
+        assert not [name for name in tree(place) if is_part(name)]
+        for what in range(20):
+            output = place / str(what)
+            texts = [file.read_text() for file in output.iterdir()] if output.is_dir() else [output.read_text()]
+            assert len(texts) == (1 if what % 2 else 3)
+            assert len(set("".join(texts))) == 1
 
 
 # --- a folder
