@@ -7,6 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,12 @@ def without_parts(found: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def faulty_runs(
-    action: Callable[[], Any], reset: Callable[[], None], faults: Sequence[str] = FAULTS
+    action: Callable[[], Any],
+    reset: Callable[[], None],
+    faults: Sequence[str] = FAULTS,
+    every: bool = "KGTREC_LONG" in os.environ,
 ) -> Iterator[tuple[str, int, int]]:
-    """Run ``action`` in processes that are stopped at the first, second, ... call, in each of ``FAULTS``.
+    """Run ``action`` in processes that are stopped at the first, second, ... call, in one of the faults each.
 
     Parameters
     ----------
@@ -65,20 +69,20 @@ def faulty_runs(
         Puts the folders back to what they were; called before each run.
     faults : sequence of str
         Of ``FAULTS``.
+    every : bool
+        Whether each call goes wrong in all faults, as in .ci/long.
 
     Yields
     ------
     (str, int, int)
         The fault, the number of the call, and how the child ended: 0 if it came to its end.
     """
-    for fault in faults:
-        number = 0
-        while True:
-            number += 1
+    for number in count(1):
+        for fault in faults if every else [faults[number % len(faults)]]:
             reset()
             ended, reached = _run(action, fault, number)
             if not reached:
-                break  # there are not so many calls
+                return  # there are not so many calls
             yield fault, number, ended
 
 

@@ -474,7 +474,7 @@ def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
 
     before, after = ({**foreign, **held(files)} for files in (old, new))
     seen = set()
-    for fault, number, ended in faulty_runs(lambda: act(place), reset):
+    for fault, number, ended in faulty_runs(lambda: act(place), reset, every=True):
         found = without_parts(tree(place))
         where = fault, number, found
         if "kill" not in fault:
