@@ -195,9 +195,18 @@ def _roles(campaign: Campaign) -> _Found:
 
 
 def _states(campaign: Campaign) -> _Found:
+    """A verdict is right if it is in the order of the lines, or, as in merged copies of a campaign, of the times."""
     said = campaign.judgements
-    state = states_before(said)
-    return np.flatnonzero(said.role == ADJUDICATOR), lambda row: wrong_state(int(state[row]))
+    times, when = Vocabulary.encoding(said.time)
+    by_time = np.argsort(times.byte_order[when], kind="stable")
+    states = np.empty((2, len(said)), np.int8)
+    states[0], states[1, by_time] = states_before(said), states_before(said.take(by_time))
+
+    def wrong(row: int) -> str:
+        messages = [wrong_state(int(state)) for state in states[:, row]]
+        return messages[0] if all(messages) else ""
+
+    return np.flatnonzero(said.role == ADJUDICATOR), wrong
 
 
 def _unlisted(campaign: Campaign) -> list[str]:

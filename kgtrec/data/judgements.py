@@ -23,7 +23,8 @@ VERDICTS = ("N", "Y", "unsure")  # N and Y are codes 0 and 1, which are the grad
 NO, YES, UNSURE = range(3)
 ROLES = ("annotator", "adjudicator", "expert")
 ANNOTATOR, ADJUDICATOR, EXPERT = range(3)
-TIME = r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"  # pattern of an event's time
+# pattern of an event's time
+TIME = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
 
 
 _NO_TEXTS = labels_of([])

@@ -116,6 +116,15 @@ def test_which_of_two_verdicts_is_the_last_must_be_clear():
     assert len(wrong(settled, times=[first] * 3)) == 1
 
 
+def test_in_merged_copies_of_a_campaign_the_times_decide_what_was_in_conflict():
+    """The line of an adjudicator may come after a correction in another copy that was made later."""
+    events = [*CONFLICT, (0, "bob", "annotator", "Y", WIKI, ""), (0, "eve", "adjudicator", "N", WIKI, "")]
+    first, second, third, last = (f"2026-11-22T08:00:0{second}Z" for second in range(4))
+    assert wrong(events, times=[first, second, last, third]) == []
+    (found,) = wrong(events, times=[first, second, third, last])
+    assert found.startswith("j:4: expected a triple in conflict or doubted, found one that is agreed")
+
+
 def test_a_host_that_was_taken_off_the_list_is_a_note():
     """Nothing tells whether it was on it when the verdict came."""
     now = campaign([*CONFLICT, (1, "ann", "annotator", "Y", OTHER, ""), (2, "ann", "annotator", "Y", OTHER, "")])

@@ -158,6 +158,7 @@ ALL_KEYS = ", ".join(KEYS)
         (changed(role="Expert"), "expected annotator, adjudicator, expert as role, found 'Expert'; did you mean ex"),
         (changed(person=""), "expected the name of a person, found an empty one"),
         (changed(time="yesterday"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found 'yesterday'"),
+        (changed(time="2026-19-39T29:59:69Z"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found '2026-19"),
         (changed(time=GOOD["time"] + "\n"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found '2026"),
         (changed(head="paris", tail="fr"), "expected a triple of the pool, found 'paris capital fr'; are these the"),
         (changed(head="nowhere"), "expected a triple of the pool, found 'nowhere capital paris'; are these the"),
