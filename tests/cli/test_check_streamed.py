@@ -111,6 +111,7 @@ def folder(tmp_path_factory) -> Path:
     return made
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32),
     st.sets(st.sampled_from(FAULTS), max_size=3),

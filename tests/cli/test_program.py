@@ -67,6 +67,7 @@ def test_a_mistake_is_one_line_and_no_trace(tmp_path: Path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_has_seen_enough_is_no_failure(files: Path, unbuffered: str):
     """`kgtrec evaluate ... | head -1` ends quietly, as SIGPIPE ends a program, with and without Python's buffers."""
@@ -186,6 +187,7 @@ def test_a_deleted_current_folder_is_named(tmp_path: Path, words: str):
     assert done.stderr.endswith(": expected a current folder, found a deleted one; change to another\n")
 
 
+@pytest.mark.slow
 def test_a_file_is_named_once(collection: Path):
     """An archive without the first question of the collection: not m.npz: m.npz: expected."""
     topics = [line.split("\t") for line in (collection / "C/topics.tsv").read_text().splitlines()]
@@ -246,6 +248,7 @@ def test_whatever_a_signal_becomes_on_its_way_the_program_was_stopped(error: str
     assert (done.returncode, done.stderr) == (130, "stopped\n")
 
 
+@pytest.mark.slow
 def test_shells_complete_commands_options_and_choices():
     """``eval "$(_KGTREC_COMPLETE=bash_source kgtrec)"`` is all that it takes."""
     script = ran(env={**os.environ, "_KGTREC_COMPLETE": "bash_source"})

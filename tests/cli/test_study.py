@@ -193,9 +193,8 @@ def test_what_others_put_into_a_study_stays_and_does_not_block_it(whole: Path, t
     assert (study / "steps" / "notes-mine" / "step.json").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    "name", ["report.html", "manifest.json", "study.toml", pytest.param("tables/data.tex", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["report.html", "manifest.json", "study.toml", "tables/data.tex"])
 def test_what_somebody_changed_in_a_study_is_replaced_with_force_only(whole: Path, tmp_path: Path, capsys, name: str):
     """It is named, before any other file of the report is written; the study's own sums say what was changed."""
     shutil.copytree(whole, tmp_path / "copy")

@@ -129,6 +129,7 @@ def under_git(folder: Path) -> None:
     Path(".gitattributes").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", [lambda folder: None, zipped, tarred, under_git])
 def test_what_was_copied_moved_or_packed_is_as_good(work, tmp_path, monkeypatch, day):
     """By cp -r; then as ZIP, tar or clone; and moved."""

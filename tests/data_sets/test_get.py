@@ -358,6 +358,7 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "data"
 
 
+@pytest.mark.slow
 def test_nothing_of_pooch_is_loaded_until_something_is_fetched():
     """Nor of what it needs."""
     code = (

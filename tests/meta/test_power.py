@@ -28,6 +28,7 @@ def of(scores, **options) -> Power:
     return power({scores.measure: scores}, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_t_is_that_of_scipy_pair_by_pair(seed: int):
     """scipy.stats.ttest_rel on the same two columns, and statsmodels' Holm."""

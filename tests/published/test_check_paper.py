@@ -183,6 +183,7 @@ def test_a_table_of_a_paper_has_nothing_impossible():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "data_set", "sizes"),
     [

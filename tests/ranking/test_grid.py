@@ -154,6 +154,7 @@ def test_one_number_that_differs_makes_another_block(tmp_path, array):
     assert found == ranks_of(grid_of(collection, factors, tiling, 3, filtered_by))
 
 
+@pytest.mark.slow
 def test_a_block_file_that_is_damaged_anywhere_is_counted_again(grid, tmp_path):
     """Cut off after any byte, or with one bit turned: nothing of it is used."""
     expected, folder = ranks_of(grid), tmp_path / "m.unfinished"

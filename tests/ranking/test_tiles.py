@@ -223,6 +223,7 @@ WIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WIDE)
 @pytest.mark.parametrize("n_shards", [1, 3])
 @settings(deadline=None, max_examples=20)

@@ -150,6 +150,7 @@ def test_the_policy_is_in_force(browser: Any, address: str):
     assert set(seen["forbidden"]) == {"style-src-attr", "script-src-attr", "script-src-elem", "img-src"}
 
 
+@pytest.mark.slow
 def test_a_script_as_a_label_is_text(browser: Any, address: str):
     """The table and the pictures show it, letter by letter."""
     opened(browser, address)

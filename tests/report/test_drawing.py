@@ -296,6 +296,7 @@ def test_names_at_line_ends_do_not_cover_one_another():
     assert bottom <= heights[0] <= heights[-1] <= top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_svg_needs_nothing_and_leaks_nothing(kind: str):
     """No style attribute, no script, no address but XML's names; ids are its own, references lead to them."""
@@ -364,6 +365,7 @@ def test_infinite_values_are_gaps():
     assert figure.data["tau"].to_pylist()[1] == float("inf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rows_and_no_defined_value_are_drawn(kind: str):
     """An empty table, and one whose numbers are all NaN."""

@@ -65,6 +65,7 @@ def dots(ax: Axes) -> dict[str, float]:
     return dict(zip((rows[int(y)] for y in line.get_ydata()), line.get_xdata(), strict=True))
 
 
+@pytest.mark.slow
 def test_every_result_that_has_figures_can_be_plotted():
     """Whoever gives figures gives `plot`; reports hold figures, and are drawn one by one."""
     found = {}

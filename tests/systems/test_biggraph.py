@@ -103,6 +103,7 @@ def write_folder(folder, rng, *, operator="none", comparator="dot", dynamic=Fals
     return E.astype(np.float64), own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("comparator", ["dot", "cos", "l2", "squared_l2"])
 @pytest.mark.parametrize("operator", SHAPES)

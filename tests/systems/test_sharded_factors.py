@@ -58,6 +58,7 @@ def test_joined_rows_are_those_of_the_whole_array(seed):
             rows[np.array([0, len(whole)])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", sorted(FORMULAS))
 @settings(deadline=None)
 @given(

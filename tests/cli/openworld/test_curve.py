@@ -36,6 +36,7 @@ def test_world_prints_what_the_tree_holds(tmp_path: Path, capsys: pytest.Capture
     assert sum(int(cells[0]) * int(cells[1].replace(",", "")) for cells in lengths) == 2 * 1120
 
 
+@pytest.mark.slow
 def test_curve_prints_tables_and_writes_the_rest(made: Path, capsys: pytest.CaptureFixture[str]):
     out = made / "curve"
     arguments = [
