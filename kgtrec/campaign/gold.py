@@ -32,7 +32,7 @@ _MOST = 0.002  # share of these that may be told as well as gold is, by each of 
 
 def rows_in_pool(pool: Pool, gold: Gold) -> NDArray[np.intp]:
     """(g,) row of each gold triple in the pool's triples, -1 where it is none of them."""
-    own = gold.triples.recoded(pool.triples.entities, pool.triples.relations)
+    own = gold.triples.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
     return pool.rows(own.head, own.relation, own.tail)
 
 

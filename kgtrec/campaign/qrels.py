@@ -555,7 +555,7 @@ def _recoded(
 
     ``names`` are the triples' labels of the collection's entities, if it has ids for them; default: the ids.
     """
-    found = triples.recoded(collection.entities if names is None else names, collection.relations)
+    found = triples.recoded(entities=collection.entities if names is None else names, relations=collection.relations)
     if strict:
         for code, own in ((found.head, triples.head), (found.tail, triples.tail)):
             _refuse_unknown(code, triples.entities.decode(own), "an entity")

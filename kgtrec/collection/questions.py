@@ -358,7 +358,7 @@ def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Rep
     kept = Vocabulary(getattr(splits, kind).labels.filter(pa.array(seen)))
     entities, relations = (kept, splits.relations) if kind == "entities" else (splits.entities, kept)
     parts = (train, splits.valid.take(~valid), splits.test.take(~test))
-    return Splits(*(part.recoded(entities, relations) for part in parts)), counts
+    return Splits(*(part.recoded(entities=entities, relations=relations) for part in parts)), counts
 
 
 def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str, found: str, option: str) -> None:
@@ -400,7 +400,7 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
 
 def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     """Which of the test triples a sample names."""
-    named = sample.recoded(full.entities, full.relations)
+    named = sample.recoded(entities=full.entities, relations=full.relations)
     known = (named.head >= 0) & (named.relation >= 0) & (named.tail >= 0)
     found = np.zeros(len(sample), bool)
     found[known] = is_among(named.take(known).keys(), full.keys())

@@ -16,6 +16,7 @@ from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -31,14 +32,11 @@ MOST_TRAINING = 50  # gold triples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Automatic:
+class Automatic(Rows):
     """Which triples of a pool are judged N without a person, and by which rule."""
 
     rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge
     rules: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.rule)
 
     @property
     def is_automatic(self) -> NDArray[np.bool_]:
@@ -52,16 +50,13 @@ class Automatic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class People(Rows):
     """Who takes part, and in which role; one row per person and role."""
 
     names: Vocabulary  # every person once
     person: NDArray[np.int32]  # (m,) row in names
     role: NDArray[np.int8]  # (m,) row in PERSON_ROLES
     is_active: NDArray[np.bool_]  # (m,) False: has left; their judgements still count
-
-    def __len__(self) -> int:
-        return len(self.person)
 
     @property
     def judging_managers(self) -> tuple[str, ...]:
@@ -77,15 +72,12 @@ class People:
 
 
 @dataclass(frozen=True, eq=False)
-class Assignments:
+class Assignments(Rows):
     """Who is asked to judge which triple as an annotator, in the order in which they should, one row per task."""
 
     annotator: NDArray[np.int32]  # (n,) row in annotators
     triple: NDArray[np.int32]  # (n,) row in the pool's triples
     annotators: Vocabulary
-
-    def __len__(self) -> int:
-        return len(self.triple)
 
     def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
         """Rows of the tasks that are about some triples, which are distinct, in no order that matters.

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EntityTypes:
+class EntityTypes(Rows):
     """One row per entity and type of it. The types of an entity without a row are unknown."""
 
     entity: NDArray[np.int32]  # (n,) row in entities
@@ -45,12 +46,9 @@ class EntityTypes:
     def __repr__(self) -> str:
         return f"<EntityTypes: {len(self.entities):,} entities, {len(self.types):,} types>"
 
-    def __len__(self) -> int:
-        return len(self.entity)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelationTypes:
+class RelationTypes(Rows):
     """The domain and range of each relation: one row per relation, side and type.
 
     Where a side has several rows, any of the types is allowed. A side without a row allows every entity.
@@ -87,6 +85,3 @@ class RelationTypes:
 
     def __repr__(self) -> str:
         return f"<RelationTypes: {len(self.relations):,} relations, {len(self.types):,} types>"
-
-    def __len__(self) -> int:
-        return len(self.relation)

@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import NO, VERDICTS, YES
+from kgtrec.data.rows import Rows
 from kgtrec.data.table import Column, Result, Table, interval_columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExpertSample:
+class ExpertSample(Rows):
     """Decided triples sampled for an expert, in the order of the pool; the strata are the labels N and Y."""
 
     triple: NDArray[np.int32]  # (n,) row in the pool's triples, ascending
     verdict: NDArray[np.int8]  # (n,) the label when the sample was drawn: 0 = N, 1 = Y
     probability: NDArray[np.float64]  # (n,) of being in the sample: drawn / settled in the stratum
-
-    def __len__(self) -> int:
-        return len(self.triple)
 
     def __repr__(self) -> str:
         n_no, n_yes = self.drawn

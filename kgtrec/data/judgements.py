@@ -13,6 +13,7 @@ from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -31,7 +32,7 @@ _NOBODY = Vocabulary(_NO_TEXTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgements:
+class Judgements(Rows):
     """One row per event, oldest first.
 
     An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to estimate
@@ -117,42 +118,10 @@ class Judgements:
     def __repr__(self) -> str:
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
 
-    def __len__(self) -> int:
-        return len(self.triple)
-
-    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Judgements:
-        """The events at ``rows`` (row numbers, or a mask)."""
-        places = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
-        chosen = arrow_of(places)
-        return Judgements(
-            self.triple[places],
-            self.annotator[places],
-            self.role[places],
-            self.verdict[places],
-            self.source.take(chosen),
-            self.note.take(chosen),
-            self.time.take(chosen),
-            self.annotators,
-        )
-
-    def joined(self, later: Judgements) -> Judgements:
-        """The events of two files, one after the other."""
-        if not (len(self) and len(later)):
-            return self if len(self) else later
-        people, annotator = self.annotators, later.annotator
-        if later.annotators is not people:
-            people = people.extended(later.annotators.labels)
-            annotator = people.encode(later.annotators.labels)[annotator]
-        return Judgements(
-            np.concatenate([self.triple, later.triple]),
-            np.concatenate([self.annotator, annotator]),
-            np.concatenate([self.role, later.role]),
-            np.concatenate([self.verdict, later.verdict]),
-            pa.concat_arrays([self.source, later.source]),
-            pa.concat_arrays([self.note, later.note]),
-            pa.concat_arrays([self.time, later.time]),
-            people,
-        )
+    def joined(self, *later: Judgements) -> Judgements:
+        """The events of several files, one after the other."""
+        first, *others = [part for part in (self, *later) if len(part)] or [self]
+        return Rows.joined(first, *others)
 
     def in_time(self) -> Judgements:
         """The same events, those of which only the last counts in the order of their times.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
 from kgtrec.data.hashing import pair_hashes
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.answer_ranks import score_in_words
@@ -25,7 +26,7 @@ _TABLE_BITS = 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Run(Rows):
     """Per question a list of scored entities, in trec_eval's order.
 
     Rows are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
@@ -85,17 +86,13 @@ class Run:
         """The first ``depth`` rows of each question."""
         starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
         number = np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)]))
-        return self.rows(number < depth)
-
-    def rows(self, kept: NDArray[np.bool_]) -> Run:
-        """Some of the rows, (n,)."""
-        return replace(self, question=self.question[kept], entity=self.entity[kept], score=self.score[kept])
+        return self.take(number < depth)
 
     def of_questions(self, questions: Vocabulary) -> Run:
         """The rows of some questions."""
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         ids, kept, question = self.questions.part(rows, self.question)
-        return replace(self, question=question, entity=self.entity[kept], score=self.score[kept], questions=ids)
+        return replace(self.take(kept), question=question, questions=ids)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "run") -> Run:
@@ -123,20 +120,15 @@ class Run:
 
         Its ``attrs`` name the collection and the splits that were filtered by, if the run has them.
         """
-        frame = frame_of(
-            query_id=self.questions.decode(self.question), doc_id=self.entities.decode(self.entity), score=self.score
-        )
+        frame = frame_of(query_id=self.decoded("question"), doc_id=self.decoded("entity"), score=self.score)
         return with_note(frame, collection=self.collection, filtered_by=self.filtered_by)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Question to entity to score, as pytrec_eval and ranx take it: ``ranx.Run(run.to_dict(), name=run.name)``."""
-        return nested(self.questions.decode(self.question), self.entities.decode(self.entity), self.score)
+        return nested(self.decoded("question"), self.decoded("entity"), self.score)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"
-
-    def __len__(self) -> int:
-        return len(self.question)
 
     def renamed(self, name: str) -> Run:
         """The same run under another name."""

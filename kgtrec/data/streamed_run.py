@@ -47,7 +47,7 @@ class StreamedRun:
         def read() -> Iterator[Run]:
             for part in self.read():
                 _, own, question = self.questions.part(rows, part.question)
-                yield replace(part, question=question, entity=part.entity[own], score=part.score[own], questions=kept)
+                yield replace(part.take(own), question=question, questions=kept)
 
         return replace(self, questions=kept, read=read)
 

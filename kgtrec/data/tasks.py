@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.incoming import Incoming
+from kgtrec.data.rows import Rows
 
 COLUMNS = (
     "task",
@@ -28,7 +29,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tasks:
+class Tasks(Rows):
     """One row per task, in the order in which they should be done."""
 
     task: NDArray[np.int32]  # (n,) 1-based row in the pool's triples
@@ -47,9 +48,6 @@ class Tasks:
     #: (n,) equal for candidates of one question, which one search serves; what the number is means nothing
     question_number: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     asks_link: bool = True  # whether a place for a link is offered
-
-    def __len__(self) -> int:
-        return len(self.task)
 
     def __repr__(self) -> str:
         return f"<Tasks: {len(self):,}>"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
 from kgtrec.data.frames import frame_labels, frame_of
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.integer_keys import distinct
@@ -30,7 +31,7 @@ POLICIES_LIKE = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Triples:
+class Triples(Rows):
     """(head, relation, tail) rows in file order; a row may be repeated."""
 
     head: NDArray[np.int32]  # (n,) row in entities
@@ -86,35 +87,10 @@ class Triples:
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with the columns head, relation, tail, a row per triple."""
-        return frame_of(
-            head=self.entities.decode(self.head),
-            relation=self.relations.decode(self.relation),
-            tail=self.entities.decode(self.tail),
-        )
+        return frame_of(**{name: self.decoded(name) for name in ("head", "relation", "tail")})
 
     def __repr__(self) -> str:
         return f"<Triples: {len(self):,} of {len(self.entities):,} entities, {len(self.relations):,} relations>"
-
-    def __len__(self) -> int:
-        return len(self.head)
-
-    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Triples:
-        """The triples at ``rows`` (row numbers, or a mask), same vocabularies."""
-        return Triples(self.head[rows], self.relation[rows], self.tail[rows], self.entities, self.relations)
-
-    def joined(self, *others: Triples) -> Triples:
-        """These and others with the same vocabularies."""
-        columns = zip(*((part.head, part.relation, part.tail) for part in (self, *others)), strict=True)
-        head, relation, tail = map(np.concatenate, columns)
-        return Triples(head, relation, tail, self.entities, self.relations)
-
-    def recoded(self, entities: Vocabulary, relations: Vocabulary) -> Triples:
-        """The same triples under other vocabularies; -1 for a label that they lack."""
-        entity_codes = entities.encode(self.entities.labels)
-        relation_codes = relations.encode(self.relations.labels)
-        return Triples(
-            entity_codes[self.head], relation_codes[self.relation], entity_codes[self.tail], entities, relations
-        )
 
     def keys(self) -> NDArray[np.int64]:
         """(n,) one integer per triple, equal exactly where the triples are equal (under the same vocabularies)."""
@@ -137,7 +113,7 @@ class Splits:
         """Three sets of triples under one vocabulary: train's codes first, then valid's new labels, then test's."""
         entities = train.entities.extended(valid.entities.labels).extended(test.entities.labels)
         relations = train.relations.extended(valid.relations.labels).extended(test.relations.labels)
-        return cls(*(split.recoded(entities, relations) for split in (train, valid, test)))
+        return cls(*(split.recoded(entities=entities, relations=relations) for split in (train, valid, test)))
 
     @property
     def entities(self) -> Vocabulary:

@@ -202,7 +202,7 @@ def _without(
         left += np.bincount(part.question[stays(part)], minlength=len(length))
     whole = length >= candidates_of(system, collection)[collection.questions.ids.encode(system.questions.labels)]
     require_deep(system.name, system.questions, left, (left < length) & ~whole, measures, ties)
-    return system.each(lambda part: part.rows(stays(part)))
+    return system.each(lambda part: part.take(stays(part)))
 
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:

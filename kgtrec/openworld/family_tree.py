@@ -282,7 +282,7 @@ def _found(system: str, train: Triples, valid: Triples, complete: Triples, seed:
     ranks = rank_scores(collection, scores, questions=collection, entities=collection, name=system, depth=0)
     true = TrueFacts.of(collection)
     found = true.answers_per_fact(found_answers(true, ranks.answer_ranks)) == true.answers_per_fact()
-    keys = true.facts.take(found).recoded(complete.entities, complete.relations).keys()
+    keys = true.facts.take(found).recoded(entities=complete.entities, relations=complete.relations).keys()
     return np.isin(complete.keys(), keys)
 
 

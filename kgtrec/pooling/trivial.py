@@ -231,7 +231,7 @@ def _under(collection: Collection, pool: Pool) -> Triples:
     triples = pool.triples
     if triples.entities.same_as(collection.entities) and triples.relations.same_as(collection.relations):
         return triples
-    recoded = triples.recoded(collection.entities, collection.relations)
+    recoded = triples.recoded(entities=collection.entities, relations=collection.relations)
     columns = (
         ("entity", triples.entities, triples.head, recoded.head),
         ("entity", triples.entities, triples.tail, recoded.tail),

@@ -51,7 +51,7 @@ def collection_of(train=TRAIN, test=TEST):
 
 def pool_of(collection, rows):
     """A pool of triples, each put in by one run at each of its questions that the collection has."""
-    triples = Triples.of(rows).recoded(collection.entities, collection.relations)
+    triples = Triples.of(rows).recoded(entities=collection.entities, relations=collection.relations)
     questions = collection.questions
     at = [
         questions.rows(np.full(len(triples), is_head), triples.relation, anchor)
