@@ -62,7 +62,8 @@ class Rows:
 
 def _fields_of(rows: Any, *types: str) -> tuple[str, ...]:
     """The fields that are declared to be of one of some types."""
-    return _declared(type(rows), types)
+    kind: Any = type(rows)
+    return _declared(kind, types)
 
 
 @cache

@@ -157,27 +157,12 @@ class Comparison(Framed, Result):
         measure, items, n_items, n_questions, first, second, difference, better, low, high, d_z, t, p, t_clustered,
         p_clustered, wins, losses, ties.
         """
-        columns: dict[str, Any] = {
-            "measure": pa.array(self.measures, pa.string()),
-            "items": pa.array(self.items, pa.string()),
-            "n_items": arrow_of(self.n_items),
-            "n_questions": arrow_of(self.n_questions),
-            "first": arrow_of(self.value[:, 0]),
-            "second": arrow_of(self.value[:, 1]),
-            "difference": arrow_of(self.difference),
-            "better": pa.array(self.better, pa.string()),
-            "low": arrow_of(self.low),
-            "high": arrow_of(self.high),
-            "d_z": arrow_of(self.d_z),
-            "t": arrow_of(self.t),
-            "p": arrow_of(self.p),
-            "t_clustered": arrow_of(self.t_clustered),
-            "p_clustered": arrow_of(self.p_clustered),
-            "wins": arrow_of(self.wins),
-            "losses": arrow_of(self.losses),
-            "ties": arrow_of(self.ties),
-        }
-        return pa.table(columns)
+        columns: dict[str, Any] = {"measure": (0, self.measures), "items": (0, self.items)}
+        columns |= {"n_items": self.n_items, "n_questions": self.n_questions}
+        columns |= {"first": self.value[:, 0], "second": self.value[:, 1], "difference": self.difference}
+        columns["better"] = 0, self.better
+        tests = "low", "high", "d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties"
+        return long_table(self.low.shape, columns | {name: getattr(self, name) for name in tests})
 
     def group_table(self, kind: str) -> pa.Table:
         """A row per measure and group of one kind.
@@ -185,20 +170,11 @@ class Comparison(Framed, Result):
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
         found = self.groups[kind]
-        columns = {
-            "measure": (0, self.measures),
-            kind: (1, found.labels),
-            "n_items": found.n_items,
-            "first": found.value[:, :, 0],
-            "second": found.value[:, :, 1],
-            "difference": found.difference,
-            "better": np.array(self.better_on(kind), object),
-            "share": found.share,
-            "wins": found.wins,
-            "losses": found.losses,
-            "ties": found.ties,
-        }
-        return long_table(found.wins.shape, columns)
+        columns: dict[str, Any] = {"measure": (0, self.measures), kind: (1, found.labels), "n_items": found.n_items}
+        columns |= {"first": found.value[:, :, 0], "second": found.value[:, :, 1], "difference": found.difference}
+        columns["better"] = np.array(self.better_on(kind), object)
+        counts = "share", "wins", "losses", "ties"
+        return long_table(found.wins.shape, columns | {name: getattr(found, name) for name in counts})
 
     def question_table(self) -> pa.Table:
         """A row per answer of the questions that differ most.
@@ -206,44 +182,25 @@ class Comparison(Framed, Result):
         place, question, side, anchor, anchor_name, relation, measure, first, second, better, entity, name, first_rank,
         second_rank.
         """
-        rows = [
-            (
-                place,
-                found.question,
-                found.side,
-                found.anchor,
-                found.anchor_name,
-                found.relation,
-                self.by,
-                *found.value,
-                found.better,
-                answer.entity,
-                answer.name,
-                answer.first,
-                answer.second,
-            )
-            for place, found in enumerate(self.questions, 1)
-            for answer in found.answers
-        ]
-        kinds = {
-            "place": pa.int64(),
-            "question": pa.string(),
-            "side": pa.string(),
-            "anchor": pa.string(),
-            "anchor_name": pa.string(),
-            "relation": pa.string(),
-            "measure": pa.string(),
-            "first": pa.float64(),
-            "second": pa.float64(),
-            "better": pa.string(),
-            "entity": pa.string(),
-            "name": pa.string(),
-            "first_rank": pa.float64(),
-            "second_rank": pa.float64(),
+        rows = [(place, found, answer) for place, found in enumerate(self.questions, 1) for answer in found.answers]
+
+        def texts(part: int, *names: str) -> dict[str, Any]:
+            return {name: np.array([getattr(row[part], name) for row in rows], object) for name in names}
+
+        value = np.array([found.value for _, found, _ in rows], np.float64).reshape(-1, 2)
+        ranks = np.array([(answer.first, answer.second) for _, _, answer in rows], np.float64).reshape(-1, 2)
+        columns = {
+            "place": np.array([place for place, _, _ in rows], np.int64),
+            **texts(1, "question", "side", "anchor", "anchor_name", "relation"),
+            "measure": self.by,
+            "first": value[:, 0],
+            "second": value[:, 1],
+            **texts(1, "better"),
+            **texts(2, "entity", "name"),
+            "first_rank": ranks[:, 0],
+            "second_rank": ranks[:, 1],
         }
-        return pa.table(
-            {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
-        )
+        return long_table((len(rows),), columns)
 
     def about(self) -> dict[str, Any]:
         """The compared systems and measures."""

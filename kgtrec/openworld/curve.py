@@ -93,8 +93,6 @@ class OpenWorldCurve(Framed, PlottedResult):
     def to_table(self) -> pa.Table:
         """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
         columns = {
-            "correlation": (0, np.array(self.correlations)),
-            "density": (1, np.array(self.densities)),
             "measure": (2, self.measures),
             "family": (3, self.families),
             "checkpoint": (3, self.checkpoints),
@@ -106,20 +104,17 @@ class OpenWorldCurve(Framed, PlottedResult):
             "theory": self.theory,
             "own_correlation": self.own_correlation[:, :, None, :],
         }
-        return long_table(self.mean.shape, columns)
+        return long_table(self.mean.shape, self._cells | columns)
+
+    @property
+    def _cells(self) -> dict[str, Any]:
+        """The first columns of both long tables."""
+        return {"correlation": (0, np.array(self.correlations)), "density": (1, np.array(self.densities))}
 
     def labels_table(self) -> pa.Table:
         """One row per set of labels: requested and achieved density and correlation."""
-        c, d, draw = np.indices(self.density.shape).reshape(3, -1)
-        return pa.table(
-            {
-                "correlation": np.array(self.correlations)[c],
-                "density": np.array(self.densities)[d],
-                "draw": draw,
-                "achieved_density": self.density.ravel(),
-                "achieved_correlation": self.correlation.ravel(),
-            }
-        )
+        columns = {"draw": (2, np.arange(self.draws)), "achieved_density": self.density}
+        return long_table(self.density.shape, self._cells | columns | {"achieved_correlation": self.correlation})
 
     def cells(self) -> Iterator[tuple[int, int, int]]:
         """Indices of every correlation, density and measure."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of
+from kgtrec.data.arrow import long_table
+from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
 
 if TYPE_CHECKING:
@@ -120,12 +121,5 @@ class OpenWorldSimulation:
     def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
         """The long form: average, measure, strength, mean, low, high; strengths innermost."""
         low, high = self.interval(kind, confidence)
-        averages, n_measures, n_strengths = self.mean.shape
-        return frame_of(
-            average=np.repeat(np.array(AVERAGES, object), n_measures * n_strengths),
-            measure=np.tile(np.repeat(np.array(self.measures, object), n_strengths), averages),
-            strength=np.tile(self.strength, averages * n_measures),
-            mean=self.mean.ravel(),
-            low=low.ravel(),
-            high=high.ravel(),
-        )
+        along = {"average": (0, AVERAGES), "measure": (1, self.measures), "strength": (2, self.strength)}
+        return frame_of_table(long_table(self.mean.shape, along | {"mean": self.mean, "low": low, "high": high}))
