@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_codes, frame_labels, frame_of
+from kgtrec.data.rows import Rows
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
@@ -40,7 +41,7 @@ def only_side(side: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Questions:
+class Questions(Rows):
     """One row per triple question: (?, relation, anchor) on the head side, (anchor, relation, ?) on the tail side."""
 
     ids: Vocabulary  # (n,) head0, head1, ..., tail0, ...
@@ -97,12 +98,14 @@ class Questions:
         return frame_of(
             question=self.ids.labels,
             side=np.where(self.is_head, *SIDES).astype(object),
-            relation=self.relations.decode(self.relation),
+            relation=self.decoded("relation"),
             anchor=self.entities.decode(self.anchor),
         )
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Questions:
+        """The questions at ``rows`` (row numbers, or a mask), with their ids."""
+        ids = Vocabulary(self.ids.decode(np.arange(len(self))[rows]))
+        return replace(Rows.take(self, rows), ids=ids)
 
     def __repr__(self) -> str:
         n_head = int(self.is_head.sum())

@@ -592,9 +592,7 @@ def _ranking(
 
 def _question_codes(name: str, questions: Vocabulary, qrels: Qrels) -> NDArray[np.int32]:
     """(len(questions),) codes in the qrels, -1 where a question is not judged."""
-    codes = np.arange(len(questions), dtype=np.int32)
-    if not questions.same_as(qrels.questions):
-        codes = qrels.questions.encode(questions.labels)
+    codes = qrels.questions.codes_of(questions)
     if len(questions) and not np.any(codes >= 0):
         raise CollectionError(
             f"{name} has no question of the qrels; it has {questions[0]!r}, the qrels have "

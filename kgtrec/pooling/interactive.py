@@ -313,7 +313,6 @@ def asking(
     pool = pool_runs(
         collection,
         runs,
-        strategy="depth",
         depth=depth,
         cut=cut,
         questions=questions,
@@ -330,18 +329,7 @@ def replay(
     collection: Collection,
     runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
     judged: Any,
-    *,
-    strategy: str = "max-mean",
-    budget: int | None = None,
-    depth: int = 100,
-    cut: Cut = "filtered",
-    seed: int = 0,
-    prior: tuple[float, float] = (1.0, 1.0),
-    decay: float = 1.0,
-    turns: str = "each",
-    questions: NDArray[np.int32] | None = None,
-    known_answers: Any = None,
-    progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Pool:
     """The pool that a strategy would have asked for with the verdicts in ``judged``; unjudged triples count as N.
 
@@ -349,8 +337,9 @@ def replay(
     ----------
     judged : Qrels, or what :func:`kgtrec.evaluate` takes as qrels
         Grades of 1 and more are Y, 0 is N; a triple that is Y for either of its questions is Y.
-    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers, progress
-        As in :func:`asking`.
+    collection, runs, **options
+        As in :func:`asking`: strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers,
+        progress.
 
     Returns
     -------
@@ -362,23 +351,7 @@ def replay(
     KgtrecError
         As :func:`asking`.
     """
-    asker = asking(
-        collection,
-        runs,
-        strategy=strategy,
-        budget=budget,
-        depth=depth,
-        cut=cut,
-        seed=seed,
-        prior=prior,
-        decay=decay,
-        turns=turns,
-        questions=questions,
-        known_answers=known_answers,
-        judged=judged,
-        progress=progress,
-    )
-    return replayed(asker)
+    return replayed(asking(collection, runs, judged=judged, **options))
 
 
 def replayed(asker: Asker) -> Pool:
@@ -406,11 +379,9 @@ def _recorded(pool: Pool, given: Any) -> NDArray[np.int8]:
         return recorded
     judged = judgements_of(given)
     questions = pool.questions
-    question = questions.ids.encode(judged.questions.labels)[judged.question]
-    entity = pool.triples.entities.encode(judged.entities.labels)[judged.entity]
-    kept = (question >= 0) & (entity >= 0) & (judged.grade >= 0)
-    question, entity = question[kept], entity[kept]
-    asked = questions.triples(question, entity)
+    known = judged.recoded(questions=questions.ids, entities=pool.triples.entities)
+    known = known.take((known.question >= 0) & (known.entity >= 0) & (known.grade >= 0))
+    asked = questions.triples(known.question, known.entity)
     row = pool.rows(asked.head, asked.relation, asked.tail)
-    np.maximum.at(recorded, row[row >= 0], (judged.grade[kept][row >= 0] >= 1).astype(np.int8))
+    np.maximum.at(recorded, row[row >= 0], (known.grade[row >= 0] >= 1).astype(np.int8))
     return recorded
