@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.rows import Rows
 from kgtrec.data.run import Run
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.vocabulary import Vocabulary
@@ -259,7 +260,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
 
     listed = counts.is_listed[row]  # filtered entities that are judged wrong are not in the list
     row, judged = row[listed], judged[listed]
-    counts, grade, rule = counts.of(row), qrels.grade[judged], _by_counts(ties)
+    counts, grade, rule = counts.take(row), qrels.grade[judged], _by_counts(ties)
     relevant = grade >= 1
     shuffled = _places_at_random(ranks, row, counts, seed) if ties == "nondeterministic" else None
     if shuffled is not None:
@@ -302,7 +303,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Counts:
+class _Counts(Rows):
     """Counts for rows of an answer-rank table: of what an answer is ranked among, and of the list with answers."""
 
     above: NDArray[np.int64]  # (n,) what scores higher: candidates that are not answers, or if raw, all
@@ -312,10 +313,6 @@ class _Counts:
     listed_tied: NDArray[np.int64]  # (n,) others that score the same, including answers
     length: NDArray[np.int64]  # (n,) of the list of all candidates of the question
     is_listed: NDArray[np.bool_]  # (n,) False: filtered, and not an answer
-
-    def of(self, row: NDArray[np.intp]) -> _Counts:
-        """Those of some rows."""
-        return _Counts(*(getattr(self, name)[row] for name in self.__slots__))
 
 
 def ranked_again(
@@ -561,33 +558,27 @@ def _tied_ranking(
     size: NDArray[np.int64],
 ) -> TiedRanking:
     order = np.lexsort((first, qrels.question[judged]))
-    judged = judged[order]
-    return TiedRanking(
-        n_questions=len(qrels.questions),
-        num_retrieved=num_retrieved,
-        question=qrels.question[judged],
-        first=first[order],
-        size=size[order],
-        grade=qrels.grade[judged],
-        judged_question=qrels.question,
-        judged_grade=qrels.grade,
-    )
+    rows = _rows_of_rankings(qrels, num_retrieved, judged[order])
+    return TiedRanking(first=first[order], size=size[order], **rows)
 
 
 def _ranking(
     qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp], position: NDArray[np.float64]
 ) -> JudgedRanking:
     order = np.lexsort((-qrels.grade[judged], position, qrels.question[judged]))
-    judged = judged[order]
-    return JudgedRanking(
-        n_questions=len(qrels.questions),
-        num_retrieved=num_retrieved,
-        question=qrels.question[judged],
-        position=position[order],
-        grade=qrels.grade[judged],
-        judged_question=qrels.question,
-        judged_grade=qrels.grade,
-    )
+    return JudgedRanking(position=position[order], **_rows_of_rankings(qrels, num_retrieved, judged[order]))
+
+
+def _rows_of_rankings(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp]) -> dict[str, Any]:
+    """The common fields of both kinds of rankings."""
+    return {
+        "n_questions": len(qrels.questions),
+        "num_retrieved": num_retrieved,
+        "question": qrels.question[judged],
+        "grade": qrels.grade[judged],
+        "judged_question": qrels.question,
+        "judged_grade": qrels.grade,
+    }
 
 
 def _question_codes(name: str, questions: Vocabulary, qrels: Qrels) -> NDArray[np.int32]:

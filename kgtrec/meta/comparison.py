@@ -15,9 +15,9 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of, labels_of, long_table
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.frames import Framed
+from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
@@ -379,8 +379,8 @@ def compare(
             f"expected one of the measures as by ({some_of(list(scores))}), found {by!r}{nearest(by, scores)}"
         )
     every = list(scores.values())
+    low, high = _intervals(every, samples).T
     d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
-    ends = _intervals(every, samples)
     wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
     with warnings.catch_warnings():
@@ -398,8 +398,8 @@ def compare(
         np.array([len(own) for own in every], np.int64),
         np.array([len(np.unique(own.question)) for own in every], np.int64),
         np.array([totals(own) for own in every]),
-        ends[:, 0],
-        ends[:, 1],
+        low,
+        high,
         confidence,
         d_z,
         t,
@@ -553,11 +553,9 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
     best, worst = (order[(differs & side)[order]] for side in (ahead, ~ahead))
     n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
     places = np.concatenate([best[:n_best], worst[: top - n_best]])
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
     return [
         _Chosen(int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
-        for place in places[np.argsort(rank[places])]
+        for place in order[np.isin(order, places)]
     ]
 
 
@@ -570,29 +568,13 @@ def _places(
     pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
     found = []
     for system in both:
-        if isinstance(system, AnswerRanks):
-            rank = _of_ranks(system, qrels, row, scoring)
-        else:
-            rank = _of_run(system, qrels, row)
-        found.append(dict(zip(pairs, rank.tolist(), strict=True)))
-    return found
-
-
-def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], scoring: Scoring) -> Floats:
-    """(n,) micro ranks of some of the relevant rows of the qrels."""
-    answers = match(system, qrels, scoring.ties, scoring.seed).answers
-    if answers is None:
-        return np.full(len(row), np.nan)
-    ranks: Floats = answers.rank[np.cumsum(qrels.grade >= 1)[row] - 1]
-    return ranks
-
-
-def _of_run(run: AnyRun, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
-    """(n,) positions of some judged pairs in the lists of a run; NaN below the cut."""
-    places = match(run, qrels).places
-    position = np.full(len(qrels), np.nan)
-    position[places.judged] = places.position
-    found: Floats = position[row]
+        rank = np.full(len(qrels), np.nan)
+        if not isinstance(system, AnswerRanks):
+            places = match(system, qrels).places
+            rank[places.judged] = places.position  # in the lists; NaN below the cut
+        elif (answers := match(system, qrels, scoring.ties, scoring.seed).answers) is not None:
+            rank[qrels.grade >= 1] = answers.rank
+        found.append(dict(zip(pairs, rank[row].tolist(), strict=True)))
     return found
 
 
@@ -608,13 +590,10 @@ def _described(
     """The chosen questions in words."""
     if not chosen:
         return ()
-    labels = topics.labels if topics is not None and topics.labels is not None else None
 
     def label_of(entity: str) -> str:
-        if labels is None or topics is None:
-            return entity
-        code = int(topics.entities.encode([entity])[0])
-        return entity if code < 0 else labels[code]
+        code = -1 if topics is None or topics.labels is None else int(topics.entities.encode([entity])[0])
+        return entity if code < 0 or topics is None else entity_names(topics)[code]
 
     rows = None if topics is None else topics.topics_of(qrels.questions)
     described = []
@@ -625,11 +604,11 @@ def _described(
             side = SIDES[0] if topics.questions.is_head[row] else SIDES[1]
             anchor = label_of(topics.entities[int(topics.questions.anchor[row])])
             relation = topics.relations[int(topics.questions.relation[row])]
-        answers = []
-        for (question, entity), rank in places[0].items():
-            if question == one.question:
-                label = label_of(qrels.entities[entity])
-                answers.append(AnswerPlaces(label, names.get(label, ""), rank, places[1][question, entity]))
+        answers = [
+            AnswerPlaces(label := label_of(qrels.entities[pair[1]]), names.get(label, ""), rank, places[1][pair])
+            for pair, rank in places[0].items()
+            if pair[0] == one.question
+        ]
         answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
         described.append(
             QuestionDifference(
