@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from kgtrec.campaign.assign import groups_of
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, Campaign
-from kgtrec.data.gold import NOT_YET, Gold
-from kgtrec.data.label_hashes import triple_keys
+from kgtrec.data.judgements import NOT_YET, Gold
 from kgtrec.data.pool import Pool
+from kgtrec.data.triples import triple_keys
 from kgtrec.errors import KgtrecError, counted, legible
 from kgtrec.formats.output.folders import GOLD
 from kgtrec.kernels.sampling.proportions import wilson_interval

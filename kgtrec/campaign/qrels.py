@@ -23,8 +23,8 @@ from kgtrec.collection.questions import completed_rows, completions
 from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import Collection, Known
-from kgtrec.data.decisions import AGREED, STATES, Decisions
 from kgtrec.data.identity import entity_names
+from kgtrec.data.judgements import AGREED, STATES, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions

@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
-from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of
+from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of, triple_keys
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError, count_of, kind_of, one_of, whole_number
 from kgtrec.formats.files import PathLike

@@ -19,10 +19,8 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import frame_labels, has_columns
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import StreamedRun
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import SIDES, Questions, Topics
+from kgtrec.data.run import Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, kind_of, warn
 

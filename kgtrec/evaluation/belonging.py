@@ -13,7 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, has_validation, why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn

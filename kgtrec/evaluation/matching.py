@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.hashing import pair_hashes
-from kgtrec.data.label_hashes import label_hashes
+from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.rows import Rows
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun, Run
+from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking

@@ -13,8 +13,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.rows import Rows
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, counted, warn

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.score_table import ScoreTable
-from kgtrec.data.scores import Scores
+from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
 from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals

@@ -14,7 +14,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, one_of, warn
 from kgtrec.evaluation.evaluate import default_measures, evaluate

@@ -15,10 +15,10 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
+from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import default_measures, tell_lacking_of

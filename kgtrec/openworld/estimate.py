@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.estimates import triple_weights
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.arrow import long_table
-from kgtrec.data.decisions import Decisions
+from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
@@ -327,7 +327,7 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
     --------
     It was known that Ann likes tea. Two other answers were pooled. One of them has a decision, and represents both.
 
-    >>> from kgtrec.data.decisions import AGREED, OPEN
+    >>> from kgtrec.data.judgements import AGREED, OPEN
     >>> from kgtrec.data.questions import Questions
     >>> from kgtrec.data.triples import Triples
     >>> triples = Triples.of([("ann", "likes", thing) for thing in ("tea", "jam", "pie")])

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, why_another
-from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, triple_keys
 from kgtrec.errors import CollectionError, KgtrecError, is_number, whole_number
 from kgtrec.evaluation.matching import ranked_again
 from kgtrec.kernels.sampling.label_draws import (

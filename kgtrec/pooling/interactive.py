@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
-from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.pool import Pool
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
+from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.given import judgements_of

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
-from kgtrec.data.label_hashes import label_hashes, triple_keys
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
-from kgtrec.data.triples import Triples
+from kgtrec.data.run import AnyRun, Run
+from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, of_collection, tell_mixed_runs

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import CATEGORIES, Collection
-from kgtrec.data.entity_types import EntityTypes, RelationTypes
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.table import Column, Result, Table
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import EntityTypes, RelationTypes, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn
 from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kgtrec.baselines import baseline_checkpoints, score_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.decisions import Decisions
+from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run

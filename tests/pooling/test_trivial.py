@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.entity_types import EntityTypes, RelationTypes
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import EntityTypes, RelationTypes, Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.formats.triples import read_triples
 from kgtrec.pooling.trivial import RULES, judge_trivial, trivial_counts
