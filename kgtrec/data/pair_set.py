@@ -45,5 +45,4 @@ def pair_hashes(question: NDArray[np.int32], entity: NDArray[np.int32], bits: in
     mixed ^= entity.astype(np.uint32) * _MIX[1]
     mixed *= _MIX[2]
     mixed >>= np.uint32(32 - bits)
-    places: NDArray[np.intp] = mixed.astype(np.intp)
-    return places
+    return mixed.astype(np.intp)

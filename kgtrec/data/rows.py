@@ -56,8 +56,7 @@ class Rows:
 
     def decoded(self, column: str) -> pa.StringArray:
         """(n,) the labels of a column of codes."""
-        found: pa.StringArray = getattr(self, _LABELS[column]).decode(getattr(self, column))
-        return found
+        return getattr(self, _LABELS[column]).decode(getattr(self, column))
 
 
 def _fields_of(rows: Any, *types: str) -> tuple[str, ...]:

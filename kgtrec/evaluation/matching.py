@@ -455,8 +455,7 @@ def _ends_of_lists(
     # lists that contradict each other may have more candidates than there are
     others = n_other + is_other - np.bincount(question[cut & is_other], minlength=n)[question]
     placed = np.bincount(question[is_answer & ~cut], minlength=n)
-    found: NDArray[np.int64] = np.minimum(ends[question], others) + placed[question]
-    return found
+    return np.minimum(ends[question], others) + placed[question]
 
 
 def _settled(

@@ -51,8 +51,7 @@ class TieComparison(Framed, PlottedResult):
     def apart(self) -> NDArray[np.float64]:
         """(systems, measures) difference between the optimistic and the pessimistic value."""
         ends = [self.policies.index(name) for name in ("optimistic", "pessimistic")]
-        distance: NDArray[np.float64] = np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
-        return distance
+        return np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
 
     def value(self, system: str, measure: str, ties: str) -> float:
         """One number."""

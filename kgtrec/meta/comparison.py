@@ -56,8 +56,7 @@ class GroupOutcomes:
     @property
     def difference(self) -> NDArray[np.float64]:
         """(measures, groups) the first system's number minus the second's."""
-        apart: NDArray[np.float64] = self.value[:, :, 0] - self.value[:, :, 1]
-        return apart
+        return self.value[:, :, 0] - self.value[:, :, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +130,7 @@ class Comparison(Framed, Result):
     @property
     def difference(self) -> NDArray[np.float64]:
         """(measures,) the first system's number minus the second's."""
-        apart: NDArray[np.float64] = self.value[:, 0] - self.value[:, 1]
-        return apart
+        return self.value[:, 0] - self.value[:, 1]
 
     @property
     def better(self) -> tuple[str, ...]:
@@ -148,8 +146,7 @@ class Comparison(Framed, Result):
     def _better(self, apart: NDArray[np.float64], rising: NDArray[np.bool_]) -> list[str]:
         named = np.array(["", self.first, self.second], object)
         ahead = np.where(rising, apart, -apart)
-        found: list[str] = named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
-        return found
+        return named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
 
     def to_table(self) -> pa.Table:
         """A row per measure.

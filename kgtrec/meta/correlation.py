@@ -151,8 +151,7 @@ class Correlations(Framed, PlottedResult):
 
 
 def _drawn(kind: str, table: pa.Table, **more: Any) -> Figure:
-    found: Figure = imported("report.figures", kind)(table, **more)
-    return found
+    return imported("report.figures", kind)(table, **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,14 +79,12 @@ class Power(Framed, PlottedResult):
         ahead = np.where(rising, self.difference, -self.difference)
         named = np.array([*self.systems, ""], object)
         first, second = self.pairs
-        found: NDArray[np.object_] = named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
-        return found
+        return named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
 
     @property
     def undefined(self) -> NDArray[np.int64]:
         """(measures, tests) pairs without a p-value."""
-        without: NDArray[np.int64] = np.isnan(self.p).sum(axis=2)
-        return without
+        return np.isnan(self.p).sum(axis=2)
 
     @property
     def area(self) -> NDArray[np.float64]:
@@ -133,8 +131,7 @@ class Power(Framed, PlottedResult):
             Default: :attr:`speaking`.
         """
         p = self.p[self.measures.index(measure), self.tests.index(test or self.speaking)]
-        descending: NDArray[np.float64] = np.sort(p[~np.isnan(p)])[::-1]
-        return descending
+        return np.sort(p[~np.isnan(p)])[::-1]
 
     def figures(self) -> tuple[Figure, ...]:
         """The curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""

@@ -75,8 +75,7 @@ class Stability(Framed, PlottedResult):
     @property
     def share(self) -> NDArray[np.float64]:
         """(sizes,) share of the test triples that a subsample has."""
-        shares: NDArray[np.float64] = self.triples / self.n_triples
-        return shares
+        return self.triples / self.n_triples
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -754,8 +753,7 @@ class _Subsample:
         if alike is None:
             return None
         kind = question if alike == "question" else self._work.test_set.relation[question]
-        weight: Floats = (1.0 / np.maximum(np.bincount(kind), 1))[kind]
-        return weight
+        return (1.0 / np.maximum(np.bincount(kind), 1))[kind]
 
 
 def _tell_undefined(found: Stability) -> None:

@@ -88,8 +88,7 @@ class OpenWorldCurve(Framed, PlottedResult):
     @property
     def mean(self) -> Floats:
         """(c, d, m, s) sparse scores, means over draws."""
-        mean: Floats = self.sparse.mean(axis=2)
-        return mean
+        return self.sparse.mean(axis=2)
 
     def to_table(self) -> pa.Table:
         """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
@@ -129,8 +128,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         """(s, s) whether a pair of systems belongs to this kind of ``PAIRS``."""
         family = np.unique(np.array(self.families), return_inverse=True)[1]
         same = family[:, None] == family[None, :]
-        counted: NDArray[np.bool_] = {"all": np.ones_like(same), "within": same, "across": ~same}[which]
-        return counted
+        return {"all": np.ones_like(same), "within": same, "across": ~same}[which]
 
     def tables(self) -> tuple[Table, ...]:
         """All of ``CURVE_TABLES``; then, for each correlation, some of their columns with one column per density."""

@@ -560,8 +560,7 @@ class _Totals:
         """(m, s) scores on all true answers of these questions, if labels are a random sample of them."""
         odds, more = self.whole.odds, self.sums[:, MORE].sum()
         standing, known = self.standing.sum(axis=0), self.known.sum(axis=0)
-        estimated: Floats = (known + odds * standing) / (self.weight.sum() + odds * more)
-        return estimated
+        return (known + odds * standing) / (self.weight.sum() + odds * more)
 
 
 def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:

@@ -57,8 +57,7 @@ class KnownAnswers:
         pairs = pairs[pairs >= 0]
 
         def among(name: str, *, true: bool = True) -> Mask:
-            there: Mask = np.isin(pairs, keys[name][(given[name].grade >= 1) == true])
-            return there
+            return np.isin(pairs, keys[name][(given[name].grade >= 1) == true])
 
         labelled = among("labels")
         if (both := labelled & among("judged", true=False)).any():

@@ -272,8 +272,7 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
     """
     at = whole_number("the rank at which an answer is found", at, 1)
     row = rows_of(true, ranks)
-    found: Mask = ranks.above[row].astype(np.int64) + ranks.tied[row] < at
-    return found
+    return ranks.above[row].astype(np.int64) + ranks.tied[row] < at
 
 
 def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:

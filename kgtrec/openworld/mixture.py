@@ -85,8 +85,7 @@ class MixedWorld:
             low, below = np.where(under, found, low), np.where(under, value, below * stays)
             high, above = np.where(under, high, found), np.where(under, above * stays, value)
             was_under = under
-        enough: Floats = np.where(score >= curve[-1] * (1 - _EXACT), 1.0, found)
-        return enough
+        return np.where(score >= curve[-1] * (1 - _EXACT), 1.0, found)
 
     def questions_needed(self, weights: Weights, strength: Floats, p: float) -> int | None:
         """Number of questions at which two systems, the stronger first, are in the wrong order with probability p."""

@@ -184,8 +184,7 @@ class Asker:
     @property
     def verdicts(self) -> NDArray[np.int8]:
         """(n,) per triple of :attr:`pool`: 0 = N, 1 = Y, 2 = unsure."""
-        settled: NDArray[np.int8] = self._verdict[self._verdict != _UNASKED]
-        return settled
+        return self._verdict[self._verdict != _UNASKED]
 
     def _find(self) -> _Pending | None:
         while self._turns and self._n_asked < self._budget:
