@@ -98,25 +98,12 @@ class Judgements(Rows):
                 f"expected triples of the pool, found ({', '.join(each[row].as_py() for each in labels)})"
             )
         annotators, annotator = frame_codes(frame, "annotator")
-        roles = (
-            frame_codes(frame, "role", Vocabulary.of(ROLES))[1]
-            if "role" in frame_names(frame)
-            else np.zeros(len(triple))
-        )
-        texts = {
-            name: frame_labels(frame, name) if name in frame_names(frame) else pa.array([""] * len(triple), pa.string())
-            for name in ("source", "note", "time")
-        }
-        return cls(
-            triple.astype(np.int32),
-            annotator,
-            roles.astype(np.int8),
-            frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8),
-            texts["source"],
-            texts["note"],
-            texts["time"],
-            annotators,
-        )
+        names, nothing = frame_names(frame), labels_of([""] * len(triple))
+        roles = frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in names else np.zeros(len(triple))
+        texts = {name: frame_labels(frame, name) if name in names else nothing for name in ("source", "note", "time")}
+        verdict = frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8)
+        codes = triple.astype(np.int32), annotator, roles.astype(np.int8), verdict
+        return cls(*codes, **texts, annotators=annotators)
 
     def __repr__(self) -> str:
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
@@ -253,9 +240,8 @@ class Gold:
     @cached_property
     def labels(self) -> list[tuple[str, str, str]]:
         """(g,) head, relation and tail."""
-        own = self.triples
-        columns = own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
-        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+        columns = (self.triples.decoded(name).to_pylist() for name in ("head", "relation", "tail"))
+        return list(zip(*columns, strict=True))
 
     @cached_property
     def row_of(self) -> dict[tuple[str, str, str], int]:

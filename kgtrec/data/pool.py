@@ -152,9 +152,7 @@ class Pool:
         """A data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
         triples = self.triples.take(self.triple.astype(np.intp))
         return frame_of(
-            head=triples.entities.decode(triples.head),
-            relation=triples.relations.decode(triples.relation),
-            tail=triples.entities.decode(triples.tail),
+            **{name: triples.decoded(name) for name in ("head", "relation", "tail")},
             question=self.questions.ids.decode(self.question),
             run=np.array(self.runs, object)[self.run],
             rank=self.rank,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, counted, one_of, warn
+from kgtrec.errors import KgtrecError, MeasureError, counted, one_of, unwarned, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
@@ -215,8 +214,7 @@ class _MovedByTies:
         if not seen.tied:
             return
         ends = [seen.in_order(ties, qrels) for ties in ("pessimistic", "optimistic")]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
+        with unwarned():  # of values that are undefined, as those of the system
             for measure in self._measures:
                 if measure.items == "answers" and seen.answers is None:
                     continue  # refused for a run
@@ -390,8 +388,7 @@ def _ends_of(
         or (measure.sees_grades and any(end.grades_open for end in bounds))
     ):
         return [np.full_like(value, np.nan)] * 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
+    with unwarned():  # of values that are undefined, as those of the system
         return [summarise(measure, items_of(measure, end), size, end.name) for end in bounds]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack, cast
@@ -19,7 +18,7 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
-from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
+from kgtrec.errors import KgtrecError, legible, nearest, unwarned, warn
 from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
@@ -380,8 +379,7 @@ def compare(
     d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
     wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # reported when the systems were scored
+    with unwarned():  # reported when the systems were scored
         places = []
         if len(chosen):
             seen = without_unlisted_answers(both, judgements, how)

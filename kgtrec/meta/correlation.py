@@ -481,7 +481,8 @@ def swaps(
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     one, other = paired_tests.pairs(len(pair.systems))
     columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
-    swapped_systems: tuple[list[str], list[str]] = [], []
+    winners: list[str] = []
+    losers: list[str] = []
     parts: list[Floats] = []
     for place, measure in enumerate(pair.measures):
         p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
@@ -495,18 +496,17 @@ def swaps(
             turned = np.where(gaps[0][swapped] > 0, 1.0, -1.0)
             unit = 1.0 if pair.higher_is_better[measure] else -1.0
             parts.append(np.vstack([unit * turned * gaps[:, swapped], p[:, swapped]]))
-            for row in swapped:
-                winner, loser = (one[row], other[row]) if gaps[0][row] > 0 else (other[row], one[row])
-                swapped_systems[0].append(pair.systems[winner])
-                swapped_systems[1].append(pair.systems[loser])
+            for systems_of, ahead in ((winners, turned > 0), (losers, turned < 0)):
+                systems_of += [pair.systems[row] for row in np.where(ahead, one[swapped], other[swapped])]
             columns["measure"] += [measure] * len(swapped)
             for name, labels in pair.keys.items():
                 columns[name] += [labels[key]] * len(swapped)
     first_gap, second_gap, first_p, second_p = np.hstack(parts)
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
     rows = {name: tuple(labels) for name, labels in columns.items()}
-    winners, losers = map(tuple, swapped_systems)
-    return Swaps(rows, winners, losers, first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names)
+    return Swaps(
+        rows, tuple(winners), tuple(losers), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
+    )
 
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:

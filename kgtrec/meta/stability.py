@@ -19,7 +19,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.data.triples import label_hashes
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, warn, whole_number
+from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import default_measures, tell_lacking_of
 from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
@@ -547,8 +547,7 @@ class _Work:
 
     def full(self) -> Floats:
         """(measures, systems) scores on the full test set."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # undefined values are reported once, for all sizes
+        with unwarned():  # undefined values are reported once, for all sizes
             scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
         return scores
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from kgtrec.data.collection import why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecError, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import match
@@ -109,9 +108,7 @@ class Placings:
         rows = []
         knows_wrong = bool((answers.judged & ~answers.known).any())
         for system in different_systems(each_system(systems), None, qrels=qrels, mixed=mixed):
-            with warnings.catch_warnings():
-                # warnings about non-answers without a rank, and about questions without a label
-                warnings.simplefilter("ignore", KgtrecWarning)
+            with unwarned():  # warnings about non-answers without a rank, and about questions without a label
                 seen = match(system, qrels)
             places = seen.places
             rank, key = np.full((2, len(qrels)), np.inf)
