@@ -30,9 +30,9 @@ from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_in
 from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
-from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.pair_tests import paired_sample, rising_terms
+from kgtrec.meta.question_draws import Bootstrap
 
 _ANSWERS_SHOWN = 3  # of a question
 

@@ -21,10 +21,9 @@ from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import percentile_interval
 from kgtrec.lazy import named as imported
-from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
-from kgtrec.meta.question_draws import QuestionDraws
+from kgtrec.meta.question_draws import Bootstrap, QuestionDraws
 from kgtrec.ranking.rank import Progress
 from kgtrec.workers.results import Helper, number_of_workers, results
 

@@ -25,7 +25,7 @@ from kgtrec.kernels.sampling.label_draws import Shares, shares_found
 from kgtrec.kernels.statistics.curve_fits import fitted, wrong_pairs
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
-from kgtrec.openworld.weights import weights_of
+from kgtrec.openworld.open_world import weights_of
 from kgtrec.ranking.rank import Progress
 
 Floats = NDArray[np.float64]

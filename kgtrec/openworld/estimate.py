@@ -44,9 +44,8 @@ from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_varian
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
-from kgtrec.openworld.mixture import MixedWorld, needed_questions
-from kgtrec.openworld.theory import wrong_order_quantile
-from kgtrec.openworld.weights import named_weights
+from kgtrec.openworld.open_world import named_weights
+from kgtrec.openworld.theory import MixedWorld, needed_questions, wrong_order_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -403,7 +402,7 @@ def estimate_missing(
         ordered by label. Answer ranks need a row for every true answer (``kgtrec rank --judged``); their ranks are
         realistic.
     measures : str, measure, function, or several of them
-        Means over answers of a function of ranks; see :func:`kgtrec.openworld.weights.weights_of`.
+        Means over answers of a function of ranks; see :func:`kgtrec.openworld.open_world.weights_of`.
     depth : int, ranks
         Depth of the pool.
     weight : (n,) float array, optional
