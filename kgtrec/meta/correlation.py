@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -332,14 +332,9 @@ def correlate(
         how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
         draws = QuestionDraws.of(pair.systems, pair.items, how, paired=paired)
         pieces = [(side, measure) for measure in pair.measures for side in (0, 1)]
-        drawn = results(draws, pieces, workers=workers, executor=executor, name="correlation")
-        found = []
-        for one, other in zip(drawn, drawn, strict=True):
-            found.append(_ends(one, other, chosen, confidence))
-            if progress is not None:
-                progress(1)
-        low, high = np.stack(found, axis=1)
-        low[np.isnan(value)] = high[np.isnan(value)] = np.nan
+        found = results(draws, pieces, workers=workers, executor=executor, name="correlation")
+        drawn = _reported(found, progress, 2)
+        low, high = _ends(zip(drawn, drawn, strict=True), chosen, value, confidence)
     rows = {
         "first": (pair.names[0],) * (n_measures * n_keys),
         "second": (pair.names[1],) * (n_measures * n_keys),
@@ -412,15 +407,9 @@ def between_measures(
         how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
         draws = QuestionDraws.of(pair.systems, pair.items, how, paired=True)
         pieces = [(0, measure) for measure in pair.measures]
-        drawn = []
-        for scores in results(draws, pieces, workers=workers, executor=executor, name="correlation"):
-            drawn.append(scores)
-            if progress is not None:
-                progress(1)
-        low, high = np.stack(
-            [_ends(drawn[i], drawn[j], chosen, confidence) for i, j in zip(one, other, strict=True)], axis=1
-        )
-        low[np.isnan(value)] = high[np.isnan(value)] = np.nan
+        found = results(draws, pieces, workers=workers, executor=executor, name="correlation")
+        drawn = list(_reported(found, progress, 1))
+        low, high = _ends(((drawn[i], drawn[j]) for i, j in zip(one, other, strict=True)), chosen, value, confidence)
     rows = {
         "labels": (pair.names[0],) * (len(one) * n_keys),
         "first": tuple(pair.measures[place] for place in one for _ in range(n_keys)),
@@ -700,6 +689,20 @@ def _tell_of_no_rankings(pair: _Pair) -> None:
                 )
 
 
-def _ends(first: Floats, second: Floats, coefficients: Mapping[str, Coefficient], confidence: float) -> Floats:
-    """(2, coefficients) percentiles of the correlations of (samples, systems) scores."""
-    return percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
+def _reported(drawn: Iterator[Floats], progress: Progress | None, parts: int) -> Iterator[Floats]:
+    """What is drawn, with a step of progress after each so many parts."""
+    for number, scores in enumerate(drawn, 1):
+        yield scores
+        if progress is not None and number % parts == 0:
+            progress(1)
+
+
+def _ends(
+    drawn: Iterable[tuple[Floats, Floats]], coefficients: Mapping[str, Coefficient], value: Floats, confidence: float
+) -> Floats:
+    """(2, n, coefficients) percentiles of the correlations of n pairs of (samples, systems) scores."""
+    found = [
+        percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
+        for first, second in drawn
+    ]
+    return np.where(np.isnan(value), np.nan, np.stack(found, axis=1))

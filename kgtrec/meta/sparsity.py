@@ -16,11 +16,10 @@ from kgtrec.data.run import Run
 from kgtrec.data.scores import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, each_warned_once, nearest, one_of
-from kgtrec.evaluation.evaluate import default_measures, evaluate
-from kgtrec.evaluation.given import System, each_system
+from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
-from kgtrec.measures.names import parse_measures
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 
@@ -173,21 +172,20 @@ def label_scores(
     Zhou et al. (2022), SIGIR, section 5: sparse and full labels by relation category, and with the relation
     distribution of the sparse ones.
     """
-    found = list(each_system(systems))
+    given, parsed = systems_and_measures(systems, measures)
+    found = list(given)
     if not labels:
         raise KgtrecError("expected at least one label set, found none")
     columns = _parts(per)
-    if measures is None:
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     how = Scoring(**scoring).without("weights")
     if isinstance(relations, str):
         one_of("the relations of one of the label sets", relations, labels)
         relations = relation_shares(labels[relations], how.collection)
     if reduced_from is not None:
-        found = list(without_unlisted_answers(found, reduced_from, how, parse_measures(measures)))
+        found = list(without_unlisted_answers(found, reduced_from, how, parsed))
         scoring["unlisted_answers"] = "candidates"
     scoring["weights"] = relations
-    tables = [_scored(name, judged, found, measures, columns, scoring) for name, judged in labels.items()]
+    tables = [_scored(name, judged, found, parsed, columns, scoring) for name, judged in labels.items()]
     first = tables[0]
     keys = {LABELS: tuple(table.name for table in tables for _ in table.key_rows)}
     keys |= {column: tuple(label for table in tables for label in table.keys[column]) for column in columns}

@@ -21,8 +21,8 @@ from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import default_measures, tell_lacking_of
-from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
+from kgtrec.evaluation.evaluate import systems_and_measures, tell_lacking_of
+from kgtrec.evaluation.given import System, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions, UnlistedAnswers
@@ -269,19 +269,16 @@ def stability(
     >>> found.correlation[:, 1].tolist()
     [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
-    given = qrels_of(qrels)
-    if isinstance(given, Collection):
-        scoring["collection"], given = given, given.qrels
+    if isinstance(judged := qrels_of(qrels), Collection):
+        scoring["collection"] = judged
     how = Scoring(**scoring).without("sides", "weights")
-    qrels, collection = given, _known(how.collection)
+    qrels, collection = judgements_of(judged), _known(how.collection)
     repeats = whole_number("repeats", repeats, 1)
     whole_number("seed", how.seed)
     number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
-    found = list(each_system(systems))
-    parsed = _parsed(
-        default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
-    )
+    given, asked = systems_and_measures(systems, measures)
+    found, parsed = list(given), _parsed(asked)
     whole = collection if qrels is collection.qrels else None
     qrels = of_collection(qrels, collection)
     checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)

@@ -400,7 +400,7 @@ class _Population:
         self.is_male: list[bool] = []
 
     def grow(self) -> None:
-        couples = self._founders()
+        couples = [self._founding_couple(0) for _ in range(max(1, self.people // (2 * _PEOPLE_PER_FOUNDER)))]
         generation = 0
         while len(self.father) < self.people:
             generation += 1
@@ -416,9 +416,6 @@ class _Population:
         self.generation.append(generation)
         self.is_male.append(is_male)
         return len(self.father) - 1
-
-    def _founders(self) -> list[tuple[int, int]]:
-        return [self._founding_couple(0) for _ in range(max(1, self.people // (2 * _PEOPLE_PER_FOUNDER)))]
 
     def _founding_couple(self, generation: int) -> tuple[int, int]:
         if len(self.father) + 1 == self.people:  # only one person is left to add: a child of the first couple

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -431,7 +431,7 @@ def gather(
             known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
         if only_open:
             part = part.where(part.is_open)
-        parts.append(part if keep_scores else _without_scores(part))
+        parts.append(part if keep_scores else replace(part, score=np.empty(0)))
         if progress is not None:
             progress(1)
     if not names:
@@ -448,10 +448,6 @@ def gather(
 
 def _joined(columns: Sequence[NDArray]) -> NDArray:  # type: ignore[type-arg]
     return np.concatenate(columns)
-
-
-def _without_scores(part: Contributions) -> Contributions:
-    return Contributions(part.run, part.question, part.entity, part.rank, np.empty(0), part.is_open)
 
 
 def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
