@@ -34,8 +34,7 @@ from kgtrec.campaign import assign, draw_gold, tasks_for
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.gold import rows_in_pool
 from kgtrec.data.campaign import Assignments, Campaign, People
-from kgtrec.data.gold import Gold
-from kgtrec.data.judgements import Judgements
+from kgtrec.data.judgements import Gold, Judgements
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.serve.tasks_file import tasks_file

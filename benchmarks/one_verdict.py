@@ -29,8 +29,7 @@ from sizes import parsed
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, People
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import Judgements
+from kgtrec.data.judgements import Incoming, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions

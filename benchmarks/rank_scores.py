@@ -114,7 +114,9 @@ def pykeen_seconds(
     from pykeen.evaluation.evaluator import create_sparse_positive_filter_, filter_scores_
 
     entities, relations = collection.entities, collection.relations
-    triples = [split.recoded(entities, relations) for split in (splits.test, splits.train, splits.valid)]
+    triples = [
+        split.recoded(entities=entities, relations=relations) for split in (splits.test, splits.train, splits.valid)
+    ]
     stacked = [torch.from_numpy(np.stack([t.head, t.relation, t.tail], axis=1).astype(np.int64)) for t in triples]
     test, positives = stacked[0][:n_triples], torch.cat(stacked)
     evaluator = RankBasedEvaluator(filtered=True)

@@ -82,7 +82,7 @@ def sampled(triples: Triples, n: int) -> Triples:
 
 def mapped(triples: Triples, collection: Collection) -> torch.Tensor:
     """(n, 3) in the collection's codes."""
-    own = triples.recoded(collection.entities, collection.relations)
+    own = triples.recoded(entities=collection.entities, relations=collection.relations)
     return torch.from_numpy(np.stack([own.head, own.relation, own.tail], axis=1).astype(np.int64))
 
 

@@ -21,7 +21,7 @@ from sizes import parsed
 from kgtrec.campaign.estimates import estimate_ap
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
-from kgtrec.data.decisions import AGREED, Decisions
+from kgtrec.data.judgements import AGREED, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples

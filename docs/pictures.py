@@ -34,8 +34,7 @@ from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.tasks import tasks_for, tasks_for_adjudicator
 from kgtrec.cli import main
 from kgtrec.cli.demo_page import write_demo_campaign
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.tasks import Tasks
+from kgtrec.data.judgements import Incoming, Tasks
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.openworld.annotators import annotate
 from kgtrec.openworld.family_tree import family_tree

@@ -19,8 +19,8 @@ from kgtrec.data.pool import Pool as Pool
 from kgtrec.data.qrels import Qrels as Qrels
 from kgtrec.data.questions import Questions as Questions
 from kgtrec.data.run import Run as Run
+from kgtrec.data.run import StreamedRun as StreamedRun
 from kgtrec.data.scores import Scores as Scores
-from kgtrec.data.streamed_run import StreamedRun as StreamedRun
 from kgtrec.data.triples import Splits as Splits
 from kgtrec.data.triples import Triples as Triples
 from kgtrec.data.vocabulary import Vocabulary as Vocabulary

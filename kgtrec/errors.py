@@ -89,7 +89,8 @@ class KgtrecWarning(UserWarning):
 def warn(message: str) -> None:
     """Warn with a :class:`KgtrecWarning`, as of the line outside kgtrec that called it."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kgtrec":
+    own = "kgtrec", "contextlib"  # the second: a block of ours that ends
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     warnings.warn(brief(message), KgtrecWarning, stacklevel=level)
 
@@ -280,6 +281,28 @@ def count_of(size: Any, n: int, *, what: str = "sizes", of: str = "test triples"
 def counted(number: int, noun: str) -> str:
     """How many of what: 1 task, 2,000 tasks."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Leave out the :class:`KgtrecWarning` of the block, which was given before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        yield
+
+
+@contextmanager
+def each_warned_once(told: set[str]) -> Iterator[None]:
+    """Give each :class:`KgtrecWarning` of the block that is not in ``told`` at its end, and add it there."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, KgtrecWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in told:
+            told.add(str(warning.message))
+            warn(str(warning.message))
 
 
 @contextmanager

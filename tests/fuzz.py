@@ -906,7 +906,7 @@ def _judgements(folder: Path) -> Target:
 
 
 def _expert_sample(folder: Path) -> Target:
-    from kgtrec.data.expert_sample import ExpertSample
+    from kgtrec.data.campaign import ExpertSample
 
     folder_of(campaign_of(), folder)
     pool = read_pool(folder).pool

@@ -28,9 +28,8 @@ from kgtrec.campaign.verdict_rules import (
 )
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements
-from kgtrec.data.label_hashes import check_numbers
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Incoming, Judgements
+from kgtrec.data.triples import check_numbers
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 

@@ -13,8 +13,7 @@ from kgtrec.campaign.decide import decisions_of, judged_in_another_role, waiting
 from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR
-from kgtrec.data.label_hashes import triple_keys
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, triple_keys
 from kgtrec.kernels.sampling.random_order import Keys, hashes_of_texts, mixed
 
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Assignments, Automatic, People
 from kgtrec.data.judgements import ANNOTATOR, Judgements
-from kgtrec.data.label_hashes import label_hashes, triple_keys
 from kgtrec.data.pool import Pool
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.sampling.random_order import Keys, mixed, places_by_key

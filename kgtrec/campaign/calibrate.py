@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.gold import gold_tasks
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.frames import Framed
-from kgtrec.data.gold import NOT_YET, Gold
-from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
+from kgtrec.data.judgements import ANNOTATOR, NO, NOT_YET, UNSURE, VERDICTS, YES, Gold
 from kgtrec.data.table import Column, Result, Table, interval_columns
 from kgtrec.errors import between_0_and_1
 from kgtrec.kernels.sampling.proportions import wilson_interval

@@ -8,8 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Automatic, Campaign
-from kgtrec.data.decisions import ADJUDICATED, AGREED, AUTOMATIC, CONFLICT, DOUBTED, OPEN, UNDECIDABLE, Decisions
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
+from kgtrec.data.judgements import (
+    ADJUDICATED,
+    ADJUDICATOR,
+    AGREED,
+    ANNOTATOR,
+    AUTOMATIC,
+    CONFLICT,
+    DOUBTED,
+    NO,
+    OPEN,
+    UNDECIDABLE,
+    UNSURE,
+    VERDICTS,
+    YES,
+    Decisions,
+    Judgements,
+)
 from kgtrec.data.pool import Pool
 from kgtrec.errors import CollectionError, KgtrecError
 
@@ -56,7 +71,7 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
     Examples
     --------
     >>> from kgtrec.data.campaign import Automatic
-    >>> from kgtrec.data.decisions import STATES
+    >>> from kgtrec.data.judgements import STATES
     >>> from kgtrec.data.judgements import Judgements
     >>> from kgtrec.data.questions import Questions
     >>> from kgtrec.data.triples import Triples

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
-from kgtrec.data.decisions import AUTOMATIC, Decisions
+from kgtrec.data.judgements import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import Scores
-from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.given import each_run, each_system

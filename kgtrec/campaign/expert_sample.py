@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.campaign.decide import last_word
-from kgtrec.data.decisions import AUTOMATIC, Decisions
-from kgtrec.data.expert_sample import SAMPLE_STATISTICS, ExpertSample, SampleReport
-from kgtrec.data.judgements import EXPERT, NO, UNSURE, VERDICTS, YES, Judgements
-from kgtrec.data.label_hashes import triple_keys
+from kgtrec.data.campaign import SAMPLE_STATISTICS, ExpertSample, SampleReport
+from kgtrec.data.judgements import AUTOMATIC, EXPERT, NO, UNSURE, VERDICTS, YES, Decisions, Judgements
 from kgtrec.data.pool import Pool
+from kgtrec.data.triples import triple_keys
 from kgtrec.errors import CollectionError, KgtrecError, between_0_and_1, warn
 from kgtrec.kernels.sampling.proportions import part_interval, weighted_interval, wilson_interval
 

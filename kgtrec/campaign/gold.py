@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from kgtrec.campaign.assign import groups_of
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, Campaign
-from kgtrec.data.gold import NOT_YET, Gold
-from kgtrec.data.label_hashes import triple_keys
+from kgtrec.data.judgements import NOT_YET, Gold
 from kgtrec.data.pool import Pool
+from kgtrec.data.triples import triple_keys
 from kgtrec.errors import KgtrecError, counted, legible
 from kgtrec.formats.output.folders import GOLD
 from kgtrec.kernels.sampling.proportions import wilson_interval
@@ -32,7 +32,7 @@ _MOST = 0.002  # share of these that may be told as well as gold is, by each of 
 
 def rows_in_pool(pool: Pool, gold: Gold) -> NDArray[np.intp]:
     """(g,) row of each gold triple in the pool's triples, -1 where it is none of them."""
-    own = gold.triples.recoded(pool.triples.entities, pool.triples.relations)
+    own = gold.triples.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
     return pool.rows(own.head, own.relation, own.tail)
 
 

@@ -23,8 +23,8 @@ from kgtrec.collection.questions import completed_rows, completions
 from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import Collection, Known
-from kgtrec.data.decisions import AGREED, STATES, Decisions
 from kgtrec.data.identity import entity_names
+from kgtrec.data.judgements import AGREED, STATES, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
@@ -555,7 +555,7 @@ def _recoded(
 
     ``names`` are the triples' labels of the collection's entities, if it has ids for them; default: the ids.
     """
-    found = triples.recoded(collection.entities if names is None else names, collection.relations)
+    found = triples.recoded(entities=collection.entities if names is None else names, relations=collection.relations)
     if strict:
         for code, own in ((found.head, triples.head), (found.tail, triples.tail)):
             _refuse_unknown(code, triples.entities.decode(own), "an entity")

@@ -8,9 +8,9 @@ import numpy as np
 
 from kgtrec.campaign.tasks import names_of
 from kgtrec.campaign.wording import readable
+from kgtrec.data.campaign import template_parts
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
-from kgtrec.data.templates import template_parts
 from kgtrec.errors import KgtrecError
 
 _ASKED = "what"  # stands for the answer

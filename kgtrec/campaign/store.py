@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.accept import Accepted, accept, places_of
 from kgtrec.campaign.decide import decisions_of, states_of_triples
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import (
     EDITED,

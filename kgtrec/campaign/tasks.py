@@ -13,11 +13,9 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.wording import JOINTED, draft_template, readable
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import NOT_ASKED, Assignments, Campaign
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements
+from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, check_template, template_parts
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
-from kgtrec.data.tasks import Tasks
-from kgtrec.data.templates import SLOTS, check_template, template_parts
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
@@ -83,7 +81,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     Raises
     ------
     KgtrecError
-        If a needed template is invalid, see :func:`kgtrec.data.templates.check_template`.
+        If a needed template is invalid, see :func:`kgtrec.data.campaign.check_template`.
 
     References
     ----------

@@ -13,8 +13,7 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of, queue
 from kgtrec.campaign.tasks import relations_without_template
 from kgtrec.data.campaign import MANAGER, Campaign, People
-from kgtrec.data.decisions import CONFLICT, DOUBTED, OPEN, STATES, Decisions
-from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
+from kgtrec.data.judgements import ANNOTATOR, CONFLICT, DOUBTED, NO, OPEN, STATES, UNSURE, VERDICTS, YES, Decisions
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table
 

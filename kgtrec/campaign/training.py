@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.gold import rows_in_pool
 from kgtrec.data.campaign import MOST_TRAINING, Campaign
-from kgtrec.data.gold import NOT_YET, Gold
-from kgtrec.data.label_hashes import triple_keys
+from kgtrec.data.judgements import NOT_YET, Gold
 from kgtrec.data.pool import Pool
+from kgtrec.data.triples import triple_keys
 from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.campaign.folder import write_settings
 from kgtrec.formats.files import PathLike

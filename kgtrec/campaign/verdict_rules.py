@@ -16,8 +16,20 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import HOST, MANAGER, PERSON_ROLES, REQUIRED, People
-from kgtrec.data.decisions import ADJUDICATED, CONFLICT, DOUBTED, STATES, UNDECIDABLE
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, TIME, UNSURE, VERDICTS
+from kgtrec.data.judgements import (
+    ADJUDICATED,
+    ADJUDICATOR,
+    ANNOTATOR,
+    CONFLICT,
+    DOUBTED,
+    EXPERT,
+    ROLES,
+    STATES,
+    TIME,
+    UNDECIDABLE,
+    UNSURE,
+    VERDICTS,
+)
 from kgtrec.errors import nearest
 
 LONGEST_SOURCE = 2048  # characters

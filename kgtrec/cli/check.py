@@ -15,8 +15,8 @@ from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, has_validation
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.streamed_run import AnyRun, StreamedRun
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import Topics
+from kgtrec.data.run import AnyRun, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible
 from kgtrec.evaluation.matching import match

@@ -200,5 +200,5 @@ def _show(table: Table) -> None:
 def write_truth(path: str, complete: Triples) -> None:
     """Write all true answers to the pooled questions."""
     asked = read_collection("sparse").questions
-    question, entity = completions(asked, complete.recoded(asked.entities, asked.relations))
+    question, entity = completions(asked, complete.recoded(entities=asked.entities, relations=asked.relations))
     write_qrels(path, Qrels.of(question, entity, np.ones(len(question), np.int32), asked.ids, asked.entities))

@@ -11,7 +11,7 @@ from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import REGISTER
-from kgtrec.data.tasks import Tasks
+from kgtrec.data.judgements import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.expert_samples import read_expert_sample
 from kgtrec.formats.campaign.folder import read_campaign

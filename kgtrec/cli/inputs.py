@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.data.streamed_run import AnyRun
+    from kgtrec.data.run import AnyRun
 
 
 AnyPath = TypeVar("AnyPath", str, Path)

@@ -48,7 +48,7 @@ from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.data.streamed_run import AnyRun
+    from kgtrec.data.run import AnyRun
 
 
 _RANKS = ".ranks.parquet"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection as Questions
     from kgtrec.data.qrels import Qrels
-    from kgtrec.data.streamed_run import AnyRun
+    from kgtrec.data.run import AnyRun
     from kgtrec.evaluation.scoring import ScoringOptions
 
 

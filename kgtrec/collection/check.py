@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.streamed_run import AnyRun
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import Topics
+from kgtrec.data.run import AnyRun
 from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3

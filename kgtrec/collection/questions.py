@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
-from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of
+from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of, triple_keys
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError, count_of, kind_of, one_of, whole_number
 from kgtrec.formats.files import PathLike
@@ -358,7 +357,7 @@ def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Rep
     kept = Vocabulary(getattr(splits, kind).labels.filter(pa.array(seen)))
     entities, relations = (kept, splits.relations) if kind == "entities" else (splits.entities, kept)
     parts = (train, splits.valid.take(~valid), splits.test.take(~test))
-    return Splits(*(part.recoded(entities, relations) for part in parts)), counts
+    return Splits(*(part.recoded(entities=entities, relations=relations) for part in parts)), counts
 
 
 def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str, found: str, option: str) -> None:
@@ -400,7 +399,7 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
 
 def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     """Which of the test triples a sample names."""
-    named = sample.recoded(full.entities, full.relations)
+    named = sample.recoded(entities=full.entities, relations=full.relations)
     known = (named.head >= 0) & (named.relation >= 0) & (named.tail >= 0)
     found = np.zeros(len(sample), bool)
     found[known] = is_among(named.take(known).keys(), full.keys())

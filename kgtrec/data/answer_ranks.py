@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerRanks:
+class AnswerRanks(Rows):
     """One row per answer (and per further judged pair) of one system, sorted by (question, entity).
 
     Counts are over the candidates that are not answers of the question, the row's own entity left out,
@@ -80,9 +81,6 @@ class AnswerRanks:
         filtered = ", ".join(self.filtered_by) or "nothing"
         return f"<AnswerRanks {self.name!r}: {len(self):,} rows, filtered by {filtered}>"
 
-    def __len__(self) -> int:
-        return len(self.question)
-
     def digest(self) -> str:
         """A hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
         order = np.lexsort((self.entities.byte_order[self.entity], self.questions.byte_order[self.question]))
@@ -117,43 +115,5 @@ def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
     """
     if not parts:
         raise KgtrecError("expected at least one block of scores, found none")
-    first = parts[0]
-    questions, entities = (_recoded(parts, *names) for names in (("questions", "question"), ("entities", "entity")))
-    order = np.lexsort((entities[1], questions[1]))
-
-    def column(name: str) -> NDArray[Any]:
-        values: NDArray[Any] = np.concatenate([getattr(part, name) for part in parts])[order]
-        return values
-
-    cut = None
-    if any(part.cut is not None for part in parts):
-        cuts = [np.zeros(len(part), np.bool_) if part.cut is None else part.cut for part in parts]
-        cut = np.concatenate(cuts)[order]
-    return AnswerRanks(
-        first.name,
-        questions[1][order],
-        entities[1][order],
-        column("answer"),
-        column("above"),
-        column("tied"),
-        column("n_other"),
-        column("score"),
-        questions[0],
-        entities[0],
-        first.filtered_by,
-        first.collection,
-        cut,
-    )
-
-
-def _recoded(parts: Sequence[AnswerRanks], labels: str, codes: str) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """One vocabulary for all parts, and their codes in it; parts that share one are not looked up."""
-    whole: Vocabulary = getattr(parts[0], labels)
-    found = []
-    for part in parts:
-        own, code = getattr(part, labels), getattr(part, codes)
-        if own is not getattr(parts[0], labels):
-            whole = whole.extended(own.labels)
-            code = whole.encode(own.labels)[code]
-        found.append(code)
-    return whole, np.concatenate(found)
+    whole = parts[0].joined(*parts[1:])
+    return whole.take(np.lexsort((whole.entity, whole.question)))

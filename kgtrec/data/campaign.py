@@ -1,22 +1,27 @@
-"""An annotation campaign: a pool, the people who judge it, and their judgements so far."""
+"""An annotation campaign: a pool, the people who judge it and their judgements, templates, and an expert's sample."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrays import RowsByCode
-from kgtrec.data.gold import Gold
-from kgtrec.data.judgements import ROLES, Judgements
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.frames import Framed
+from kgtrec.data.judgements import NO, ROLES, VERDICTS, YES, Gold, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.rows import Rows
+from kgtrec.data.table import Column, Result, Table, interval_columns
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 #: a plain host name: no user, password, port or numeric address, though these may stand there in a link
@@ -31,14 +36,11 @@ MOST_TRAINING = 50  # gold triples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Automatic:
+class Automatic(Rows):
     """Which triples of a pool are judged N without a person, and by which rule."""
 
     rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge
     rules: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.rule)
 
     @property
     def is_automatic(self) -> NDArray[np.bool_]:
@@ -52,16 +54,13 @@ class Automatic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class People(Rows):
     """Who takes part, and in which role; one row per person and role."""
 
     names: Vocabulary  # every person once
     person: NDArray[np.int32]  # (m,) row in names
     role: NDArray[np.int8]  # (m,) row in PERSON_ROLES
     is_active: NDArray[np.bool_]  # (m,) False: has left; their judgements still count
-
-    def __len__(self) -> int:
-        return len(self.person)
 
     @property
     def judging_managers(self) -> tuple[str, ...]:
@@ -77,15 +76,12 @@ class People:
 
 
 @dataclass(frozen=True, eq=False)
-class Assignments:
+class Assignments(Rows):
     """Who is asked to judge which triple as an annotator, in the order in which they should, one row per task."""
 
     annotator: NDArray[np.int32]  # (n,) row in annotators
     triple: NDArray[np.int32]  # (n,) row in the pool's triples
     annotators: Vocabulary
-
-    def __len__(self) -> int:
-        return len(self.triple)
 
     def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
         """Rows of the tasks that are about some triples, which are distinct, in no order that matters.
@@ -159,3 +155,155 @@ def rule_for_links(settings: Mapping[str, Any], role: str) -> str:
     ('asked', 'required')
     """
     return str(settings.get("links", {}).get(role, REQUIRED))
+
+
+SLOTS = ("{head}", "{tail}")
+_SLOT = re.compile(r"(\{head\}|\{tail\})")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+
+
+def template_parts(template: str) -> tuple[str, ...]:
+    """The template split at its slots, which are parts too; the joined parts give the template again.
+
+    Only the two slots have a meaning. A template is never passed to ``str.format``, which would evaluate
+    ``{head.__class__}``, and the names put into the slots are not parsed again, so that they may contain braces.
+
+    Raises
+    ------
+    KgtrecError
+        If a slot is missing, anything else is in braces, or the template is not one line of text.
+
+    Examples
+    --------
+    >>> template_parts("Is {head} in {tail}?")
+    ('Is ', '{head}', ' in ', '{tail}', '?')
+    """
+    parts = tuple(part for part in _SLOT.split(template) if part)
+    if missing := [slot for slot in SLOTS if slot not in parts]:
+        raise KgtrecError(
+            f"expected a template with {{head}} and {{tail}}, found no {' and no '.join(missing)} in {template!r}"
+        )
+    for part in parts:
+        if part not in SLOTS and (braces := re.search(r"\{[^{}]*\}?|\}", part)):
+            raise KgtrecError(
+                f"expected nothing but {{head}} and {{tail}} in braces, found {braces[0]!r} in {template!r}"
+            )
+    if control := _CONTROL.search(template):
+        raise KgtrecError(f"expected a template of one line of text, found {control[0]!r} in {template!r}")
+    return parts
+
+
+def check_template(template: str) -> None:
+    """Refuse a template that cannot be filled in.
+
+    Raises
+    ------
+    KgtrecError
+        As :func:`template_parts`.
+
+    Examples
+    --------
+    >>> check_template("Is {head} in {tail}?")
+    >>> check_template("Is {head.__class__} in {tail}?")
+    Traceback (most recent call last):
+    ...
+    kgtrec.errors.KgtrecError: expected a template with {head} and {tail}, found no {head} in 'Is {head.__class__} in {tail}?'
+    """  # noqa: E501
+    template_parts(template)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpertSample(Rows):
+    """Decided triples sampled for an expert, in the order of the pool; the strata are the labels N and Y."""
+
+    triple: NDArray[np.int32]  # (n,) row in the pool's triples, ascending
+    verdict: NDArray[np.int8]  # (n,) the label when the sample was drawn: 0 = N, 1 = Y
+    probability: NDArray[np.float64]  # (n,) of being in the sample: drawn / settled in the stratum
+
+    def __repr__(self) -> str:
+        n_no, n_yes = self.drawn
+        return f"<ExpertSample: {n_yes:,} Y of {self.population[YES]:,}, {n_no:,} N of {self.population[NO]:,}>"
+
+    @property
+    def drawn(self) -> NDArray[np.int64]:
+        """(2,) triples in the sample that were labelled N, and Y."""
+        return np.bincount(self.verdict, minlength=2)
+
+    @property
+    def population(self) -> NDArray[np.int64]:
+        """(2,) triples that had been settled as N, and as Y, when the sample was drawn."""
+        each = np.bincount(self.verdict, weights=1 / self.probability, minlength=2)
+        return np.rint(each).astype(np.int64)
+
+
+#: as :func:`kgtrec.campaign.sample_report` explains them
+SAMPLE_STATISTICS = (
+    "agreement on Y",
+    "agreement on N",
+    "agreement in the sample",
+    "agreement in the pool",
+    "positives missed",
+    "recall of positives",
+    "prevalence in the pool",
+)
+_COUNTS = ("positives missed",)  # those that are numbers of triples, not shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleReport(Framed, Result):
+    """Quality of the labels by an expert; one value per name in ``SAMPLE_STATISTICS``, NaN where undefined."""
+
+    values: NDArray[np.float64]  # (statistics,)
+    low: NDArray[np.float64]  # (statistics,) lower ends of confidence intervals
+    high: NDArray[np.float64]  # (statistics,) upper ends
+    population: NDArray[np.int64]  # (2,) settled as N, and as Y, when the sample was drawn
+    drawn: NDArray[np.int64]  # (2,) of those, in the sample
+    judged: NDArray[np.int64]  # (2,) of those, judged Y or N by the expert
+    agreed: NDArray[np.int64]  # (2,) of those, given the same label by the expert
+    unsure: NDArray[np.int64]  # (2,) in the sample, and the expert was unsure
+    confidence: float
+    pooled: int | None = None  # triples of the pool, if some were still undecided when the sample was drawn
+
+    def __repr__(self) -> str:
+        return f"<SampleReport: {self.agreed.sum():,} of {self.judged.sum():,} labels agree>"
+
+    def value(self, statistic: str) -> float:
+        """One of ``SAMPLE_STATISTICS``."""
+        return float(self.values[SAMPLE_STATISTICS.index(statistic)])
+
+    def to_table(self) -> pa.Table:
+        """A row per statistic: statistic, value, low, high."""
+        ends = {"value": self.values, "low": self.low, "high": self.high}
+        columns = {"statistic": pa.array(SAMPLE_STATISTICS, pa.string())}
+        return pa.table(columns | {name: arrow_of(end) for name, end in ends.items()})
+
+    def labels_table(self) -> pa.Table:
+        """A row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
+        counts = {
+            "drawn_from": self.population,
+            "drawn": self.drawn,
+            "judged": self.judged,
+            "agree": self.agreed,
+            "disagree": self.judged - self.agreed,
+            "unsure": self.unsure,
+        }
+        columns = {"label": pa.array([VERDICTS[label] for label in (YES, NO)], pa.string())}
+        return pa.table(columns | {name: arrow_of(count[[YES, NO]]) for name, count in counts.items()})
+
+    def tables(self) -> tuple[Table, ...]:
+        """``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
+        of = int(self.population.sum())
+        caption = (
+            ""
+            if self.pooled is None or of >= self.pooled
+            else (
+                f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that had been settled by then; "
+                'here "the pool" means these.'
+            )
+        )
+        digits = [0 if name in _COUNTS else 4 for name in SAMPLE_STATISTICS]
+        ends = [replace(column, digits=digits) for column in interval_columns(self.confidence)]
+        columns = (Column("statistic"), Column("value", digits=digits), *ends)
+        labels = self.labels_table()
+        counts = tuple(Column(name, name.replace("_", " ")) for name in labels.column_names)
+        return Table("statistics", "", caption, self.to_table(), columns), Table("labels", "", "", labels, counts)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
+from kgtrec.data.rows import Rows
 from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError
@@ -22,15 +23,12 @@ STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class Known(Rows):
     """Known answers outside the qrels, one row per question, entity and split, sorted by them."""
 
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities
     split: NDArray[np.int8]  # (n,) 0 = train, 1 = valid, 2 = test (test triples left out by sampling)
-
-    def __len__(self) -> int:
-        return len(self.question)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,10 +19,8 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import frame_labels, has_columns
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import StreamedRun
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import SIDES, Questions, Topics
+from kgtrec.data.run import Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, kind_of, warn
 
@@ -89,7 +87,8 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     """
     if entities is collection or entities is collection.entities:
         return Places(np.arange(len(collection.entities)), len(collection.entities))
-    wanted, given = entity_names(collection), _entities(entities, where)
+    wanted = entity_names(collection)
+    given = entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
     place = given.encode(wanted.labels).astype(np.intp)
     if (missing := np.flatnonzero(place < 0)).size:
         extra = np.flatnonzero(wanted.encode(given.labels) < 0)
@@ -140,7 +139,7 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     times = np.bincount(row[found], minlength=len(own))
     if (twice := np.flatnonzero(times > 1)).size:
         raise KgtrecError(
-            f"{where}: expected each question once, found {_listed([_shown(collection, code) for code in twice[:1]])} "
+            f"{where}: expected each question once, found {_shown(collection, twice[0])} "
             f"{times[twice[0]]} times"
             + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
             + "; keep one row for each (test triples that ask the same question share it)"
@@ -221,7 +220,7 @@ def renumbered(
     return replace(system, questions=ids, collection=collection.stamp)
 
 
-def warn_of_extra(places: Places, what: str, *, where: str = "", stacklevel: int = 3) -> None:
+def warn_of_extra(places: Places, what: str, *, where: str = "") -> None:
     """Warn that questions or entities of a source, ``where``, are left out because the collection lacks them."""
     if places.extra:
         place = f"{where}: " if where else ""
@@ -272,10 +271,6 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
             + (f"another question under {others.ids[first]}" if row[first] < 0 else some.ids[row[first]] + " for it")
             + "; use the topics that the pool was made for"
         )
-
-
-def _entities(entities: Any, where: str) -> Vocabulary:
-    return entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
 
 
 def ordered_labels(entities: Any, where: str) -> Vocabulary:
@@ -374,14 +369,10 @@ def question_text(is_head: bool, anchor: str, relation: str) -> str:
 
 
 def _lacking(what: str, missing: int, n: int, examples: list[str]) -> str:
-    return f"expected all {n:,} {what} of the collection, found no {_listed(examples)}" + (
+    return f"expected all {n:,} {what} of the collection, found no {', '.join(examples)}" + (
         f" ({missing:,} are missing)" if missing > len(examples) else ""
     )
 
 
 def _instead(extra: int, examples: list[str]) -> str:
-    return f"; {extra:,} others are not in the collection, such as {_listed(examples)}" if extra else ""
-
-
-def _listed(examples: list[str]) -> str:
-    return ", ".join(examples)
+    return f"; {extra:,} others are not in the collection, such as {', '.join(examples)}" if extra else ""

@@ -1,8 +1,10 @@
-"""People's judgements of pooled triples: events, as they were recorded."""
+"""What people say of pooled triples: tasks, verdicts as received and as recorded, decisions, and gold triples."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +15,8 @@ from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
+from kgtrec.data.rows import Rows
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -32,7 +36,7 @@ _NOBODY = Vocabulary(_NO_TEXTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgements:
+class Judgements(Rows):
     """One row per event, oldest first.
 
     An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to estimate
@@ -95,65 +99,20 @@ class Judgements:
                 f"expected triples of the pool, found ({', '.join(each[row].as_py() for each in labels)})"
             )
         annotators, annotator = frame_codes(frame, "annotator")
-        roles = (
-            frame_codes(frame, "role", Vocabulary.of(ROLES))[1]
-            if "role" in frame_names(frame)
-            else np.zeros(len(triple))
-        )
-        texts = {
-            name: frame_labels(frame, name) if name in frame_names(frame) else pa.array([""] * len(triple), pa.string())
-            for name in ("source", "note", "time")
-        }
-        return cls(
-            triple.astype(np.int32),
-            annotator,
-            roles.astype(np.int8),
-            frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8),
-            texts["source"],
-            texts["note"],
-            texts["time"],
-            annotators,
-        )
+        names, nothing = frame_names(frame), labels_of([""] * len(triple))
+        roles = frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in names else np.zeros(len(triple))
+        texts = {name: frame_labels(frame, name) if name in names else nothing for name in ("source", "note", "time")}
+        verdict = frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8)
+        codes = triple.astype(np.int32), annotator, roles.astype(np.int8), verdict
+        return cls(*codes, **texts, annotators=annotators)
 
     def __repr__(self) -> str:
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
 
-    def __len__(self) -> int:
-        return len(self.triple)
-
-    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Judgements:
-        """The events at ``rows`` (row numbers, or a mask)."""
-        places = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
-        chosen = arrow_of(places)
-        return Judgements(
-            self.triple[places],
-            self.annotator[places],
-            self.role[places],
-            self.verdict[places],
-            self.source.take(chosen),
-            self.note.take(chosen),
-            self.time.take(chosen),
-            self.annotators,
-        )
-
-    def joined(self, later: Judgements) -> Judgements:
-        """The events of two files, one after the other."""
-        if not (len(self) and len(later)):
-            return self if len(self) else later
-        people, annotator = self.annotators, later.annotator
-        if later.annotators is not people:
-            people = people.extended(later.annotators.labels)
-            annotator = people.encode(later.annotators.labels)[annotator]
-        return Judgements(
-            np.concatenate([self.triple, later.triple]),
-            np.concatenate([self.annotator, annotator]),
-            np.concatenate([self.role, later.role]),
-            np.concatenate([self.verdict, later.verdict]),
-            pa.concat_arrays([self.source, later.source]),
-            pa.concat_arrays([self.note, later.note]),
-            pa.concat_arrays([self.time, later.time]),
-            people,
-        )
+    def joined(self, *later: Judgements) -> Judgements:
+        """The events of several files, one after the other."""
+        first, *others = [part for part in (self, *later) if len(part)] or [self]
+        return Rows.joined(first, *others)
 
     def in_time(self) -> Judgements:
         """The same events, those of which only the last counts in the order of their times.
@@ -181,3 +140,181 @@ class Judgements:
         key = self.triple.astype(np.int64) * (len(self.annotators) * len(ROLES)) + person
         _, last = np.unique(key[::-1], return_index=True)
         return self.take(np.sort(len(key) - 1 - last))
+
+
+STATES = ("automatic", "open", "agreed", "conflict", "doubted", "adjudicated", "undecidable")
+AUTOMATIC, OPEN, AGREED, CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE = range(7)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions(Rows):
+    """One row per triple of the pool.
+
+    ``open``: too few annotators have judged it. ``conflict``: they disagree. ``doubted``: one of them was unsure.
+    The last two wait for an adjudicator, who decides (``adjudicated``) or is unsure too (``undecidable``).
+    """
+
+    state: NDArray[np.int8]  # (n,) row in STATES
+    verdict: NDArray[np.int8]  # (n,) 0 = N, 1 = Y; -1: undecided, so that the triple stays unjudged
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One verdict of one person on one triple, with the texts as in the file.
+
+    Nothing here is trusted: :func:`kgtrec.campaign.accept` checks all of it. None means that the file does not have
+    the field; an empty text is "".
+    """
+
+    place: str  # how an error message begins: "ann.csv:12", or "export.json: task 3, annotation 7"
+    person: str | None  # the judge
+    verdict: str  # one of VERDICTS, if valid
+    task: int | None = None  # 1-based row in the pool's triples; None: given by head, relation and tail
+    head: str | None = None  # labels; all three, or none if the task number is given
+    relation: str | None = None
+    tail: str | None = None
+    source: str = ""  # link that proves it
+    note: str = ""  # free text
+    role: str = "annotator"  # one of ROLES, if valid
+    wrong: str = ""  # why the row cannot be read, such as an invalid task number
+    #: verdict, source and note that the person saw as their last ones when giving this verdict: it may replace these,
+    #: and no others; None: unknown
+    before: tuple[str, str, str] | None = None
+
+
+#: the verdict of a triple for which somebody is still to fill it in
+NOT_YET = -1
+_CODE_OF = {"": NOT_YET, **{verdict: code for code, verdict in enumerate(VERDICTS)}}
+
+
+@dataclass(frozen=True, eq=False)
+class Gold:
+    """One row per triple, sorted by (relation, head, tail).
+
+    Those of a campaign's pool are judged there like all others; the others are for the training round.
+    """
+
+    triples: Triples  # (g,)
+    verdict: NDArray[np.int8]  # (g,) row in VERDICTS: N or Y; NOT_YET: not filled in yet
+    explanation: pa.StringArray  # (g,) why, for whoever gets it wrong in training; may be empty
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str, str, str, str]]) -> Gold:
+        """Gold of rows (head, relation, tail, verdict, explanation), in any order; an empty verdict is not known yet.
+
+        Raises
+        ------
+        KgtrecError
+            If a triple is repeated.
+
+        Examples
+        --------
+        >>> gold = Gold.of([("paris", "capital_of", "france", "Y", ""), ("nice", "capital_of", "france", "N", "Paris")])
+        >>> gold, gold.verdict.tolist(), gold.explanation.to_pylist()
+        (<Gold: 2 triples>, [0, 1], ['Paris', ''])
+        """
+        listed = sorted(rows, key=lambda row: (row[1].encode(), row[0].encode(), row[2].encode()))
+        heads, relations, tails, *_ = map(list, zip(*listed, strict=True)) if listed else [[]] * 5
+        entities, code = Vocabulary.encoding(labels_of(heads + tails))  # Triples.of would import pandas
+        asked, relation = Vocabulary.encoding(labels_of(relations))
+        found = cls(
+            Triples(code[: len(listed)], relation, code[len(listed) :], entities, asked),
+            np.array([_CODE_OF[row[3]] for row in listed], np.int8),
+            labels_of([row[4] for row in listed]),
+        )
+        if len(found.row_of) < len(listed):
+            raise KgtrecError(f"expected each triple once, found {len(listed) - len(found.row_of)} again")
+        return found
+
+    @classmethod
+    @cache
+    def none(cls) -> Gold:
+        """No triples; the same object each time, as a page asks for it at each request."""
+        return cls.of([])
+
+    def __len__(self) -> int:
+        return len(self.verdict)
+
+    def __repr__(self) -> str:
+        return f"<Gold: {len(self):,} triples>"
+
+    @cached_property
+    def labels(self) -> list[tuple[str, str, str]]:
+        """(g,) head, relation and tail."""
+        columns = (self.triples.decoded(name).to_pylist() for name in ("head", "relation", "tail"))
+        return list(zip(*columns, strict=True))
+
+    @cached_property
+    def row_of(self) -> dict[tuple[str, str, str], int]:
+        """Labels of a triple -> its row."""
+        return {labels: row for row, labels in enumerate(self.labels)}
+
+    def rows(self, triples: Sequence[tuple[str, str, str]]) -> NDArray[np.intp]:
+        """(n,) row of each triple of labels, -1 where it is not gold."""
+        return np.array([self.row_of.get(labels, -1) for labels in triples], np.intp)
+
+    @property
+    def listed(self) -> list[tuple[str, str, str, str, str]]:
+        """(g,) head, relation, tail, verdict and explanation, as :meth:`of` takes them."""
+        return [
+            (*labels, (*VERDICTS, "")[verdict], explanation)
+            for labels, verdict, explanation in zip(
+                self.labels, self.verdict, self.explanation.to_pylist(), strict=True
+            )
+        ]
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Gold:
+        """The triples at ``rows``, ascending."""
+        rows = np.arange(len(self))[rows]
+        return Gold(self.triples.take(rows), self.verdict[rows], self.explanation.take(arrow_of(rows)))
+
+
+TASK_COLUMNS = (
+    "task",
+    "annotator",
+    "question",
+    "head",
+    "relation",
+    "tail",
+    "head_name",
+    "tail_name",
+    "search",
+    "verdict",
+    "source",
+    "note",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tasks(Rows):
+    """One row per task, in the order in which they should be done."""
+
+    task: NDArray[np.int32]  # (n,) 1-based row in the pool's triples
+    annotators: tuple[tuple[str, ...], ...]  # (n,) who is asked
+    question: pa.StringArray  # (n,) the triple as a question to be answered with yes or no
+    head: pa.StringArray  # (n,) label
+    relation: pa.StringArray  # (n,) label
+    tail: pa.StringArray  # (n,) label
+    head_name: pa.StringArray  # (n,) its name in plain language; the words of the label where it has no name
+    tail_name: pa.StringArray  # (n,) likewise
+    search: pa.StringArray  # (n,) search text that the candidates of one question share, to be looked up once
+    verdict: pa.StringArray  # (n,) what the annotator answered before; mostly empty, to be filled in
+    source: pa.StringArray  # (n,) likewise
+    note: pa.StringArray  # (n,) likewise
+    shown: Mapping[str, pa.StringArray] = field(default_factory=dict)  # more columns to look at, before the verdict
+    #: (n,) equal for candidates of one question, which one search serves; what the number is means nothing
+    question_number: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    asks_link: bool = True  # whether a place for a link is offered
+
+    def __repr__(self) -> str:
+        return f"<Tasks: {len(self):,}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Returned:
+    """The answers to tasks that were handed out."""
+
+    incoming: list[Incoming]  # one per verdict, not checked yet
+    not_done: int = 0  # tasks without a verdict
+    begun: tuple[str, ...] = ()  # places of those that nevertheless have a source or a note
+    left_out: Mapping[str, int] = field(default_factory=dict)  # other reasons for leaving out a verdict -> how many

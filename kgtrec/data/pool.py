@@ -152,9 +152,7 @@ class Pool:
         """A data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
         triples = self.triples.take(self.triple.astype(np.intp))
         return frame_of(
-            head=triples.entities.decode(triples.head),
-            relation=triples.relations.decode(triples.relation),
-            tail=triples.entities.decode(triples.tail),
+            **{name: triples.decoded(name) for name in ("head", "relation", "tail")},
             question=self.questions.ids.decode(self.question),
             run=np.array(self.runs, object)[self.run],
             rank=self.rank,
@@ -163,8 +161,7 @@ class Pool:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the tables of :func:`kgtrec.pooling.summarise_pool`."""
-        found: str = named("report.show", "result_html")(named("pooling.summary", "summarise_pool")(self))
-        return found
+        return named("report.show", "result_html")(named("pooling.summary", "summarise_pool")(self))
 
     def __repr__(self) -> str:
         return f"<Pool: {len(self):,} triples for {len(self.questions):,} questions out of {len(self.runs)} runs>"
@@ -265,5 +262,4 @@ def home_questions(
     """
     order = np.lexsort((~questions.is_head[question], rank, triple))
     _, first = np.unique(triple[order], return_index=True)
-    home: NDArray[np.int32] = question[order[first]]
-    return home
+    return question[order[first]]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -26,7 +27,7 @@ def grades_of(values: NDArray[np.float64], place: str) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Qrels:
+class Qrels(Rows):
     """Graded judgements, one row per judged pair, sorted by (question, entity).
 
     An absent pair is unjudged, which is not grade 0. A negative grade counts as unjudged too, as in trec_eval.
@@ -68,7 +69,7 @@ class Qrels:
     def of_questions(self, rows: NDArray[np.intp]) -> Qrels:
         """The judgements of some questions, given as ascending rows."""
         questions, kept, question = self.questions.part(rows, self.question)
-        return replace(self, question=question, entity=self.entity[kept], grade=self.grade[kept], questions=questions)
+        return replace(self.take(kept), question=question, questions=questions)
 
     def with_rows(self, kept: NDArray[np.bool_] | NDArray[np.intp]) -> Qrels:
         """Some of the rows, under the ids of the questions that they have, of no collection."""
@@ -89,19 +90,12 @@ class Qrels:
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` name the collection."""
-        frame = frame_of(
-            query_id=self.questions.decode(self.question),
-            doc_id=self.entities.decode(self.entity),
-            relevance=self.grade,
-        )
+        frame = frame_of(query_id=self.decoded("question"), doc_id=self.decoded("entity"), relevance=self.grade)
         return with_note(frame, collection=self.collection)
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Question to entity to grade, as pytrec_eval and ranx take it: ``ranx.Qrels(qrels.to_dict())``."""
-        return nested(self.questions.decode(self.question), self.entities.decode(self.entity), self.grade)
+        return nested(self.decoded("question"), self.decoded("entity"), self.grade)
 
     def __repr__(self) -> str:
         return f"<Qrels: {len(self):,} judgements, {len(self.questions):,} questions>"
-
-    def __len__(self) -> int:
-        return len(self.question)

@@ -1,15 +1,19 @@
-"""Triple questions: the topics of a knowledge-graph test collection."""
+"""Triple questions, and topics as in a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import values_of
 from kgtrec.data.frames import frame_codes, frame_labels, frame_of
+from kgtrec.data.rows import Rows
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
@@ -40,7 +44,7 @@ def only_side(side: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Questions:
+class Questions(Rows):
     """One row per triple question: (?, relation, anchor) on the head side, (anchor, relation, ?) on the tail side."""
 
     ids: Vocabulary  # (n,) head0, head1, ..., tail0, ...
@@ -97,12 +101,14 @@ class Questions:
         return frame_of(
             question=self.ids.labels,
             side=np.where(self.is_head, *SIDES).astype(object),
-            relation=self.relations.decode(self.relation),
+            relation=self.decoded("relation"),
             anchor=self.entities.decode(self.anchor),
         )
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Questions:
+        """The questions at ``rows`` (row numbers, or a mask), with their ids."""
+        ids = Vocabulary(self.ids.decode(np.arange(len(self))[rows]))
+        return replace(Rows.take(self, rows), ids=ids)
 
     def __repr__(self) -> str:
         n_head = int(self.is_head.sum())
@@ -148,3 +154,44 @@ class Questions:
         is_head, anchor = self.is_head[question], self.anchor[question]
         head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
         return Triples(head, self.relation[question], tail, self.entities, self.relations)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topics:
+    """One row per question of a topics file; the side asked for is given only by the beginning of its id."""
+
+    ids: Vocabulary  # (n,)
+    anchor: pa.StringArray  # (n,) label of the given entity
+    relation: pa.StringArray  # (n,) label
+
+    @classmethod
+    def of(cls, questions: Questions) -> Topics:
+        """The topics of triple questions, in their order."""
+        return cls(
+            questions.ids, questions.entities.decode(questions.anchor), questions.relations.decode(questions.relation)
+        )
+
+    def questions(self) -> Questions:
+        """The triple questions, under vocabularies of their own; an id begins with the side that is asked for.
+
+        Raises
+        ------
+        KgtrecError
+            If an id begins with neither side.
+
+        Examples
+        --------
+        >>> topics = Topics(Vocabulary.of(["head7"]), pa.array(["paris"]), pa.array(["capital"]))
+        >>> topics.questions()
+        <Questions: 1 (1 head, 0 tail)>
+        """
+        is_head, is_tail = (values_of(pc.starts_with(self.ids.labels, side)) for side in SIDES)
+        if not (is_head | is_tail).all():
+            wrong = self.ids[int(np.argmin(is_head | is_tail))]
+            raise KgtrecError(f"expected ids that begin with {' or '.join(SIDES)}, the side asked for, found {wrong!r}")
+        entities, anchor = Vocabulary.encoding(self.anchor)
+        relations, relation = Vocabulary.encoding(self.relation)
+        return Questions(self.ids, is_head, relation, anchor, entities, relations)
+
+    def __len__(self) -> int:
+        return len(self.ids)

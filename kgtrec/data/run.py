@@ -1,4 +1,4 @@
-"""The ranked lists that one system returned."""
+"""The ranked lists that one system returned, in memory or read part by part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
-from kgtrec.data.hashing import pair_hashes
+from kgtrec.data.pair_set import pair_hashes
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.answer_ranks import score_in_words
@@ -25,7 +26,7 @@ _TABLE_BITS = 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Run(Rows):
     """Per question a list of scored entities, in trec_eval's order.
 
     Rows are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
@@ -74,7 +75,7 @@ class Run:
         return cls(name, question, entity, score, questions, entities, collection, filtered_by)
 
     def parts(self) -> Iterator[Run]:
-        """The run as its only part; see :class:`kgtrec.data.streamed_run.StreamedRun`."""
+        """The run as its only part; see :class:`kgtrec.data.run.StreamedRun`."""
         yield self
 
     def each(self, change: Callable[[Run], Run]) -> Run:
@@ -85,17 +86,13 @@ class Run:
         """The first ``depth`` rows of each question."""
         starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
         number = np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)]))
-        return self.rows(number < depth)
-
-    def rows(self, kept: NDArray[np.bool_]) -> Run:
-        """Some of the rows, (n,)."""
-        return replace(self, question=self.question[kept], entity=self.entity[kept], score=self.score[kept])
+        return self.take(number < depth)
 
     def of_questions(self, questions: Vocabulary) -> Run:
         """The rows of some questions."""
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         ids, kept, question = self.questions.part(rows, self.question)
-        return replace(self, question=question, entity=self.entity[kept], score=self.score[kept], questions=ids)
+        return replace(self.take(kept), question=question, questions=ids)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "run") -> Run:
@@ -123,20 +120,15 @@ class Run:
 
         Its ``attrs`` name the collection and the splits that were filtered by, if the run has them.
         """
-        frame = frame_of(
-            query_id=self.questions.decode(self.question), doc_id=self.entities.decode(self.entity), score=self.score
-        )
+        frame = frame_of(query_id=self.decoded("question"), doc_id=self.decoded("entity"), score=self.score)
         return with_note(frame, collection=self.collection, filtered_by=self.filtered_by)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Question to entity to score, as pytrec_eval and ranx take it: ``ranx.Run(run.to_dict(), name=run.name)``."""
-        return nested(self.questions.decode(self.question), self.entities.decode(self.entity), self.score)
+        return nested(self.decoded("question"), self.decoded("entity"), self.score)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"
-
-    def __len__(self) -> int:
-        return len(self.question)
 
     def renamed(self, name: str) -> Run:
         """The same run under another name."""
@@ -203,3 +195,53 @@ def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entit
             again = order[1:][key[order][1:] == key[order][:-1]]
             return int(first + again.min())
     return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedRun:
+    """Like :class:`kgtrec.data.run.Run`, with rows that are read again whenever they are needed.
+
+    Each part is a run with the whole lists of some questions, and with the vocabularies of the whole.
+    """
+
+    name: str
+    n_rows: int
+    questions: Vocabulary
+    entities: Vocabulary
+    read: Callable[[], Iterator[Run]]  # the parts, from the first one
+    collection: str = ""
+    filtered_by: tuple[str, ...] | None = None
+
+    def parts(self) -> Iterator[Run]:
+        """The parts in the order of the file, under the run's name."""
+        for part in self.read():
+            yield part.renamed(self.name)
+
+    def renamed(self, name: str) -> StreamedRun:
+        """The same run under another name."""
+        return replace(self, name=name)
+
+    def each(self, change: Callable[[Run], Run]) -> StreamedRun:
+        """With a change of every part that adds no rows and keeps its vocabularies."""
+        return replace(self, read=lambda: map(change, self.read()))
+
+    def of_questions(self, questions: Vocabulary) -> StreamedRun:
+        """The rows of some questions."""
+        rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
+        kept = Vocabulary(self.questions.decode(rows))
+
+        def read() -> Iterator[Run]:
+            for part in self.read():
+                _, own, question = self.questions.part(rows, part.question)
+                yield replace(part.take(own), question=question, questions=kept)
+
+        return replace(self, questions=kept, read=read)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        return f"<StreamedRun {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"
+
+
+AnyRun = Run | StreamedRun

@@ -1,20 +1,21 @@
-"""The result of an evaluation: one number per system, measure and item."""
+"""Scores: of an evaluation, of a plain table, by chance, and as a paper prints them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of, long_table
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed
-from kgtrec.data.table import Column, Figure, PlottedResult, Table, key_text
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
+from kgtrec.errors import KgtrecError, nearest, one_of
 from kgtrec.lazy import named
 
 _POPULATIONS = {
@@ -138,3 +139,252 @@ class Scores(Framed, PlottedResult):
         one_of("a system of", system, self.systems)
         one_of("a measure of", named, self.measures)
         return float(self.values[self.systems.index(system), self.measures.index(named), 0])
+
+
+_MANY_CELLS = 1 << 24
+_CELLS_PER_VALUE = 1_000
+
+
+def _size(digits: str) -> tuple[int, str]:
+    """Sort key of whole numbers of any length, since Python converts at most 4,300 digits."""
+    significant = digits.lstrip("0")
+    return len(significant), significant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreTable(Framed):
+    """One number per system, measure and key, such as a pool depth; NaN where there is none."""
+
+    systems: tuple[str, ...]  # distinct
+    measures: tuple[str, ...]  # distinct, as the table spells them
+    values: NDArray[np.float64]  # (systems, measures, keys)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # column -> (keys,) labels; empty = one total
+    name: str = ""  # of the labels that the scores were computed with, for messages and reports
+
+    @classmethod
+    def of_scores(cls, scores: Scores, name: str = "") -> ScoreTable:
+        """The scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by."""
+        keys = {column: tuple(labels.to_pylist()) for column, labels in scores.items.items()}
+        return cls(scores.systems, scores.measures, scores.values, keys, name)
+
+    @classmethod
+    def of_rows(
+        cls,
+        systems: Iterable[str],
+        measures: Iterable[str],
+        keys: Mapping[str, Iterable[str]],
+        value: NDArray[np.float64],
+        name: str = "",
+    ) -> ScoreTable:
+        """The table of one row per system, measure and key; key rows whose labels are all whole numbers are sorted.
+
+        Parameters
+        ----------
+        systems, measures : (n,) labels
+        keys : mapping from column to (n,) labels
+        value : (n,) float array
+
+        Raises
+        ------
+        KgtrecError
+            If a system has two values for one measure and key, or nearly all cells would be empty.
+        """
+        places, labels = [], []
+        for column in (systems, measures):
+            found: dict[str, int] = {}
+            places.append(np.array([found.setdefault(label, len(found)) for label in column], np.int64))
+            labels.append(tuple(found))
+        columns = {column: tuple(texts) for column, texts in keys.items()}
+        rows: dict[tuple[str, ...], int] = {}
+        ordered = list(zip(*columns.values(), strict=True)) or [()] * len(value)
+        for row in ordered:
+            rows.setdefault(row, len(rows))
+        if rows and columns and all(label.isascii() and label.isdigit() for row in rows for label in row):
+            rows = {row: place for place, row in enumerate(sorted(rows, key=lambda row: tuple(map(_size, row))))}
+        places.append(np.array([rows[row] for row in ordered], np.int64))
+        shape = (len(labels[0]), len(labels[1]), len(rows))
+        if math.prod(shape) > max(_MANY_CELLS, _CELLS_PER_VALUE * len(value)):
+            raise KgtrecError(
+                f"expected a table in which systems have measures and keys in common, found {len(value):,} values of "
+                f"{shape[0]:,} systems, {shape[1]:,} measures and {shape[2]:,} keys"
+            )
+        cell = np.ravel_multi_index(tuple(places), shape) if len(value) else np.empty(0, np.int64)
+        used, first, count = np.unique(cell, return_index=True, return_counts=True)
+        if len(used) < len(cell):
+            again = first[np.argmax(count > 1)]
+            told = [labels[0][places[0][again]], labels[1][places[1][again]], *ordered[again]]
+            raise KgtrecError(f"expected one value of each system and measure, found another of {', '.join(told)}")
+        values = np.full(shape, np.nan)
+        values.reshape(-1)[cell] = value
+        kept = {column: tuple(row[place] for row in rows) for place, column in enumerate(columns)}
+        return cls(labels[0], labels[1], values, kept, name)
+
+    @property
+    def key_rows(self) -> tuple[tuple[str, ...], ...]:
+        """(keys,) what identifies each key: one label per key column; one empty tuple where there are none."""
+        return tuple(zip(*self.keys.values(), strict=True)) if self.keys else ((),)
+
+    def at(self, **key: str) -> ScoreTable:
+        """The rows of one label of a key column, which is then no longer a key: ``at(Depth="2")``.
+
+        Raises
+        ------
+        KgtrecError
+            If there is no such column or label.
+        """
+        kept = self
+        for column, label in key.items():
+            if column not in kept.keys:
+                there = ", ".join(kept.keys) or "none"
+                raise KgtrecError(f"expected a key column of the table ({there}), found {column!r}")
+            rows = [place for place, found in enumerate(kept.keys[column]) if found == str(label)]
+            if not rows:
+                known = list(dict.fromkeys(kept.keys[column]))
+                raise KgtrecError(
+                    f"expected a {column} of the table ({', '.join(known[:12])}), found {str(label)!r}"
+                    f"{nearest(str(label), known)}"
+                )
+            rest = {
+                name: tuple(labels[place] for place in rows) for name, labels in kept.keys.items() if name != column
+            }
+            kept = replace(kept, values=kept.values[:, :, rows], keys=rest)
+        return kept
+
+    def to_table(self) -> pa.Table:
+        """The long form: system, measure, the key columns, value; keys innermost."""
+        scores = Scores(
+            self.systems, self.measures, self.values, {name: pa.array(labels) for name, labels in self.keys.items()}
+        )
+        return scores.to_table()
+
+    def __repr__(self) -> str:
+        n_systems, n_measures, n_keys = self.values.shape
+        per = f" per {', '.join(self.keys)} ({n_keys})" if self.keys else ""
+        called = f" {self.name}:" if self.name else ""
+        return f"<ScoreTable:{called} {n_systems} systems x {n_measures} measures{per}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChanceTable(Framed, Result):
+    """Expectation and variance of measures, one row per measure and side."""
+
+    measure: tuple[str, ...]
+    side: tuple[str, ...]  # "both", "head" or "tail"
+    items: NDArray[np.int64]  # (n,) answers or questions that the value is a mean over
+    expectation: NDArray[np.float64]  # (n,)
+    variance: NDArray[np.float64]  # (n,)
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str, int, float, float]]) -> ChanceTable:
+        """The table of (measure, side, items, expectation, variance) rows."""
+        measure, side, items, expectation, variance = zip(*rows, strict=True)
+        return cls(measure, side, np.array(items), np.array(expectation), np.array(variance))
+
+    def level(self, measure: str, side: str) -> tuple[float, float]:
+        """Expectation and variance of one measure on one side.
+
+        Raises
+        ------
+        KgtrecError
+            If the table has no such row.
+        """
+        for place, own in enumerate(zip(self.measure, self.side, strict=True)):
+            if own == (measure, side):
+                return float(self.expectation[place]), float(self.variance[place])
+        raise KgtrecError(f"the chance table has no row for {measure} on side {side!r}")
+
+    def to_table(self) -> pa.Table:
+        """Columns ``measure, side, items, expectation, variance``."""
+        labels = {"measure": pa.array(self.measure, pa.string()), "side": pa.array(self.side, pa.string())}
+        numbers = {"items": self.items, "expectation": self.expectation, "variance": self.variance}
+        return pa.table(labels | {name: arrow_of(values) for name, values in numbers.items()})
+
+    def tables(self) -> tuple[Table]:
+        """``chance``, shown with the standard deviation in place of the variance."""
+        table = self.to_table()
+        columns = (
+            Column("measure"),
+            Column("side"),
+            Column("items"),
+            Column("expectation", digits="measure"),
+            Column("std", form="significant", digits=3),
+        )
+        view = table.append_column("std", arrow_of(np.sqrt(self.variance)))
+        return (Table("chance", "", "", table, columns, view=view),)
+
+    def __len__(self) -> int:
+        return len(self.measure)
+
+
+SINGLE_PRECISION = 1e-6  # relative error of a mean of many numbers of 32 bits; digits beyond it are not used
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedValue:
+    """A number of a table, and whose it is; empty where the table does not say."""
+
+    system: str
+    measure: str  # micro.MRR, macro.Hits@10, ...
+    text: str  # as printed
+    value: float  # shares as shares, also where they are printed as percentages
+    unit: float  # value of one in the last printed digit
+    line: int  # in the file
+    data_set: str = ""
+    setting: str = ""  # "filtered" or "raw"
+    side: str = "both"  # of the questions: "both", "head" or "tail"
+    part: str = ""  # of the table, where systems have several rows: "Depth 2"
+    count: int | None = None  # ranks that the value is a mean of, where the table has them
+    is_mean: bool = False  # of several runs: it is printed with a deviation
+
+    @property
+    def rounded(self) -> tuple[float, float]:
+        """Lowest and highest number that is rounded to this one.
+
+        Examples
+        --------
+        >>> [round(end, 5) for end in PublishedValue("a", "micro.MRR", ".338", 0.338, 0.001, 2).rounded]
+        [0.3375, 0.3385]
+        """
+        room = max(self.unit / 2, SINGLE_PRECISION * abs(self.value))
+        return self.value - room, self.value + room
+
+    @property
+    def cut(self) -> tuple[float, float]:
+        """The same, or where further digits were cut off instead.
+
+        Examples
+        --------
+        >>> [round(end, 5) for end in PublishedValue("a", "micro.MRR", ".338", 0.338, 0.001, 2).cut]
+        [0.3375, 0.339]
+        """
+        low, high = self.rounded
+        return min(low, self.value - self.unit * (self.value < 0)), max(high, self.value + self.unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedTable(Framed):
+    """The numbers of a published table that are means of ranks or come from one, in the order of the file."""
+
+    values: tuple[PublishedValue, ...]
+    name: str = ""
+
+    def of_data_set(self, name: str) -> PublishedTable:
+        """The same with ``name`` for the data set of the numbers that have none.
+
+        Raises
+        ------
+        KgtrecError
+            If all of them have one.
+        """
+        if all(each.data_set for each in self.values):
+            found = ", ".join(dict.fromkeys(each.data_set for each in self.values))
+            raise KgtrecError(f"{self.name}: expected a table of one data set, found the table's own: {found}")
+        return replace(self, values=tuple(replace(each, data_set=each.data_set or name) for each in self.values))
+
+    def to_table(self) -> pa.Table:
+        """Columns ``system, data_set, setting, side, part, measure, text, value, unit, line``."""
+        names = ("system", "data_set", "setting", "side", "part", "measure", "text", "value", "unit", "line")
+        return pa.table({name: [getattr(each, name) for each in self.values] for name in names})
+
+    def __len__(self) -> int:
+        return len(self.values)

@@ -206,8 +206,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the tables, as ``kgtrec.report.show.result_html`` prints them."""
-        found: str = named("report.show", "result_html")(self)
-        return found
+        return named("report.show", "result_html")(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,8 +235,7 @@ class Figure:
 
     def plot(self, ax: Axes | None = None, *, panel: int | None = None) -> Axes | NDArray[Any]:
         """Draw it with matplotlib; see :meth:`PlottedResult.plot`."""
-        found: Axes | NDArray[Any] = named("report.drawing", "plot")(self, ax, panel)
-        return found
+        return named("report.drawing", "plot")(self, ax, panel)
 
 
 class PlottedResult(Result):
@@ -362,8 +360,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first section. ``kgtrec.report.to_html`` gives the page."""
-        found: str = named("report.show", "summary_html")(self)
-        return found
+        return named("report.show", "summary_html")(self)
 
 
 def key_text(text: str) -> str:

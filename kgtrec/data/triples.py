@@ -1,4 +1,4 @@
-"""Triples of a knowledge graph, and the three splits that a link-prediction data set has."""
+"""Triples of a knowledge graph, the splits of a data set, hashes of their labels, and the types of entities."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
 from kgtrec.data.frames import frame_labels, frame_of
+from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.sampling.random_order import Keys, hashes_of_texts, mixed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,7 @@ POLICIES_LIKE = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Triples:
+class Triples(Rows):
     """(head, relation, tail) rows in file order; a row may be repeated."""
 
     head: NDArray[np.int32]  # (n,) row in entities
@@ -86,35 +88,10 @@ class Triples:
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with the columns head, relation, tail, a row per triple."""
-        return frame_of(
-            head=self.entities.decode(self.head),
-            relation=self.relations.decode(self.relation),
-            tail=self.entities.decode(self.tail),
-        )
+        return frame_of(**{name: self.decoded(name) for name in ("head", "relation", "tail")})
 
     def __repr__(self) -> str:
         return f"<Triples: {len(self):,} of {len(self.entities):,} entities, {len(self.relations):,} relations>"
-
-    def __len__(self) -> int:
-        return len(self.head)
-
-    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Triples:
-        """The triples at ``rows`` (row numbers, or a mask), same vocabularies."""
-        return Triples(self.head[rows], self.relation[rows], self.tail[rows], self.entities, self.relations)
-
-    def joined(self, *others: Triples) -> Triples:
-        """These and others with the same vocabularies."""
-        columns = zip(*((part.head, part.relation, part.tail) for part in (self, *others)), strict=True)
-        head, relation, tail = map(np.concatenate, columns)
-        return Triples(head, relation, tail, self.entities, self.relations)
-
-    def recoded(self, entities: Vocabulary, relations: Vocabulary) -> Triples:
-        """The same triples under other vocabularies; -1 for a label that they lack."""
-        entity_codes = entities.encode(self.entities.labels)
-        relation_codes = relations.encode(self.relations.labels)
-        return Triples(
-            entity_codes[self.head], relation_codes[self.relation], entity_codes[self.tail], entities, relations
-        )
 
     def keys(self) -> NDArray[np.int64]:
         """(n,) one integer per triple, equal exactly where the triples are equal (under the same vocabularies)."""
@@ -137,7 +114,7 @@ class Splits:
         """Three sets of triples under one vocabulary: train's codes first, then valid's new labels, then test's."""
         entities = train.entities.extended(valid.entities.labels).extended(test.entities.labels)
         relations = train.relations.extended(valid.relations.labels).extended(test.relations.labels)
-        return cls(*(split.recoded(entities, relations) for split in (train, valid, test)))
+        return cls(*(split.recoded(entities=entities, relations=relations) for split in (train, valid, test)))
 
     @property
     def entities(self) -> Vocabulary:
@@ -189,3 +166,115 @@ def are_splits(found: Any) -> TypeGuard[list[str]]:
     (True, False, False)
     """
     return isinstance(found, list) and all(split in SPLITS for split in found)
+
+
+def label_hashes(labels: Vocabulary) -> Keys:
+    """(n,) a 64-bit hash of each label.
+
+    Examples
+    --------
+    >>> one, other = label_hashes(Vocabulary.of(["a", "b"])), label_hashes(Vocabulary.of(["b", "c", "a"]))
+    >>> one.tolist() == other[[2, 0]].tolist()
+    True
+    """
+    return hashes_of_texts(*bytes_and_offsets(labels.labels))
+
+
+def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
+    """(n,) a hash of a seed, of the further keys ``of``, and of the labels of each triple.
+
+    Examples
+    --------
+    >>> one = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+    >>> other = Triples.of([("bob", "likes", "tea"), ("ann", "likes", "tea")])
+    >>> triple_keys(one, 7).tolist() == triple_keys(other, 7)[::-1].tolist()
+    True
+    """
+    entity, relation = label_hashes(triples.entities), label_hashes(triples.relations)
+    return mixed(*of, entity[triples.head], relation[triples.relation], entity[triples.tail])
+
+
+def check_numbers(triples: Triples) -> NDArray[np.int32]:
+    """(n,) a number of nine digits for each triple, of its labels alone: it tells whether a row still is about them.
+
+    Examples
+    --------
+    >>> check_numbers(Triples.of([("france", "capital", "paris"), ("paris", "capital", "france")])).tolist()
+    [204431719, 205843775]
+    """
+    least, numbers = np.uint64(10**8), np.uint64(9 * 10**8)
+    return (least + triple_keys(triples) % numbers).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityTypes(Rows):
+    """One row per entity and type of it. The types of an entity without a row are unknown."""
+
+    entity: NDArray[np.int32]  # (n,) row in entities
+    type: NDArray[np.int32]  # (n,) row in types
+    entities: Vocabulary  # those that have a type
+    types: Vocabulary
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str]]) -> EntityTypes:
+        """The types of (entity, type) labels, in any order; a repeated row counts once.
+
+        Examples
+        --------
+        >>> EntityTypes.of([("paris", "city"), ("paris", "capital"), ("ann", "person")])
+        <EntityTypes: 2 entities, 3 types>
+        """
+        rows = list(rows)
+        return cls.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(2)))
+
+    @classmethod
+    def of_columns(cls, entity: pa.Array, kind: pa.Array) -> EntityTypes:
+        """The same from two label columns of equal length."""
+        entities, entity_codes = Vocabulary.encoding(entity)
+        types, type_codes = Vocabulary.encoding(kind)
+        pairs = np.unique(entity_codes.astype(np.int64) * max(len(types), 1) + type_codes)
+        codes = np.divmod(pairs, max(len(types), 1))
+        return cls(codes[0].astype(np.int32), codes[1].astype(np.int32), entities, types)
+
+    def __repr__(self) -> str:
+        return f"<EntityTypes: {len(self.entities):,} entities, {len(self.types):,} types>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelationTypes(Rows):
+    """The domain and range of each relation: one row per relation, side and type.
+
+    Where a side has several rows, any of the types is allowed. A side without a row allows every entity.
+    """
+
+    relation: NDArray[np.int32]  # (n,) row in relations
+    is_head: NDArray[np.bool_]  # (n,) True: of the head (the domain), False: of the tail (the range)
+    type: NDArray[np.int32]  # (n,) row in types
+    relations: Vocabulary
+    types: Vocabulary
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str, str]]) -> RelationTypes:
+        """The types of (relation, type of head, type of tail) labels, in any order; a repeated row counts once.
+
+        Examples
+        --------
+        >>> RelationTypes.of([("capital", "country", "city"), ("capital", "country", "town")])
+        <RelationTypes: 1 relations, 3 types>
+        """
+        rows = list(rows)
+        return cls.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))
+
+    @classmethod
+    def of_columns(cls, relation: pa.Array, head: pa.Array, tail: pa.Array) -> RelationTypes:
+        """The same from three label columns of equal length."""
+        relations, relation_codes = Vocabulary.encoding(relation)
+        types, type_codes = Vocabulary.encoding(pa.concat_arrays([head, tail]))
+        n = len(relation_codes)
+        sides = np.repeat([1, 0], n)
+        keys = (np.tile(relation_codes, 2).astype(np.int64) * 2 + sides) * max(len(types), 1) + type_codes
+        slot, kind = np.divmod(np.unique(keys), max(len(types), 1))
+        return cls((slot // 2).astype(np.int32), slot % 2 == 1, kind.astype(np.int32), relations, types)
+
+    def __repr__(self) -> str:
+        return f"<RelationTypes: {len(self.relations):,} relations, {len(self.types):,} types>"

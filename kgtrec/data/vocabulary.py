@@ -154,6 +154,10 @@ class Vocabulary:
         """
         return np.take(self.byte_order, codes, mode="clip")
 
+    def codes_of(self, other: Vocabulary) -> Codes:
+        """(n,) the code of each label of another vocabulary, -1 for a label that this one lacks."""
+        return np.arange(len(other), dtype=np.int32) if self.same_as(other) else self.encode(other.labels)
+
     def same_as(self, other: Vocabulary) -> bool:
         """Whether both hold the same labels under the same codes."""
         return self is other or bool(self.labels.equals(other.labels))

@@ -11,7 +11,7 @@ __all__ = offer(
         "evaluation.item_scores": ("item_scores", "ItemScores"),
         "evaluation.ties": ("compare_ties", "TieComparison"),
         "evaluation.chance": ("adjust", "chance_of_split", "chance_table"),
-        "data.chance_table": ("ChanceTable",),
+        "data.scores": ("ChanceTable",),
         "formats.chance_tables": ("read_chance_table", "write_chance_table"),
     },
 )

@@ -1,4 +1,4 @@
-from kgtrec.data.chance_table import ChanceTable as ChanceTable
+from kgtrec.data.scores import ChanceTable as ChanceTable
 from kgtrec.evaluation.chance import adjust as adjust
 from kgtrec.evaluation.chance import chance_of_split as chance_of_split
 from kgtrec.evaluation.chance import chance_table as chance_table

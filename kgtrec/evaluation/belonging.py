@@ -13,7 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, has_validation, why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
@@ -226,8 +226,7 @@ class Belonging:
 
     def _looked_at(self, qrels: Qrels) -> NDArray[np.bool_]:
         """(len(qrels),) which rows are non-answers that one of the measures uses."""
-        looked_at: NDArray[np.bool_] = (qrels.grade <= 0) & (qrels.grade >= self._least_grade)
-        return looked_at
+        return (qrels.grade <= 0) & (qrels.grade >= self._least_grade)
 
     def _tell(self, wrong: str, way_out: str) -> None:
         if not self._mixed:
@@ -283,8 +282,7 @@ def _tell_cut(ranks: AnswerRanks) -> None:
 
 
 def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = question.astype(np.int64) * len(entities) + entity
-    return keys
+    return question.astype(np.int64) * len(entities) + entity
 
 
 def _called(system: AnyRun | AnswerRanks) -> str:

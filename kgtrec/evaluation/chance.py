@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
+from kgtrec.data.scores import ChanceTable
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest, one_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, counted, one_of, warn
+from kgtrec.errors import KgtrecError, MeasureError, counted, one_of, unwarned, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
@@ -188,8 +188,7 @@ def evaluate(
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))
 
-    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem) -> ItemValues:
-        return given.items_of(measure, seen, breakdown)
+    items_of = partial(given.items_of, breakdown=breakdown)
 
     scores = _scored(seen_systems(), given.measures, items_of, breakdown, given.weighting, intervals)
     for _, line in no_better_than_chance(set_against):
@@ -215,8 +214,7 @@ class _MovedByTies:
         if not seen.tied:
             return
         ends = [seen.in_order(ties, qrels) for ties in ("pessimistic", "optimistic")]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
+        with unwarned():  # of values that are undefined, as those of the system
             for measure in self._measures:
                 if measure.items == "answers" and seen.answers is None:
                     continue  # refused for a run
@@ -264,8 +262,23 @@ class Prepared:
     def items_of(
         self, measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem, breakdown: Breakdown
     ) -> ItemValues:
-        """:func:`measured_items`."""
-        return measured_items(measure, seen, self.qrels, breakdown, self.weighting, self.scoring.missing)
+        """The items of one measure for one system, with their values and weights; a warning if some have no value.
+
+        Raises
+        ------
+        MeasureError
+            If the measure cannot be computed for this kind of system.
+        """
+        if isinstance(measure, ParsedMeasure) and measure.items == "answers":
+            items = _items_of_answers(measure, seen, breakdown)
+        else:
+            items = _items_of_questions(measure, seen, self.qrels, breakdown, self.scoring.missing)
+        if unknown := np.count_nonzero(np.isnan(items.value)):
+            warn(
+                f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and "
+                "so are the means over them" + (": no answer is in the cut run" if seen.run is not None else "")
+            )
+        return replace(items, weight=self.weighting.of(items, measure))
 
 
 def prepared(
@@ -390,8 +403,7 @@ def _ends_of(
         or (measure.sees_grades and any(end.grades_open for end in bounds))
     ):
         return [np.full_like(value, np.nan)] * 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
+    with unwarned():  # of values that are undefined, as those of the system
         return [summarise(measure, items_of(measure, end), size, end.name) for end in bounds]
 
 
@@ -476,39 +488,6 @@ def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdow
         code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
     used, group = np.unique(code, return_inverse=True)
     return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
-
-
-def measured_items(
-    measure: ParsedMeasure | ProvidedMeasure,
-    seen: MatchedSystem,
-    qrels: Qrels,
-    breakdown: Breakdown,
-    weighting: Weighting,
-    missing: Missing,
-) -> ItemValues:
-    """The items of one measure for one system, with their values and weights.
-
-    Raises
-    ------
-    MeasureError
-        If the measure cannot be computed for this kind of system.
-
-    Warns
-    -----
-    KgtrecWarning
-        If items have no value.
-    """
-    if isinstance(measure, ParsedMeasure) and measure.items == "answers":
-        items = _items_of_answers(measure, seen, breakdown)
-    else:
-        items = _items_of_questions(measure, seen, qrels, breakdown, missing)
-    unknown = np.count_nonzero(np.isnan(items.value))
-    if unknown:
-        warn(
-            f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and so "
-            "are the means over them" + (": no answer is in the cut run" if seen.run is not None else "")
-        )
-    return replace(items, weight=weighting.of(items, measure))
 
 
 def _side_of(lacking: NDArray[np.bool_], qrels: Qrels, collection: Collection | None) -> str:

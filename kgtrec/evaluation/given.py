@@ -17,8 +17,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import has_columns
 from kgtrec.data.qrels import Qrels, grades_of
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun, StreamedRun
+from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 

@@ -15,7 +15,7 @@ from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
-from kgtrec.measures.record import Aggregate, Measure
+from kgtrec.measures.record import Aggregate
 
 Floats = NDArray[np.float64]
 Drawn = Literal["triple", "question"]
@@ -140,13 +140,10 @@ def units_of_lists(
 def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, confidence: float) -> Floats:
     """(2, size) the ends of an interval, before adjustment for chance, in either order."""
     record = measure.record
+    bounds = _LINKED_BOUNDS.get(record.aggregate, record.bounds)
     with np.errstate(divide="ignore", over="ignore"):
-        ends: Floats = LINKS[record.aggregate].back(t_interval(found, confidence, _bounds(record)))
+        ends: Floats = LINKS[record.aggregate].back(t_interval(found, confidence, bounds))
     return ends
-
-
-def _bounds(record: Measure) -> tuple[float, float]:
-    return _LINKED_BOUNDS.get(record.aggregate, record.bounds)
 
 
 def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, alike: bool = False) -> float:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
 from kgtrec.evaluation.evaluate import breakdown_of, prepared
 from kgtrec.evaluation.given import System
@@ -19,17 +22,6 @@ from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, requ
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 from kgtrec.measures.record import Aggregate
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of
-from kgtrec.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,19 +56,14 @@ class ItemScores:
 
     def to_frame(self) -> pd.DataFrame:
         """The long form: system, measure, question, entity (of answers), value, weight (if any); items innermost."""
-        n_systems, n = self.value.shape
-        place = np.tile(np.arange(n), n_systems)
-        columns: dict[str, Any] = {
-            "system": np.repeat(np.array(self.systems, object), n),
-            "measure": np.full(n_systems * n, self.measure, object),
-            "question": self.questions.decode(self.question).take(arrow_of(place)),
-        }
+        columns: dict[str, Any] = {"system": (0, self.systems), "measure": self.measure}
+        columns["question"] = 1, self.questions.decode(self.question)
         if self.entity is not None and self.entities is not None:
-            columns["entity"] = self.entities.decode(self.entity).take(arrow_of(place))
-        columns["value"] = self.value.ravel()
+            columns["entity"] = 1, self.entities.decode(self.entity)
+        columns["value"] = self.value
         if self.weight is not None:
-            columns["weight"] = self.weight[place]
-        return frame_of(**columns)
+            columns["weight"] = self.weight
+        return frame_of_table(long_table(self.value.shape, columns))
 
 
 def item_scores(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.hashing import pair_hashes
-from kgtrec.data.label_hashes import label_hashes
+from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.rows import Rows
+from kgtrec.data.run import AnyRun, Run
+from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
@@ -259,7 +259,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
 
     listed = counts.is_listed[row]  # filtered entities that are judged wrong are not in the list
     row, judged = row[listed], judged[listed]
-    counts, grade, rule = counts.of(row), qrels.grade[judged], _by_counts(ties)
+    counts, grade, rule = counts.take(row), qrels.grade[judged], _by_counts(ties)
     relevant = grade >= 1
     shuffled = _places_at_random(ranks, row, counts, seed) if ties == "nondeterministic" else None
     if shuffled is not None:
@@ -302,7 +302,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Counts:
+class _Counts(Rows):
     """Counts for rows of an answer-rank table: of what an answer is ranked among, and of the list with answers."""
 
     above: NDArray[np.int64]  # (n,) what scores higher: candidates that are not answers, or if raw, all
@@ -312,10 +312,6 @@ class _Counts:
     listed_tied: NDArray[np.int64]  # (n,) others that score the same, including answers
     length: NDArray[np.int64]  # (n,) of the list of all candidates of the question
     is_listed: NDArray[np.bool_]  # (n,) False: filtered, and not an answer
-
-    def of(self, row: NDArray[np.intp]) -> _Counts:
-        """Those of some rows."""
-        return _Counts(*(getattr(self, name)[row] for name in self.__slots__))
 
 
 def ranked_again(
@@ -459,8 +455,7 @@ def _ends_of_lists(
     # lists that contradict each other may have more candidates than there are
     others = n_other + is_other - np.bincount(question[cut & is_other], minlength=n)[question]
     placed = np.bincount(question[is_answer & ~cut], minlength=n)
-    found: NDArray[np.int64] = np.minimum(ends[question], others) + placed[question]
-    return found
+    return np.minimum(ends[question], others) + placed[question]
 
 
 def _settled(
@@ -561,40 +556,32 @@ def _tied_ranking(
     size: NDArray[np.int64],
 ) -> TiedRanking:
     order = np.lexsort((first, qrels.question[judged]))
-    judged = judged[order]
-    return TiedRanking(
-        n_questions=len(qrels.questions),
-        num_retrieved=num_retrieved,
-        question=qrels.question[judged],
-        first=first[order],
-        size=size[order],
-        grade=qrels.grade[judged],
-        judged_question=qrels.question,
-        judged_grade=qrels.grade,
-    )
+    rows = _rows_of_rankings(qrels, num_retrieved, judged[order])
+    return TiedRanking(first=first[order], size=size[order], **rows)
 
 
 def _ranking(
     qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp], position: NDArray[np.float64]
 ) -> JudgedRanking:
     order = np.lexsort((-qrels.grade[judged], position, qrels.question[judged]))
-    judged = judged[order]
-    return JudgedRanking(
-        n_questions=len(qrels.questions),
-        num_retrieved=num_retrieved,
-        question=qrels.question[judged],
-        position=position[order],
-        grade=qrels.grade[judged],
-        judged_question=qrels.question,
-        judged_grade=qrels.grade,
-    )
+    return JudgedRanking(position=position[order], **_rows_of_rankings(qrels, num_retrieved, judged[order]))
+
+
+def _rows_of_rankings(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp]) -> dict[str, Any]:
+    """The common fields of both kinds of rankings."""
+    return {
+        "n_questions": len(qrels.questions),
+        "num_retrieved": num_retrieved,
+        "question": qrels.question[judged],
+        "grade": qrels.grade[judged],
+        "judged_question": qrels.question,
+        "judged_grade": qrels.grade,
+    }
 
 
 def _question_codes(name: str, questions: Vocabulary, qrels: Qrels) -> NDArray[np.int32]:
     """(len(questions),) codes in the qrels, -1 where a question is not judged."""
-    codes = np.arange(len(questions), dtype=np.int32)
-    if not questions.same_as(qrels.questions):
-        codes = qrels.questions.encode(questions.labels)
+    codes = qrels.questions.codes_of(questions)
     if len(questions) and not np.any(codes >= 0):
         raise CollectionError(
             f"{name} has no question of the qrels; it has {questions[0]!r}, the qrels have "

@@ -12,7 +12,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pair_set import PairSet
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import counted

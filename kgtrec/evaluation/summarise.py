@@ -130,8 +130,7 @@ def _without_relevant(items: ItemValues, size: int) -> NDArray[np.bool_]:
     if items.relevant is None:
         return np.zeros(size, np.bool_)
     answered = np.bincount(items.group, weights=items.relevant > 0, minlength=size)
-    without: NDArray[np.bool_] = (answered == 0) & (np.bincount(items.group, minlength=size) > 0)
-    return without
+    return (answered == 0) & (np.bincount(items.group, minlength=size) > 0)
 
 
 def chance_level(measure: ParsedMeasure, items: ItemValues, size: int, name: str) -> tuple[Floats, Floats]:

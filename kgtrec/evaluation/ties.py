@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -17,7 +16,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
-from kgtrec.errors import KgtrecWarning, one_of, warn
+from kgtrec.errors import each_warned_once, one_of, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
 from kgtrec.evaluation.given import System, qrels_of
@@ -51,8 +50,7 @@ class TieComparison(Framed, PlottedResult):
     def apart(self) -> NDArray[np.float64]:
         """(systems, measures) difference between the optimistic and the pessimistic value."""
         ends = [self.policies.index(name) for name in ("optimistic", "pessimistic")]
-        distance: NDArray[np.float64] = np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
-        return distance
+        return np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
 
     def value(self, system: str, measure: str, ties: str) -> float:
         """One number."""
@@ -144,8 +142,7 @@ def compare_ties(
         names.append(system.name)
         kinds.add(not isinstance(system, AnswerRanks))
         values.append(_values(qrels, system, parsed, asked, scoring))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was evaluated
+        with unwarned():  # reported when the system was evaluated
             seen = next(without_unlisted_answers([system], judgements, how, parsed))
             sizes.append(match(seen, judgements).group_size)
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
@@ -174,19 +171,14 @@ def _values(
 ) -> NDArray[np.float64]:
     """(measures, policies) values of one system."""
     values = np.full((len(measures), len(policies)), np.nan)
-    told: set[str] = set()
+    told: set[str] = set()  # each policy gives the same warnings
     for column, policy in enumerate(policies):
         possible = [place for place, measure in enumerate(measures) if _is_possible(system, measure, policy)]
         if not possible:
             continue
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", KgtrecWarning)
+        with each_warned_once(told):
             scores = evaluate(qrels, system, [measures[place] for place in possible], **scoring | {"ties": policy})
         values[possible, column] = scores.values[0, :, 0]
-        for warning in caught:
-            if str(warning.message) not in told:  # each policy gives the same warnings
-                told.add(str(warning.message))
-                warn(str(warning.message))
     return values
 
 

@@ -12,8 +12,8 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.rows import Rows
+from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, counted, warn
@@ -80,7 +80,7 @@ def without_unlisted_answers(
             unlisted = is_asked[answers.question] & ~answers.among(judged)
             number = int(unlisted.sum())
         if answers is not None and number:
-            gone = answers.rows(unlisted & _is_filtered(answers, system, collection, reading))
+            gone = answers.take(unlisted & _is_filtered(answers, system, collection, reading))
             system = _without(system, gone, collection, measures, scoring.ties)
             if reading not in told:
                 told.add(reading)
@@ -106,7 +106,7 @@ def filtered_if_unlisted(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
+class _Pairs(Rows):
     """Pairs of question and entity, and their labels."""
 
     question: NDArray[np.int32]  # (n,) row in questions
@@ -114,16 +114,12 @@ class _Pairs:
     questions: Vocabulary
     entities: Vocabulary
 
-    def rows(self, chosen: NDArray[np.bool_]) -> _Pairs:
-        return replace(self, question=self.question[chosen], entity=self.entity[chosen])
-
     def among(self, others: _Pairs) -> NDArray[np.bool_]:
         """Which of the pairs are among the others, (n,)."""
-        question = others.questions.encode(self.questions.labels)[self.question]
-        entity = others.entities.encode(self.entities.labels)[self.entity]
-        found: NDArray[np.bool_] = (question >= 0) & (entity >= 0)
+        own = self.recoded(questions=others.questions, entities=others.entities)
+        found: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
         pairs = PairSet(others.question, others.entity, len(others.entities))
-        found[found] = pairs.holds(question[found], entity[found])
+        found[found] = pairs.holds(own.question[found], own.entity[found])
         return found
 
 
@@ -135,10 +131,10 @@ def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pa
     """The answers of the collection that are not filtered yet; None: they are unknown."""
     if isinstance(system, AnswerRanks):
         own = system.answer if system.filtered is None else system.answer & ~system.filtered
-        return _pairs_of(system).rows(own)
+        return _pairs_of(system).take(own)
     if collection is None:
         return None
-    return _pairs_of(collection.qrels).rows(collection.qrels.grade >= 1)
+    return _pairs_of(collection.qrels).take(collection.qrels.grade >= 1)
 
 
 def _splits(system: AnyRun | AnswerRanks) -> tuple[str, ...]:
@@ -150,7 +146,7 @@ def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
     """What the splits make known that a system was filtered by."""
     known, questions = collection.known, collection.questions
     own = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
-    return _Pairs(known.question, known.entity, questions.ids, questions.entities).rows(own)
+    return _Pairs(known.question, known.entity, questions.ids, questions.entities).take(own)
 
 
 def _reading_of(system: AnyRun | AnswerRanks, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
@@ -202,7 +198,7 @@ def _without(
         left += np.bincount(part.question[stays(part)], minlength=len(length))
     whole = length >= candidates_of(system, collection)[collection.questions.ids.encode(system.questions.labels)]
     require_deep(system.name, system.questions, left, (left < length) & ~whole, measures, ties)
-    return system.each(lambda part: part.rows(stays(part)))
+    return system.each(lambda part: part.take(stays(part)))
 
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:

@@ -111,5 +111,4 @@ def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.floa
     """(n,) 1 / number of items of the same kind in the group."""
     key = group.astype(np.int64) * (int(kind.max(initial=0)) + 1) + kind
     _, place, count = np.unique(key, return_inverse=True, return_counts=True)
-    weight: NDArray[np.float64] = 1.0 / count[place]
-    return weight
+    return 1.0 / count[place]

@@ -10,7 +10,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.scores import ChanceTable
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.csv_text import csv_rows, csv_text, finite
 from kgtrec.formats.files import PathLike

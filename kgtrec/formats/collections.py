@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import values_of
 from kgtrec.data.collection import CATEGORIES, STAMP, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, one_of, warn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgtrec.data.entity_types import EntityTypes, RelationTypes
+from kgtrec.data.triples import EntityTypes, RelationTypes
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples.text import Lines, read_fields

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.csv_text import finite
 from kgtrec.formats.trec.text import shown

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from kgtrec.data.published import PublishedTable, PublishedValue
+from kgtrec.data.scores import PublishedTable, PublishedValue
 from kgtrec.errors import FormatError, one_of, warn
 from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.csv_text import csv_rows, csv_text, finite, unguarded
 from kgtrec.formats.files import PathLike, reading

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import Topics
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.campaign.tasks import holds_verdicts

@@ -102,7 +102,7 @@ def _again(name: str, parameters: Mapping[str, Any]) -> KgtrecMeasure:
     """A measure that was pickled, in a process that may not have registered it yet."""
     import kgtrec.ir_measures
 
-    return kgtrec.ir_measures.MEASURES[name](**parameters)  # type: ignore[no-any-return]
+    return kgtrec.ir_measures.MEASURES[name](**parameters)
 
 
 def _measure(name: str, of: record.Measure) -> KgtrecMeasure:

@@ -10,8 +10,7 @@ from ir_measures import Evaluator, Measure, Metric, Provider
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun, Run
 from kgtrec.errors import MeasureError, kind_of
 from kgtrec.evaluation.given import qrels_of, system_of
 from kgtrec.ir_measures.listed import ranks_of_lists

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import Scores
-from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.names import ParsedMeasure

@@ -18,8 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def _log_floored(value: Floats) -> Floats:
-    logs: Floats = np.log(np.maximum(value, GEOMETRIC_FLOOR))  # keeps NaN
-    return logs
+    return np.log(np.maximum(value, GEOMETRIC_FLOOR))  # keeps NaN
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,7 @@ class ProvidedMeasure:
         MeasureError
             If no provider of the measure is installed (the message says how to install one), or it fails.
         """
-        values: NDArray[np.float64] = provided_values([self], qrels, run)[0]
-        return values
+        return provided_values([self], qrels, run)[0]
 
     def aggregate(self, values: NDArray[np.float64]) -> float:
         return aggregate(values, self.record.aggregate)

@@ -22,6 +22,7 @@ Kernel = Callable[..., NDArray[np.float64]]
 _REL = {"rel": Rule(int, low=0)}
 _SHARE = Rule(float, low=0.0, high=1.0)
 _GAINS = {"gains": Rule(dict)}
+_COUNT: dict[str, Any] = {"bounds": (0.0, np.inf), "better": "neither", "aggregate": "sum"}
 _TREC_EVAL = "trec_eval, {}.c (https://github.com/usnistgov/trec_eval)"
 
 
@@ -56,26 +57,26 @@ def _of_relevant(
     name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any
 ) -> Measure:
     """Register a measure of binary relevance that can leave unjudged candidates out; ``ordered``: it uses the order."""
-    parameters = {"rel": 1, "judged_only": False} | more.pop("parameters", {})
-    rules = _REL | more.pop("rules", {})
     if not ordered:
         more["expected"] = _in_any_order(kernel)
     if "expected" in more:
         more["expected"] = _judged_only(more["expected"], only_judged_of_tied)
-    return register(
-        Measure(
-            name, _judged_only(kernel), "questions", description, source, parameters=parameters, rules=rules, **more
-        )
-    )
+    more["parameters"] = {"judged_only": False} | more.get("parameters", {})
+    return _of_pool(name, _judged_only(kernel), source, description, **more)
 
 
 def _of_pool(name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any) -> Measure:
     """Register a measure of binary relevance that needs unjudged candidates."""
     parameters = {"rel": 1} | more.pop("parameters", {})
-    rules = _REL | more.pop("rules", {})
     if not ordered:
         more["expected"] = _in_any_order(kernel)
-    return register(Measure(name, kernel, "questions", description, source, parameters=parameters, rules=rules, **more))
+    rules = _REL | more.pop("rules", {})
+    return _over_questions(name, kernel, source, description, parameters=parameters, rules=rules, **more)
+
+
+def _over_questions(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> Measure:
+    """Register a measure over questions."""
+    return register(Measure(name, kernel, "questions", description, source, **more))
 
 
 _of_relevant(
@@ -88,20 +89,17 @@ _of_relevant(
     trec_eval=("map", "map_cut_{cutoff}"),
     aliases={"MAP": {}},
 )
-register(
-    Measure(
-        "nDCG",
-        _with_gains(_judged_only(gain.ndcg)),
-        "questions",
-        "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
-        "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
-        cutoff="optional",
-        parameters={"dcg": "log2", "gains": None, "judged_only": False},
-        rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
-        expected=_with_gains(_judged_only(expected_ties.ndcg, only_judged_of_tied)),
-        trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
-        aliases={"NDCG": {}},
-    )
+_over_questions(
+    "nDCG",
+    _with_gains(_judged_only(gain.ndcg)),
+    "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
+    "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
+    cutoff="optional",
+    parameters={"dcg": "log2", "gains": None, "judged_only": False},
+    rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
+    expected=_with_gains(_judged_only(expected_ties.ndcg, only_judged_of_tied)),
+    trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
+    aliases={"NDCG": {}},
 )
 _of_relevant(
     "P",
@@ -181,33 +179,27 @@ _of_relevant(
     trec_eval=("iprec_at_recall_{recall}",),
     aliases={"iprec_at_recall_{recall}": {"rounding": list_measures.NEAREST}},  # as trec_eval 10, unlike ir-measures
 )
-register(
-    Measure(
-        "Judged",
-        list_measures.judged_share,
-        "questions",
-        "Share of judged candidates among the first k positions, or among all of a shorter list.",
-        "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
-        cutoff="optional",
-        expected=expected_ties.judged_share,
-        sees_wrong=True,
-        by_relevance=False,
-    )
+_over_questions(
+    "Judged",
+    list_measures.judged_share,
+    "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
+    "Share of judged candidates among the first k positions, or among all of a shorter list.",
+    cutoff="optional",
+    expected=expected_ties.judged_share,
+    sees_wrong=True,
+    by_relevance=False,
 )
-register(
-    Measure(
-        "RBP",
-        list_measures.rank_biased_precision,
-        "questions",
-        "Rank-biased precision with persistence p; graded by the question's highest grade unless rel is given.",
-        "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c",
-        cutoff="optional",
-        parameters={"p": 0.8, "rel": None},
-        rules={"p": _SHARE, **_REL},
-        expected=expected_ties.rank_biased_precision,
-        trec_eval=("rbp",),
-        aliases={"rbp": {"p": 0.9}},
-    )
+_over_questions(
+    "RBP",
+    list_measures.rank_biased_precision,
+    "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c",
+    "Rank-biased precision with persistence p; graded by the question's highest grade unless rel is given.",
+    cutoff="optional",
+    parameters={"p": 0.8, "rel": None},
+    rules={"p": _SHARE, **_REL},
+    expected=expected_ties.rank_biased_precision,
+    trec_eval=("rbp",),
+    aliases={"rbp": {"p": 0.9}},
 )
 _of_relevant(
     "SetP",
@@ -245,45 +237,33 @@ _of_relevant(
     ordered=False,
     trec_eval=("set_map",),
 )
-register(
-    Measure(
-        "NumQ",
-        list_measures.num_questions,
-        "questions",
-        "Number of questions.",
-        _TREC_EVAL.format("m_num_q"),
-        bounds=(0.0, np.inf),
-        better="neither",
-        aggregate="sum",
-        expected=_in_any_order(list_measures.num_questions),
-        trec_eval=("num_q",),
-    )
+_over_questions(
+    "NumQ",
+    list_measures.num_questions,
+    _TREC_EVAL.format("m_num_q"),
+    "Number of questions.",
+    **_COUNT,
+    expected=_in_any_order(list_measures.num_questions),
+    trec_eval=("num_q",),
 )
-register(
-    Measure(
-        "NumRet",
-        list_measures.num_retrieved,
-        "questions",
-        "Number of retrieved candidates; with rel, of the relevant ones among them.",
-        "trec_eval, m_num_ret.c and m_num_rel_ret.c",
-        bounds=(0.0, np.inf),
-        better="neither",
-        aggregate="sum",
-        parameters={"rel": None},
-        rules=_REL,
-        expected=_in_any_order(list_measures.num_retrieved),
-        trec_eval=("num_ret", "num_rel_ret"),
-        aliases={"NumRelRet": {"rel": 1}, "num_rel_ret": {"rel": 1}},
-    )
+_over_questions(
+    "NumRet",
+    list_measures.num_retrieved,
+    "trec_eval, m_num_ret.c and m_num_rel_ret.c",
+    "Number of retrieved candidates; with rel, of the relevant ones among them.",
+    **_COUNT,
+    parameters={"rel": None},
+    rules=_REL,
+    expected=_in_any_order(list_measures.num_retrieved),
+    trec_eval=("num_ret", "num_rel_ret"),
+    aliases={"NumRelRet": {"rel": 1}, "num_rel_ret": {"rel": 1}},
 )
 _of_pool(
     "NumRel",
     list_measures.num_relevant,
     _TREC_EVAL.format("m_num_rel"),
     "Number of relevant candidates in the qrels.",
-    bounds=(0.0, np.inf),
-    better="neither",
-    aggregate="sum",
+    **_COUNT,
     ordered=False,
     trec_eval=("num_rel",),
 )
@@ -372,57 +352,46 @@ for _name, _kernel, _file, _description in (
         "nDCG averaged over the positions where the best possible list changes to a lower grade, and the list's end.",
     ),
 ):
-    register(
-        Measure(
-            _name,
-            _with_gains(_judged_only(_kernel)),
-            "questions",
-            _description,
-            _TREC_EVAL.format(_file),
-            parameters={"gains": None, "judged_only": False},
-            rules=_GAINS,
-            trec_eval=(_name,),
-            by_relevance=_name != "G",
-        )
+    _over_questions(
+        _name,
+        _with_gains(_judged_only(_kernel)),
+        _TREC_EVAL.format(_file),
+        _description,
+        parameters={"gains": None, "judged_only": False},
+        rules=_GAINS,
+        trec_eval=(_name,),
+        by_relevance=_name != "G",
     )
 _of_pool(
     "num_nonrel_judged_ret",
     list_measures.num_nonrelevant_retrieved,
     _TREC_EVAL.format("m_num_nonrel_judged_ret"),
     "Number of retrieved candidates that are judged not relevant.",
-    bounds=(0.0, np.inf),
-    better="neither",
-    aggregate="sum",
+    **_COUNT,
     ordered=False,
     trec_eval=("num_nonrel_judged_ret",),
     sees_wrong=True,
 )
-register(
-    Measure(
-        "rbp_resid",
-        list_measures.rank_biased_residual,
-        "questions",
-        "How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.",
-        "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c",
-        better="neither",
-        parameters={"p": 0.9},
-        rules={"p": _SHARE},
-        trec_eval=("rbp_resid",),
-        sees_wrong=True,
-    )
+_over_questions(
+    "rbp_resid",
+    list_measures.rank_biased_residual,
+    "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c",
+    "How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.",
+    better="neither",
+    parameters={"p": 0.9},
+    rules={"p": _SHARE},
+    trec_eval=("rbp_resid",),
+    sees_wrong=True,
 )
-register(
-    Measure(
-        "unj",
-        list_measures.unjudged,
-        "questions",
-        "Unjudged candidates at the first k positions, divided by k.",
-        _TREC_EVAL.format("m_unjudged"),
-        better="lower",
-        cutoff="required",
-        expected=expected_ties.unjudged,
-        trec_eval=("unj_{cutoff}",),
-        sees_wrong=True,
-        by_relevance=False,
-    )
+_over_questions(
+    "unj",
+    list_measures.unjudged,
+    _TREC_EVAL.format("m_unjudged"),
+    "Unjudged candidates at the first k positions, divided by k.",
+    better="lower",
+    cutoff="required",
+    expected=expected_ties.unjudged,
+    trec_eval=("unj_{cutoff}",),
+    sees_wrong=True,
+    by_relevance=False,
 )

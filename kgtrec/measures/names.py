@@ -6,7 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -384,17 +384,9 @@ def describe_measures() -> list[MeasureDescription]:
     """
     return [
         MeasureDescription(
-            measure.name + _cutoff_form(measure),
-            measure.items,
-            measure.trec_eval,
-            tuple(alias for alias in measure.aliases if alias not in measure.trec_eval),
-            measure.description,
-            measure.source,
-            measure.better,
-            measure.bounds,
-            dict(measure.parameters),
-            measure.form,
-            measure.weighting,
+            **{field.name: getattr(measure, field.name) for field in fields(MeasureDescription)}
+            | {"name": measure.name + _cutoff_form(measure)}
+            | {"aliases": tuple(alias for alias in measure.aliases if alias not in measure.trec_eval)}
         )
         for measure in registered()
     ]

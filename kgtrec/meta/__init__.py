@@ -13,7 +13,7 @@ __all__ = offer(
         "meta.power": ("power", "Power"),
         "meta.comparison": ("compare", "Comparison"),
         "kernels.statistics.correlation": ("kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap"),
-        "data.score_table": ("ScoreTable",),
+        "data.scores": ("ScoreTable",),
         "formats.score_tables": ("read_score_table",),
     },
 )

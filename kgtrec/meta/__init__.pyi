@@ -1,4 +1,4 @@
-from kgtrec.data.score_table import ScoreTable as ScoreTable
+from kgtrec.data.scores import ScoreTable as ScoreTable
 from kgtrec.formats.score_tables import read_score_table as read_score_table
 from kgtrec.kernels.statistics.correlation import kendall_tau_b as kendall_tau_b
 from kgtrec.kernels.statistics.correlation import rank_biased_overlap as rank_biased_overlap

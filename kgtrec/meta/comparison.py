@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack, cast
@@ -15,11 +14,11 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of, labels_of, long_table
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.frames import Framed
+from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Result, Table, lower_text
-from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
+from kgtrec.errors import KgtrecError, legible, nearest, unwarned, warn
 from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
@@ -31,9 +30,9 @@ from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_in
 from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
-from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.pair_tests import paired_sample, rising_terms
+from kgtrec.meta.question_draws import Bootstrap
 
 _ANSWERS_SHOWN = 3  # of a question
 
@@ -56,8 +55,7 @@ class GroupOutcomes:
     @property
     def difference(self) -> NDArray[np.float64]:
         """(measures, groups) the first system's number minus the second's."""
-        apart: NDArray[np.float64] = self.value[:, :, 0] - self.value[:, :, 1]
-        return apart
+        return self.value[:, :, 0] - self.value[:, :, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +129,7 @@ class Comparison(Framed, Result):
     @property
     def difference(self) -> NDArray[np.float64]:
         """(measures,) the first system's number minus the second's."""
-        apart: NDArray[np.float64] = self.value[:, 0] - self.value[:, 1]
-        return apart
+        return self.value[:, 0] - self.value[:, 1]
 
     @property
     def better(self) -> tuple[str, ...]:
@@ -148,8 +145,7 @@ class Comparison(Framed, Result):
     def _better(self, apart: NDArray[np.float64], rising: NDArray[np.bool_]) -> list[str]:
         named = np.array(["", self.first, self.second], object)
         ahead = np.where(rising, apart, -apart)
-        found: list[str] = named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
-        return found
+        return named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
 
     def to_table(self) -> pa.Table:
         """A row per measure.
@@ -157,27 +153,12 @@ class Comparison(Framed, Result):
         measure, items, n_items, n_questions, first, second, difference, better, low, high, d_z, t, p, t_clustered,
         p_clustered, wins, losses, ties.
         """
-        columns: dict[str, Any] = {
-            "measure": pa.array(self.measures, pa.string()),
-            "items": pa.array(self.items, pa.string()),
-            "n_items": arrow_of(self.n_items),
-            "n_questions": arrow_of(self.n_questions),
-            "first": arrow_of(self.value[:, 0]),
-            "second": arrow_of(self.value[:, 1]),
-            "difference": arrow_of(self.difference),
-            "better": pa.array(self.better, pa.string()),
-            "low": arrow_of(self.low),
-            "high": arrow_of(self.high),
-            "d_z": arrow_of(self.d_z),
-            "t": arrow_of(self.t),
-            "p": arrow_of(self.p),
-            "t_clustered": arrow_of(self.t_clustered),
-            "p_clustered": arrow_of(self.p_clustered),
-            "wins": arrow_of(self.wins),
-            "losses": arrow_of(self.losses),
-            "ties": arrow_of(self.ties),
-        }
-        return pa.table(columns)
+        columns: dict[str, Any] = {"measure": (0, self.measures), "items": (0, self.items)}
+        columns |= {"n_items": self.n_items, "n_questions": self.n_questions}
+        columns |= {"first": self.value[:, 0], "second": self.value[:, 1], "difference": self.difference}
+        columns["better"] = 0, self.better
+        tests = "low", "high", "d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties"
+        return long_table(self.low.shape, columns | {name: getattr(self, name) for name in tests})
 
     def group_table(self, kind: str) -> pa.Table:
         """A row per measure and group of one kind.
@@ -185,20 +166,11 @@ class Comparison(Framed, Result):
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
         found = self.groups[kind]
-        columns = {
-            "measure": (0, self.measures),
-            kind: (1, found.labels),
-            "n_items": found.n_items,
-            "first": found.value[:, :, 0],
-            "second": found.value[:, :, 1],
-            "difference": found.difference,
-            "better": np.array(self.better_on(kind), object),
-            "share": found.share,
-            "wins": found.wins,
-            "losses": found.losses,
-            "ties": found.ties,
-        }
-        return long_table(found.wins.shape, columns)
+        columns: dict[str, Any] = {"measure": (0, self.measures), kind: (1, found.labels), "n_items": found.n_items}
+        columns |= {"first": found.value[:, :, 0], "second": found.value[:, :, 1], "difference": found.difference}
+        columns["better"] = np.array(self.better_on(kind), object)
+        counts = "share", "wins", "losses", "ties"
+        return long_table(found.wins.shape, columns | {name: getattr(found, name) for name in counts})
 
     def question_table(self) -> pa.Table:
         """A row per answer of the questions that differ most.
@@ -206,44 +178,25 @@ class Comparison(Framed, Result):
         place, question, side, anchor, anchor_name, relation, measure, first, second, better, entity, name, first_rank,
         second_rank.
         """
-        rows = [
-            (
-                place,
-                found.question,
-                found.side,
-                found.anchor,
-                found.anchor_name,
-                found.relation,
-                self.by,
-                *found.value,
-                found.better,
-                answer.entity,
-                answer.name,
-                answer.first,
-                answer.second,
-            )
-            for place, found in enumerate(self.questions, 1)
-            for answer in found.answers
-        ]
-        kinds = {
-            "place": pa.int64(),
-            "question": pa.string(),
-            "side": pa.string(),
-            "anchor": pa.string(),
-            "anchor_name": pa.string(),
-            "relation": pa.string(),
-            "measure": pa.string(),
-            "first": pa.float64(),
-            "second": pa.float64(),
-            "better": pa.string(),
-            "entity": pa.string(),
-            "name": pa.string(),
-            "first_rank": pa.float64(),
-            "second_rank": pa.float64(),
+        rows = [(place, found, answer) for place, found in enumerate(self.questions, 1) for answer in found.answers]
+
+        def texts(part: int, *names: str) -> dict[str, Any]:
+            return {name: np.array([getattr(row[part], name) for row in rows], object) for name in names}
+
+        value = np.array([found.value for _, found, _ in rows], np.float64).reshape(-1, 2)
+        ranks = np.array([(answer.first, answer.second) for _, _, answer in rows], np.float64).reshape(-1, 2)
+        columns = {
+            "place": np.array([place for place, _, _ in rows], np.int64),
+            **texts(1, "question", "side", "anchor", "anchor_name", "relation"),
+            "measure": self.by,
+            "first": value[:, 0],
+            "second": value[:, 1],
+            **texts(1, "better"),
+            **texts(2, "entity", "name"),
+            "first_rank": ranks[:, 0],
+            "second_rank": ranks[:, 1],
         }
-        return pa.table(
-            {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
-        )
+        return long_table((len(rows),), columns)
 
     def about(self) -> dict[str, Any]:
         """The compared systems and measures."""
@@ -422,12 +375,11 @@ def compare(
             f"expected one of the measures as by ({some_of(list(scores))}), found {by!r}{nearest(by, scores)}"
         )
     every = list(scores.values())
+    low, high = _intervals(every, samples).T
     d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
-    ends = _intervals(every, samples)
     wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # reported when the systems were scored
+    with unwarned():  # reported when the systems were scored
         places = []
         if len(chosen):
             seen = without_unlisted_answers(both, judgements, how)
@@ -441,8 +393,8 @@ def compare(
         np.array([len(own) for own in every], np.int64),
         np.array([len(np.unique(own.question)) for own in every], np.int64),
         np.array([totals(own) for own in every]),
-        ends[:, 0],
-        ends[:, 1],
+        low,
+        high,
         confidence,
         d_z,
         t,
@@ -596,11 +548,9 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
     best, worst = (order[(differs & side)[order]] for side in (ahead, ~ahead))
     n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
     places = np.concatenate([best[:n_best], worst[: top - n_best]])
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
     return [
         _Chosen(int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
-        for place in places[np.argsort(rank[places])]
+        for place in order[np.isin(order, places)]
     ]
 
 
@@ -613,29 +563,13 @@ def _places(
     pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
     found = []
     for system in both:
-        if isinstance(system, AnswerRanks):
-            rank = _of_ranks(system, qrels, row, scoring)
-        else:
-            rank = _of_run(system, qrels, row)
-        found.append(dict(zip(pairs, rank.tolist(), strict=True)))
-    return found
-
-
-def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], scoring: Scoring) -> Floats:
-    """(n,) micro ranks of some of the relevant rows of the qrels."""
-    answers = match(system, qrels, scoring.ties, scoring.seed).answers
-    if answers is None:
-        return np.full(len(row), np.nan)
-    ranks: Floats = answers.rank[np.cumsum(qrels.grade >= 1)[row] - 1]
-    return ranks
-
-
-def _of_run(run: AnyRun, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
-    """(n,) positions of some judged pairs in the lists of a run; NaN below the cut."""
-    places = match(run, qrels).places
-    position = np.full(len(qrels), np.nan)
-    position[places.judged] = places.position
-    found: Floats = position[row]
+        rank = np.full(len(qrels), np.nan)
+        if not isinstance(system, AnswerRanks):
+            places = match(system, qrels).places
+            rank[places.judged] = places.position  # in the lists; NaN below the cut
+        elif (answers := match(system, qrels, scoring.ties, scoring.seed).answers) is not None:
+            rank[qrels.grade >= 1] = answers.rank
+        found.append(dict(zip(pairs, rank[row].tolist(), strict=True)))
     return found
 
 
@@ -651,13 +585,10 @@ def _described(
     """The chosen questions in words."""
     if not chosen:
         return ()
-    labels = topics.labels if topics is not None and topics.labels is not None else None
 
     def label_of(entity: str) -> str:
-        if labels is None or topics is None:
-            return entity
-        code = int(topics.entities.encode([entity])[0])
-        return entity if code < 0 else labels[code]
+        code = -1 if topics is None or topics.labels is None else int(topics.entities.encode([entity])[0])
+        return entity if code < 0 or topics is None else entity_names(topics)[code]
 
     rows = None if topics is None else topics.topics_of(qrels.questions)
     described = []
@@ -668,11 +599,11 @@ def _described(
             side = SIDES[0] if topics.questions.is_head[row] else SIDES[1]
             anchor = label_of(topics.entities[int(topics.questions.anchor[row])])
             relation = topics.relations[int(topics.questions.relation[row])]
-        answers = []
-        for (question, entity), rank in places[0].items():
-            if question == one.question:
-                label = label_of(qrels.entities[entity])
-                answers.append(AnswerPlaces(label, names.get(label, ""), rank, places[1][question, entity]))
+        answers = [
+            AnswerPlaces(label := label_of(qrels.entities[pair[1]]), names.get(label, ""), rank, places[1][pair])
+            for pair, rank in places[0].items()
+            if pair[0] == one.question
+        ]
         answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
         described.append(
             QuestionDifference(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.score_table import ScoreTable
-from kgtrec.data.scores import Scores
+from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
 from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals
@@ -22,10 +21,9 @@ from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import percentile_interval
 from kgtrec.lazy import named as imported
-from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
-from kgtrec.meta.question_draws import QuestionDraws
+from kgtrec.meta.question_draws import Bootstrap, QuestionDraws
 from kgtrec.ranking.rank import Progress
 from kgtrec.workers.results import Helper, number_of_workers, results
 
@@ -152,8 +150,7 @@ class Correlations(Framed, PlottedResult):
 
 
 def _drawn(kind: str, table: pa.Table, **more: Any) -> Figure:
-    found: Figure = imported("report.figures", kind)(table, **more)
-    return found
+    return imported("report.figures", kind)(table, **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,14 +332,9 @@ def correlate(
         how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
         draws = QuestionDraws.of(pair.systems, pair.items, how, paired=paired)
         pieces = [(side, measure) for measure in pair.measures for side in (0, 1)]
-        drawn = results(draws, pieces, workers=workers, executor=executor, name="correlation")
-        found = []
-        for one, other in zip(drawn, drawn, strict=True):
-            found.append(_ends(one, other, chosen, confidence))
-            if progress is not None:
-                progress(1)
-        low, high = np.stack(found, axis=1)
-        low[np.isnan(value)] = high[np.isnan(value)] = np.nan
+        found = results(draws, pieces, workers=workers, executor=executor, name="correlation")
+        drawn = _reported(found, progress, 2)
+        low, high = _ends(zip(drawn, drawn, strict=True), chosen, value, confidence)
     rows = {
         "first": (pair.names[0],) * (n_measures * n_keys),
         "second": (pair.names[1],) * (n_measures * n_keys),
@@ -415,15 +407,9 @@ def between_measures(
         how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
         draws = QuestionDraws.of(pair.systems, pair.items, how, paired=True)
         pieces = [(0, measure) for measure in pair.measures]
-        drawn = []
-        for scores in results(draws, pieces, workers=workers, executor=executor, name="correlation"):
-            drawn.append(scores)
-            if progress is not None:
-                progress(1)
-        low, high = np.stack(
-            [_ends(drawn[i], drawn[j], chosen, confidence) for i, j in zip(one, other, strict=True)], axis=1
-        )
-        low[np.isnan(value)] = high[np.isnan(value)] = np.nan
+        found = results(draws, pieces, workers=workers, executor=executor, name="correlation")
+        drawn = list(_reported(found, progress, 1))
+        low, high = _ends(((drawn[i], drawn[j]) for i, j in zip(one, other, strict=True)), chosen, value, confidence)
     rows = {
         "labels": (pair.names[0],) * (len(one) * n_keys),
         "first": tuple(pair.measures[place] for place in one for _ in range(n_keys)),
@@ -483,7 +469,8 @@ def swaps(
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     one, other = paired_tests.pairs(len(pair.systems))
     columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
-    swapped_systems: tuple[list[str], list[str]] = [], []
+    winners: list[str] = []
+    losers: list[str] = []
     parts: list[Floats] = []
     for place, measure in enumerate(pair.measures):
         p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
@@ -497,18 +484,17 @@ def swaps(
             turned = np.where(gaps[0][swapped] > 0, 1.0, -1.0)
             unit = 1.0 if pair.higher_is_better[measure] else -1.0
             parts.append(np.vstack([unit * turned * gaps[:, swapped], p[:, swapped]]))
-            for row in swapped:
-                winner, loser = (one[row], other[row]) if gaps[0][row] > 0 else (other[row], one[row])
-                swapped_systems[0].append(pair.systems[winner])
-                swapped_systems[1].append(pair.systems[loser])
+            for systems_of, ahead in ((winners, turned > 0), (losers, turned < 0)):
+                systems_of += [pair.systems[row] for row in np.where(ahead, one[swapped], other[swapped])]
             columns["measure"] += [measure] * len(swapped)
             for name, labels in pair.keys.items():
                 columns[name] += [labels[key]] * len(swapped)
     first_gap, second_gap, first_p, second_p = np.hstack(parts)
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
     rows = {name: tuple(labels) for name, labels in columns.items()}
-    winners, losers = map(tuple, swapped_systems)
-    return Swaps(rows, winners, losers, first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names)
+    return Swaps(
+        rows, tuple(winners), tuple(losers), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
+    )
 
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
@@ -703,6 +689,20 @@ def _tell_of_no_rankings(pair: _Pair) -> None:
                 )
 
 
-def _ends(first: Floats, second: Floats, coefficients: Mapping[str, Coefficient], confidence: float) -> Floats:
-    """(2, coefficients) percentiles of the correlations of (samples, systems) scores."""
-    return percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
+def _reported(drawn: Iterator[Floats], progress: Progress | None, parts: int) -> Iterator[Floats]:
+    """What is drawn, with a step of progress after each so many parts."""
+    for number, scores in enumerate(drawn, 1):
+        yield scores
+        if progress is not None and number % parts == 0:
+            progress(1)
+
+
+def _ends(
+    drawn: Iterable[tuple[Floats, Floats]], coefficients: Mapping[str, Coefficient], value: Floats, confidence: float
+) -> Floats:
+    """(2, n, coefficients) percentiles of the correlations of n pairs of (samples, systems) scores."""
+    found = [
+        percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
+        for first, second in drawn
+    ]
+    return np.where(np.isnan(value), np.nan, np.stack(found, axis=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
@@ -79,14 +79,12 @@ class Power(Framed, PlottedResult):
         ahead = np.where(rising, self.difference, -self.difference)
         named = np.array([*self.systems, ""], object)
         first, second = self.pairs
-        found: NDArray[np.object_] = named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
-        return found
+        return named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
 
     @property
     def undefined(self) -> NDArray[np.int64]:
         """(measures, tests) pairs without a p-value."""
-        without: NDArray[np.int64] = np.isnan(self.p).sum(axis=2)
-        return without
+        return np.isnan(self.p).sum(axis=2)
 
     @property
     def area(self) -> NDArray[np.float64]:
@@ -133,8 +131,7 @@ class Power(Framed, PlottedResult):
             Default: :attr:`speaking`.
         """
         p = self.p[self.measures.index(measure), self.tests.index(test or self.speaking)]
-        descending: NDArray[np.float64] = np.sort(p[~np.isnan(p)])[::-1]
-        return descending
+        return np.sort(p[~np.isnan(p)])[::-1]
 
     def figures(self) -> tuple[Figure, ...]:
         """The curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""
@@ -281,18 +278,10 @@ class Power(Framed, PlottedResult):
 
     def curve_table(self) -> pa.Table:
         """The curves, a row per measure, test and 1-based position in descending order of p: the data of a figure."""
-        columns: dict[str, list[Any]] = {"measure": [], "test": [], "place": [], "p": []}
-        for measure in self.measures:
-            for test in self.tests:
-                descending = self.curve(measure, test)
-                columns["measure"] += [measure] * len(descending)
-                columns["test"] += [test] * len(descending)
-                columns["place"] += range(1, len(descending) + 1)
-                columns["p"] += descending.tolist()
-        kinds = (pa.string(), pa.string(), pa.int64(), pa.float64())
-        return pa.table(
-            {name: pa.array(column, kind) for (name, column), kind in zip(columns.items(), kinds, strict=True)}
-        )
+        descending = -np.sort(-self.p, axis=2)  # NaN last
+        place = 2, np.arange(1, descending.shape[2] + 1)
+        columns = {"measure": (0, self.measures), "test": (1, self.tests), "place": place, "p": descending}
+        return long_table(descending.shape, columns).filter(pa.array(~np.isnan(descending.ravel())))
 
 
 def _quotient(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
@@ -382,8 +371,15 @@ def power(
     >>> tested.curve("macro.MRR").round(3).tolist(), tested.area.round(3).tolist()
     ([0.718, 0.092, 0.08], [[0.296]])
     """
-    tests = _checked_tests(tests)
-    _check_options(alpha, repeats, resample)
+    asked = [tests] if isinstance(tests, str) else list(tests)
+    for test in asked:
+        one_of("tests among", test, POWER_TESTS)
+    if not asked:
+        raise KgtrecError(f"expected at least one test of {', '.join(POWER_TESTS)}, found none")
+    between_0_and_1("an alpha", alpha)
+    if repeats < 1:
+        raise KgtrecError(f"expected at least 1 repeat, found {repeats}")
+    one_of("to resample one of", resample, RESAMPLES)
     number_of_workers(workers, executor)
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
@@ -396,61 +392,20 @@ def power(
             raise KgtrecError(
                 f"expected the same systems in the same order under every measure, found others at {label}"
             )
-    samples = [_sample(scores) for scores in items.values()]
-    return _tested(items, samples, tests, alpha, repeats, resample, scoring.get("seed", 0), workers, executor, progress)
-
-
-def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:
-    asked = [tests] if isinstance(tests, str) else list(tests)
-    for test in asked:
-        one_of("tests among", test, POWER_TESTS)
-    if not asked:
-        raise KgtrecError(f"expected at least one test of {', '.join(POWER_TESTS)}, found none")
-    return tuple(test for test in POWER_TESTS if test in asked)
-
-
-def _check_options(alpha: float, repeats: int, resample: str) -> None:
-    between_0_and_1("an alpha", alpha)
-    if repeats < 1:
-        raise KgtrecError(f"expected at least 1 repeat, found {repeats}")
-    one_of("to resample one of", resample, RESAMPLES)
-
-
-def _sample(scores: ItemScores) -> PairedSample:
-    try:
-        return paired_sample(scores)
-    except MeasureError as error:
-        raise MeasureError(
-            f"{error}; leave it out, or test one that is a mean, such as micro.GMR for micro.MedianRank "
-            "(kgtrec meta compare has its bootstrap interval)"
-        ) from None
-
-
-def _tested(
-    item_scores: Mapping[str, ItemScores],
-    samples: Sequence[PairedSample],
-    tests: tuple[str, ...],
-    alpha: float,
-    repeats: int,
-    resample: Resample,
-    seed: int,
-    workers: int | None,
-    executor: Helper | None,
-    progress: Callable[[int], None] | None,
-) -> Power:
-    every = list(item_scores.values())
-    systems = every[0].systems
-    asked = PairTests(samples, systems, tests, repeats, by_question=resample == "question", seed=seed)
-    statistic, p = asked.outcomes(workers, executor, progress)
+    samples, every = [_sample(scores) for scores in items.values()], list(items.values())
+    made = tuple(test for test in POWER_TESTS if test in asked)
+    seed = scoring.get("seed", 0)
+    pairs = PairTests(samples, compared, made, repeats, by_question=resample == "question", seed=seed)
+    statistic, p = pairs.outcomes(workers, executor, progress)
     adjusted = p.copy()
-    for place, test in enumerate(tests):
+    for place, test in enumerate(made):
         if test != "tukey":
             adjusted[:, place] = [paired_tests.holm(own) for own in p[:, place]]
     difference, d_z, d_pooled = (np.array(part) for part in zip(*map(_means, samples), strict=True))
     tested = Power(
-        systems,
-        tuple(item_scores),
-        tests,
+        compared,
+        tuple(items),
+        made,
         float(alpha),
         repeats,
         tuple(scores.items for scores in every),
@@ -468,6 +423,16 @@ def _tested(
     )
     _tell_undefined(tested, samples)
     return tested
+
+
+def _sample(scores: ItemScores) -> PairedSample:
+    try:
+        return paired_sample(scores)
+    except MeasureError as error:
+        raise MeasureError(
+            f"{error}; leave it out, or test one that is a mean, such as micro.GMR for micro.MedianRank "
+            "(kgtrec meta compare has its bootstrap interval)"
+        ) from None
 
 
 def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, between_0_and_1
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, resampled_quotients
 from kgtrec.measures.aggregate import Medians
-from kgtrec.meta.bootstrap import Bootstrap
 
 Floats = NDArray[np.float64]
 Items = Mapping[str, ItemScores]
@@ -86,3 +85,17 @@ def _drawn(scores: ItemScores, systems: Sequence[str], place: NDArray[Any], samp
 def _each(samples: BootstrapSamples) -> Iterator[NDArray[np.unsignedinteger]]:
     for block in samples:
         yield from block
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Samples of questions, with all their answers, and the intervals from them."""
+
+    confidence: float = 0.95
+    repeats: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        between_0_and_1("a confidence", self.confidence)
+        if self.repeats < 2:
+            raise KgtrecError(f"expected at least 2 bootstrap samples, found {self.repeats}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -14,14 +13,13 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, one_of, warn
-from kgtrec.evaluation.evaluate import default_measures, evaluate
-from kgtrec.evaluation.given import System, each_system
+from kgtrec.errors import KgtrecError, each_warned_once, nearest, one_of
+from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
-from kgtrec.measures.names import parse_measures
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 
@@ -89,26 +87,12 @@ def sparsity(
     chosen = names[0] if reference is None else str(reference)
     one_of("a reference among the label sets", chosen, names)
     base = several[names.index(chosen)]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with each_warned_once(set()):
         found = [
             correlate(base, table, None, measures, coefficients, names=(base.name, table.name), better=better)
             for table in several
         ]
-    _tell_once(caught)
     return _joined(found)
-
-
-def _tell_once(caught: Iterable[warnings.WarningMessage]) -> None:
-    """Report a warning that occurs under several label sets only once."""
-    told: set[str] = set()
-    for warning in caught:
-        message = str(warning.message)
-        if not issubclass(warning.category, KgtrecWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        elif message not in told:
-            told.add(message)
-            warn(message)
 
 
 def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
@@ -132,23 +116,16 @@ def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
 def _joined(several: Sequence[Correlations]) -> Correlations:
     """The rows of all, grouped by measure and key; measures and keys that one lacks are left out there."""
     first = several[0]
-    columns = list(first.rows)
-    rows = [
-        ({name: found.rows[name][place] for name in columns}, found.value[place])
-        for found in several
-        for place in range(len(found))
-    ]
-    inner = [name for name in columns if name not in ("first", "second")]
-    keys = dict.fromkeys(tuple(row[name] for name in inner) for row, _ in rows)
-    number = {key: place for place, key in enumerate(keys)}
-    rows.sort(key=lambda pair: number[tuple(pair[0][name] for name in inner)])
-    left_out = tuple(dict.fromkeys(name for found in several for name in found.left_out))
+    columns = {name: [label for found in several for label in found.rows[name]] for name in first.rows}
+    keys = list(zip(*(labels for name, labels in columns.items() if name not in ("first", "second")), strict=True))
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    order = sorted(range(len(keys)), key=lambda row: number[keys[row]])
     return Correlations(
-        {name: tuple(row[name] for row, _ in rows) for name in columns},
+        {name: tuple(labels[row] for row in order) for name, labels in columns.items()},
         first.coefficients,
-        np.array([value for _, value in rows]).reshape(len(rows), len(first.coefficients)),
+        np.concatenate([found.value for found in several])[order],
         first.systems,
-        left_out,
+        tuple(dict.fromkeys(name for found in several for name in found.left_out)),
     )
 
 
@@ -195,21 +172,20 @@ def label_scores(
     Zhou et al. (2022), SIGIR, section 5: sparse and full labels by relation category, and with the relation
     distribution of the sparse ones.
     """
-    found = list(each_system(systems))
+    given, parsed = systems_and_measures(systems, measures)
+    found = list(given)
     if not labels:
         raise KgtrecError("expected at least one label set, found none")
     columns = _parts(per)
-    if measures is None:
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     how = Scoring(**scoring).without("weights")
     if isinstance(relations, str):
         one_of("the relations of one of the label sets", relations, labels)
         relations = relation_shares(labels[relations], how.collection)
     if reduced_from is not None:
-        found = list(without_unlisted_answers(found, reduced_from, how, parse_measures(measures)))
+        found = list(without_unlisted_answers(found, reduced_from, how, parsed))
         scoring["unlisted_answers"] = "candidates"
     scoring["weights"] = relations
-    tables = [_scored(name, judged, found, measures, columns, scoring) for name, judged in labels.items()]
+    tables = [_scored(name, judged, found, parsed, columns, scoring) for name, judged in labels.items()]
     first = tables[0]
     keys = {LABELS: tuple(table.name for table in tables for _ in table.key_rows)}
     keys |= {column: tuple(label for table in tables for label in table.keys[column]) for column in columns}
@@ -289,9 +265,5 @@ def _of_side(judged: Qrels | Collection, collection: Collection | None, side: st
         raise KgtrecError("parts by side need the questions' topics, and qrels alone have none: give a collection")
     qrels = judged.qrels if isinstance(judged, Collection) else judged
     is_own = collection.questions.is_head[collection.topics_of(qrels.questions)] == (side == SIDES[0])
-    kept = is_own[qrels.question]
-    if not np.any(kept):
-        return None
-    number = (np.cumsum(is_own) - 1).astype(np.int32)
-    questions = Vocabulary(qrels.questions.decode(np.flatnonzero(is_own)))
-    return Qrels(number[qrels.question[kept]], qrels.entity[kept], qrels.grade[kept], questions, qrels.entities)
+    found = replace(qrels.of_questions(np.flatnonzero(is_own)), collection="")
+    return found if len(found) else None

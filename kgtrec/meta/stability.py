@@ -15,14 +15,14 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, warn, whole_number
+from kgtrec.data.triples import label_hashes
+from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import default_measures, tell_lacking_of
-from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
+from kgtrec.evaluation.evaluate import systems_and_measures, tell_lacking_of
+from kgtrec.evaluation.given import System, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions, UnlistedAnswers
@@ -75,8 +75,7 @@ class Stability(Framed, PlottedResult):
     @property
     def share(self) -> NDArray[np.float64]:
         """(sizes,) share of the test triples that a subsample has."""
-        shares: NDArray[np.float64] = self.triples / self.n_triples
-        return shares
+        return self.triples / self.n_triples
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -270,19 +269,16 @@ def stability(
     >>> found.correlation[:, 1].tolist()
     [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
-    given = qrels_of(qrels)
-    if isinstance(given, Collection):
-        scoring["collection"], given = given, given.qrels
+    if isinstance(judged := qrels_of(qrels), Collection):
+        scoring["collection"] = judged
     how = Scoring(**scoring).without("sides", "weights")
-    qrels, collection = given, _known(how.collection)
+    qrels, collection = judgements_of(judged), _known(how.collection)
     repeats = whole_number("repeats", repeats, 1)
     whole_number("seed", how.seed)
     number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
-    found = list(each_system(systems))
-    parsed = _parsed(
-        default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
-    )
+    given, asked = systems_and_measures(systems, measures)
+    found, parsed = list(given), _parsed(asked)
     whole = collection if qrels is collection.qrels else None
     qrels = of_collection(qrels, collection)
     checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)
@@ -548,8 +544,7 @@ class _Work:
 
     def full(self) -> Floats:
         """(measures, systems) scores on the full test set."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # undefined values are reported once, for all sizes
+        with unwarned():  # undefined values are reported once, for all sizes
             scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
         return scores
 
@@ -754,8 +749,7 @@ class _Subsample:
         if alike is None:
             return None
         kind = question if alike == "question" else self._work.test_set.relation[question]
-        weight: Floats = (1.0 / np.maximum(np.bincount(kind), 1))[kind]
-        return weight
+        return (1.0 / np.maximum(np.bincount(kind), 1))[kind]
 
 
 def _tell_undefined(found: Stability) -> None:

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
-from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
-from kgtrec.data.label_hashes import label_hashes, triple_keys
-from kgtrec.data.tasks import Tasks
-from kgtrec.data.triples import Triples
+from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES, Tasks
+from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, whole_number
 from kgtrec.kernels.integer_keys import is_among

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.kernels.openworld.moments import Weights, mixed_mean
 from kgtrec.kernels.sampling.label_draws import Shares, shares_found
-from kgtrec.kernels.statistics.curve_fits import Fit, fitted, wrong_pairs
+from kgtrec.kernels.statistics.curve_fits import fitted, wrong_pairs
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
-from kgtrec.openworld.weights import weights_of
+from kgtrec.openworld.open_world import weights_of
 from kgtrec.ranking.rank import Progress
 
 Floats = NDArray[np.float64]
@@ -87,14 +88,11 @@ class OpenWorldCurve(Framed, PlottedResult):
     @property
     def mean(self) -> Floats:
         """(c, d, m, s) sparse scores, means over draws."""
-        mean: Floats = self.sparse.mean(axis=2)
-        return mean
+        return self.sparse.mean(axis=2)
 
     def to_table(self) -> pa.Table:
         """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
         columns = {
-            "correlation": (0, np.array(self.correlations)),
-            "density": (1, np.array(self.densities)),
             "measure": (2, self.measures),
             "family": (3, self.families),
             "checkpoint": (3, self.checkpoints),
@@ -106,33 +104,31 @@ class OpenWorldCurve(Framed, PlottedResult):
             "theory": self.theory,
             "own_correlation": self.own_correlation[:, :, None, :],
         }
-        return long_table(self.mean.shape, columns)
+        return long_table(self.mean.shape, self._cells | columns)
+
+    @property
+    def _cells(self) -> dict[str, Any]:
+        """The first columns of both long tables."""
+        return {"correlation": (0, np.array(self.correlations)), "density": (1, np.array(self.densities))}
 
     def labels_table(self) -> pa.Table:
         """One row per set of labels: requested and achieved density and correlation."""
-        c, d, draw = np.indices(self.density.shape).reshape(3, -1)
-        return pa.table(
-            {
-                "correlation": np.array(self.correlations)[c],
-                "density": np.array(self.densities)[d],
-                "draw": draw,
-                "achieved_density": self.density.ravel(),
-                "achieved_correlation": self.correlation.ravel(),
-            }
-        )
+        columns = {"draw": (2, np.arange(self.draws)), "achieved_density": self.density}
+        return long_table(self.density.shape, self._cells | columns | {"achieved_correlation": self.correlation})
 
     def cells(self) -> Iterator[tuple[int, int, int]]:
         """Indices of every correlation, density and measure."""
-        for place in np.ndindex(len(self.correlations), len(self.densities), len(self.measures)):
-            c, d, m = place
-            yield c, d, m
+        yield from product(*(range(len(own)) for own in (self.correlations, self.densities, self.measures)))
+
+    def cell(self, c: int, d: int, m: int) -> dict[str, Any]:
+        """The correlation, the density and the measure at these indices."""
+        return {"correlation": self.correlations[c], "density": self.densities[d], "measure": self.measures[m]}
 
     def pairs_counted(self, which: str) -> NDArray[np.bool_]:
         """(s, s) whether a pair of systems belongs to this kind of ``PAIRS``."""
         family = np.unique(np.array(self.families), return_inverse=True)[1]
         same = family[:, None] == family[None, :]
-        counted: NDArray[np.bool_] = {"all": np.ones_like(same), "within": same, "across": ~same}[which]
-        return counted
+        return {"all": np.ones_like(same), "within": same, "across": ~same}[which]
 
     def tables(self) -> tuple[Table, ...]:
         """All of ``CURVE_TABLES``; then, for each correlation, some of their columns with one column per density."""
@@ -357,7 +353,10 @@ def open_world_curve(
     true = TrueFacts.of(complete)
     found = np.stack([found_answers(true, system, at=found_at) for system in several])
     strength = found.mean(axis=1)
-    asked = _reference(several, strength, reference)
+    names = [system.name for system in several]
+    if reference is not None:
+        one_of("a reference among the systems", reference, names)
+    asked = int(strength.argmax()) if reference is None else names.index(reference)
     chosen = asked if any(correlations) else None
 
     def labels(c: int, d: int, draw: int) -> SparseLabels:
@@ -384,18 +383,18 @@ def open_world_curve(
         missing = ~one.labelled[true.fact]
         density[place], correlation[place] = one.density, one.correlation
         hidden[place], both[place] = missing.mean(), (found & missing).mean(axis=1)
-    parts = [_CHECKPOINT.fullmatch(system.name) for system in several]
+    parts = [_CHECKPOINT.fullmatch(name) for name in names]
     n_answers = np.bincount(np.bincount(complete.qrels.question[true.row], minlength=len(complete.questions)))
     shares = shares_found(hidden.mean(axis=2), both.mean(axis=2), strength)
     return OpenWorldCurve(
-        tuple(system.name for system in several),
-        tuple(part["family"] if part else system.name for part, system in zip(parts, several, strict=True)),
+        tuple(names),
+        tuple(part["family"] if part else name for part, name in zip(parts, names, strict=True)),
         np.array([int(part["number"]) if part else 0 for part in parts]),
         strength,
         tuple(measure.label for measure in parsed),
         correlations,
         densities,
-        "" if chosen is None else several[chosen].name,
+        "" if chosen is None else names[chosen],
         seed,
         len(true),
         int(n_answers[1:].sum()),
@@ -432,15 +431,13 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
     rows = []
     for c, d, m in curve.cells():
         x, y = curve.full[m], curve.mean[c, d, m]
-        line, log = fitted(x, y), _logarithm(x, y)
+        line, log = fitted(x, y), fitted(np.log(np.where(x > 0, x, np.nan)), y)
         order = np.argsort(x, kind="stable")
         half = (len(x) + 1) // 2
         lower, upper = (fitted(x[part], y[part]).slope for part in (order[:half], order[len(x) - half :]))
         rows.append(
             {
-                "correlation": curve.correlations[c],
-                "density": curve.densities[d],
-                "measure": curve.measures[m],
+                **curve.cell(c, d, m),
                 "systems": len(x),
                 "slope": line.slope,
                 "lower_slope": lower,
@@ -481,9 +478,7 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
             wrong = sum(one.wrong for one in found)
             rows.append(
                 {
-                    "correlation": curve.correlations[c],
-                    "density": curve.densities[d],
-                    "measure": curve.measures[m],
+                    **curve.cell(c, d, m),
                     "pairs": name,
                     "told": told,
                     "wrong": wrong / (told * len(found)) if told else float("nan"),
@@ -495,10 +490,6 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
     return pa.Table.from_pylist(rows, _INCONSISTENCY)
 
 
-def _logarithm(x: Floats, y: Floats) -> Fit:
-    return fitted(np.log(np.where(x > 0, x, np.nan)), y)
-
-
 def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:
     found = tuple(values) if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) else ()
     if not found or not all(is_number(value) for value in found):
@@ -506,14 +497,6 @@ def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:
     if len(set(found)) < len(found):
         raise KgtrecError(f"expected different {what}, found {', '.join(f'{value:g}' for value in found)}")
     return tuple(float(value) for value in found)
-
-
-def _reference(systems: Sequence[AnswerRanks], strength: Floats, name: str | None) -> int:
-    if name is None:
-        return int(strength.argmax())
-    names = [system.name for system in systems]
-    one_of("a reference among the systems", name, names)
-    return names.index(name)
 
 
 def _theory(

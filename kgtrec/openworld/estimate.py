@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.estimates import triple_weights
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.arrow import long_table
-from kgtrec.data.decisions import Decisions
+from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
@@ -44,9 +44,8 @@ from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_varian
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
-from kgtrec.openworld.mixture import MixedWorld, needed_questions
-from kgtrec.openworld.theory import wrong_order_quantile
-from kgtrec.openworld.weights import named_weights
+from kgtrec.openworld.open_world import named_weights
+from kgtrec.openworld.theory import MixedWorld, needed_questions, wrong_order_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,11 +128,7 @@ class MissingEstimate(Result):
     def missing_table(self) -> pa.Table:
         """One row per method, and one row for the truth if it was given."""
         methods: Sequence[str] = METHODS
-        columns: dict[str, object] = {"method": list(methods)}
-        for name in ("answers", "share", "missing"):
-            found: Interval = getattr(self, name)
-            columns |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-        table = pa.table(columns)
+        table = pa.table({"method": list(methods), **self._intervals("answers", "share", "missing")})
         if not self.knows_truth:
             return table
         truth = [self.true_answers, self.true_share, self.true_missing]
@@ -143,26 +138,22 @@ class MissingEstimate(Result):
     def scores_table(self) -> pa.Table:
         """One row per measure and system."""
         columns: dict[str, Any] = {"measure": (0, self.measures), "system": (1, self.systems), "sparse": self.sparse}
-        for name in ("filtered", "completed", "estimated", "strength"):
-            found: Interval = getattr(self, name)
-            columns |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+        columns |= self._intervals("filtered", "completed", "estimated", "strength")
         if self.knows_truth:
             columns |= {"true_filtered": self.true_filtered, "true": self.true}
         return long_table(self.sparse.shape, columns)
 
+    def _intervals(self, *names: str) -> dict[str, Any]:
+        """Columns of intervals: each value and its ends."""
+        found = {name: getattr(self, name) for name in names}
+        ends = {"": "value", "_low": "low", "_high": "high"}
+        return {f"{name}{end}": getattr(own, part) for name, own in found.items() for end, part in ends.items()}
+
     def separations_table(self) -> pa.Table:
         """One row per measure and pair of neighbouring systems, best systems first."""
-        rows = self.separations
-        return pa.table(
-            {
-                "measure": pa.array([row.measure for row in rows], pa.string()),
-                "higher": pa.array([row.higher for row in rows], pa.string()),
-                "lower": pa.array([row.lower for row in rows], pa.string()),
-                "difference": pa.array([row.difference for row in rows], pa.float64()),
-                "by_data": pa.array([row.by_data for row in rows], pa.int64()),
-                "by_theory": pa.array([row.by_theory for row in rows], pa.int64()),
-            }
-        )
+        texts, counts = ((name, pa.string()) for name in ("measure", "higher", "lower")), ("by_data", "by_theory")
+        kinds = pa.schema([*texts, ("difference", pa.float64()), *((name, pa.int64()) for name in counts)])
+        return pa.Table.from_pylist([asdict(row) for row in self.separations], kinds)
 
     def about(self) -> dict[str, Any]:
         """The counts and options behind the tables."""
@@ -335,7 +326,7 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
     --------
     It was known that Ann likes tea. Two other answers were pooled. One of them has a decision, and represents both.
 
-    >>> from kgtrec.data.decisions import AGREED, OPEN
+    >>> from kgtrec.data.judgements import AGREED, OPEN
     >>> from kgtrec.data.questions import Questions
     >>> from kgtrec.data.triples import Triples
     >>> triples = Triples.of([("ann", "likes", thing) for thing in ("tea", "jam", "pie")])
@@ -411,7 +402,7 @@ def estimate_missing(
         ordered by label. Answer ranks need a row for every true answer (``kgtrec rank --judged``); their ranks are
         realistic.
     measures : str, measure, function, or several of them
-        Means over answers of a function of ranks; see :func:`kgtrec.openworld.weights.weights_of`.
+        Means over answers of a function of ranks; see :func:`kgtrec.openworld.open_world.weights_of`.
     depth : int, ranks
         Depth of the pool.
     weight : (n,) float array, optional
@@ -482,15 +473,15 @@ def estimate_missing(
     totals = _Totals.of(found, worth, n_questions, len(places.systems))
     missed, independent = _missed_by_runs(found, len(places.systems))
     twin = None if questions is None else _twins(answers.qrels, used, questions)
-    intervals = _of_known_answers(found, worth, totals, weights, confidence, twin)
-    intervals |= _of_these_questions(found, worth, totals, confidence, twin, independent=independent)
+    estimated: dict[str, Any] = _of_known_answers(found, worth, totals, weights, confidence, twin)
+    estimated |= _of_these_questions(found, worth, totals, confidence, twin, independent=independent)
     chosen = _chosen(method, totals)
     world = _mixed_world(totals, chosen)
     sparse_worth = places.worth(weights, question, labelled)
     sparse = sparse_worth.mean(axis=2)
-    ends = [getattr(intervals["missing"], end)[METHODS.index(chosen)] for end in ("value", "low", "high")]
+    ends = [getattr(estimated["missing"], end)[METHODS.index(chosen)] for end in ("value", "low", "high")]
     strength = np.array([world.with_missing(end).strengths(weights, sparse) for end in ends])
-    true_answers, true_share, true_missing = _true_missing(answers)
+    estimated |= _true_missing(answers) | _true_scores(answers, places, weights)
     return MissingEstimate(
         depth=depth,
         n_questions=n_questions,
@@ -503,26 +494,17 @@ def estimate_missing(
         independent=independent,
         by_fact=questions is not None,
         judged=places.judged,
-        answers=intervals["answers"],
-        share=intervals["share"],
-        missing=intervals["missing"],
         method=chosen,
         systems=places.systems,
         measures=tuple(weights),
         sparse=sparse,
-        filtered=intervals["filtered"],
-        completed=intervals["completed"],
-        estimated=intervals["estimated"],
+        **estimated,
         strength=Interval(strength[0], strength.min(axis=0), strength.max(axis=0)),
         separations=tuple(
             _separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0], top, p)
         ),
         p=p,
         confidence=confidence,
-        true_answers=true_answers,
-        true_share=true_share,
-        true_missing=true_missing,
-        **_true_scores(answers, places, weights),
     )
 
 
@@ -577,8 +559,7 @@ class _Totals:
         """(m, s) scores on all true answers of these questions, if labels are a random sample of them."""
         odds, more = self.whole.odds, self.sums[:, MORE].sum()
         standing, known = self.standing.sum(axis=0), self.known.sum(axis=0)
-        estimated: Floats = (known + odds * standing) / (self.weight.sum() + odds * more)
-        return estimated
+        return (known + odds * standing) / (self.weight.sum() + odds * more)
 
 
 def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
@@ -599,14 +580,13 @@ def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
 
 def _twins(qrels: Qrels, used: NDArray[np.bool_], questions: Questions) -> NDArray[np.intp]:
     """(n,) for each used answer, the row where the same fact answers its other question; -1 if there is no such row."""
-    question = questions.ids.encode(qrels.questions.labels)[qrels.question[used]]
-    entity = questions.entities.encode(qrels.entities.labels)[qrels.entity[used]]
-    known = np.flatnonzero((question >= 0) & (entity >= 0))
-    key = questions.triples(question[known], entity[known]).keys()
+    own = qrels.take(used).recoded(questions=questions.ids, entities=questions.entities)
+    known = np.flatnonzero((own.question >= 0) & (own.entity >= 0))
+    key = questions.triples(own.question[known], own.entity[known]).keys()
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     one, other = known[order[same]], known[order[same + 1]]
-    twin = np.full(len(question), -1, np.intp)
+    twin = np.full(len(own), -1, np.intp)
     twin[one], twin[other] = other, one
     return twin
 
@@ -762,16 +742,18 @@ def _separations(
             )
 
 
-def _true_missing(answers: KnownAnswers) -> tuple[float, float, float]:
+def _true_missing(answers: KnownAnswers) -> dict[str, float]:
     """Number of true answers, share of them without a label, and beta; NaN where there is no truth."""
+    names = "true_answers", "true_share", "true_missing"
     if answers.true is None:
-        return math.nan, math.nan, math.nan
+        return dict.fromkeys(names, math.nan)
     true, one = answers.true, np.ones(int(answers.true.sum()))
     everything = FoundAnswers(
         answers.qrels.question[true].astype(np.intp), answers.labelled[true], one.astype(np.int64), one
     )
     found = estimates(question_sums(everything, len(answers.qrels.questions)).sum(axis=0), 1)
-    return float(found.answers[0]), float(found.share[0]), float(found.missing[0])
+    ends = (found.answers, found.share, found.missing)
+    return {name: float(own[0]) for name, own in zip(names, ends, strict=True)}
 
 
 def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, Weights]) -> dict[str, Floats]:

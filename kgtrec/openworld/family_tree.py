@@ -282,7 +282,7 @@ def _found(system: str, train: Triples, valid: Triples, complete: Triples, seed:
     ranks = rank_scores(collection, scores, questions=collection, entities=collection, name=system, depth=0)
     true = TrueFacts.of(collection)
     found = true.answers_per_fact(found_answers(true, ranks.answer_ranks)) == true.answers_per_fact()
-    keys = true.facts.take(found).recoded(complete.entities, complete.relations).keys()
+    keys = true.facts.take(found).recoded(entities=complete.entities, relations=complete.relations).keys()
     return np.isin(complete.keys(), keys)
 
 
@@ -400,7 +400,7 @@ class _Population:
         self.is_male: list[bool] = []
 
     def grow(self) -> None:
-        couples = self._founders()
+        couples = [self._founding_couple(0) for _ in range(max(1, self.people // (2 * _PEOPLE_PER_FOUNDER)))]
         generation = 0
         while len(self.father) < self.people:
             generation += 1
@@ -416,9 +416,6 @@ class _Population:
         self.generation.append(generation)
         self.is_male.append(is_male)
         return len(self.father) - 1
-
-    def _founders(self) -> list[tuple[int, int]]:
-        return [self._founding_couple(0) for _ in range(max(1, self.people // (2 * _PEOPLE_PER_FOUNDER)))]
 
     def _founding_couple(self, generation: int) -> tuple[int, int]:
         if len(self.father) + 1 == self.people:  # only one person is left to add: a child of the first couple

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from kgtrec.data.collection import why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecError, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import match
@@ -57,8 +56,7 @@ class KnownAnswers:
         pairs = pairs[pairs >= 0]
 
         def among(name: str, *, true: bool = True) -> Mask:
-            there: Mask = np.isin(pairs, keys[name][(given[name].grade >= 1) == true])
-            return there
+            return np.isin(pairs, keys[name][(given[name].grade >= 1) == true])
 
         labelled = among("labels")
         if (both := labelled & among("judged", true=False)).any():
@@ -107,12 +105,10 @@ class Placings:
     def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:
         """Ranks of every system; CollectionError if one has none of the questions, or belongs to another collection."""
         qrels = answers.qrels
-        names, ranks, keys, found, judged = [], [], [], [], []
+        rows = []
         knows_wrong = bool((answers.judged & ~answers.known).any())
         for system in different_systems(each_system(systems), None, qrels=qrels, mixed=mixed):
-            with warnings.catch_warnings():
-                # warnings about non-answers without a rank, and about questions without a label
-                warnings.simplefilter("ignore", KgtrecWarning)
+            with unwarned():  # warnings about non-answers without a rank, and about questions without a label
                 seen = match(system, qrels)
             places = seen.places
             rank, key = np.full((2, len(qrels)), np.inf)
@@ -125,13 +121,10 @@ class Placings:
             listed = 0
             if knows_wrong and not isinstance(system, AnswerRanks):
                 listed = sum(_listed(part, qrels, depth) for part in system.parts())
-            names.append(seen.name)
-            ranks.append(rank)
-            keys.append(key)
-            found.append(within)
             covered = answers.weight[within & answers.judged].sum()
-            judged.append(min(covered / listed, 1.0) if listed else np.nan)
-        return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
+            rows.append((seen.name, rank, key, within, min(covered / listed, 1.0) if listed else np.nan))
+        names, *columns = zip(*rows, strict=True)
+        return cls(tuple(names), *map(np.array, columns))
 
     def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
         """(m, s, u) value of each used answer under each measure, with the other used answers removed from the lists.
@@ -170,9 +163,8 @@ def _sorted(labels: Vocabulary) -> Vocabulary:
 
 def _keys(part: Qrels, asked: Vocabulary, entities: Vocabulary) -> NDArray[np.int64]:
     """(n,) one integer per question and entity; -1 where the question has no label, or the grade is below 0."""
-    question = asked.encode(part.questions.labels)[part.question].astype(np.int64)
-    key = question * len(entities) + entities.encode(part.entities.labels)[part.entity]
-    return np.where((question >= 0) & (part.grade >= 0), key, -1)
+    own = part.recoded(questions=asked, entities=entities)
+    return np.where((own.question >= 0) & (own.grade >= 0), own.question * np.int64(len(entities)) + own.entity, -1)
 
 
 def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64]) -> str:

@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, why_another
-from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.triples import Triples
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.data.triples import Triples, triple_keys
 from kgtrec.errors import CollectionError, KgtrecError, is_number, whole_number
 from kgtrec.evaluation.matching import ranked_again
 from kgtrec.kernels.sampling.label_draws import (
@@ -123,17 +121,7 @@ class SparseLabels:
         is_answer[row] = self.labelled[self.true.fact]
         kept = np.sort(row[is_answer[row]])
         above, tied, n_other = (counts[kept].astype(np.int32) for counts in ranked_again(complete, is_answer))
-        return replace(
-            complete,
-            question=complete.question[kept],
-            entity=complete.entity[kept],
-            answer=complete.answer[kept],
-            above=above,
-            tied=tied,
-            n_other=n_other,
-            score=complete.score[kept],
-            cut=None if complete.cut is None else complete.cut[kept],
-        )
+        return replace(complete.take(kept), above=above, tied=tied, n_other=n_other)
 
 
 def hide_labels(
@@ -284,8 +272,7 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
     """
     at = whole_number("the rank at which an answer is found", at, 1)
     row = rows_of(true, ranks)
-    found: Mask = ranks.above[row].astype(np.int64) + ranks.tied[row] < at
-    return found
+    return ranks.above[row].astype(np.int64) + ranks.tied[row] < at
 
 
 def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
@@ -305,8 +292,8 @@ def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
         )
     width = np.int64(len(collection.entities))
     qrels = collection.qrels
-    question = _codes(ranks.questions, qrels.questions)[ranks.question]
-    entity = _codes(ranks.entities, qrels.entities)[ranks.entity]
+    question = qrels.questions.codes_of(ranks.questions)[ranks.question]
+    entity = qrels.entities.codes_of(ranks.entities)[ranks.entity]
     own = np.where((question >= 0) & (entity >= 0), question * width + entity, -1)
     order = np.argsort(own, kind="stable")  # a file may number labels in another order
     asked = qrels.question[true.row] * width + qrels.entity[true.row]
@@ -317,11 +304,6 @@ def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
             "others; rank its scores for the complete collection"
         )
     return place
-
-
-def _codes(labels: Vocabulary, known: Vocabulary) -> NDArray[np.int64]:
-    """(n,) code of each label among the known ones, -1 if it is not known."""
-    return np.arange(len(labels)) if labels.same_as(known) else known.encode(labels.labels).astype(np.int64)
 
 
 def _require_possible(true: TrueFacts, found: Mask, density: float, correlation: float) -> None:

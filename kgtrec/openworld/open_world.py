@@ -1,24 +1,19 @@
-"""A world in which some true answers have no label, and scores of systems in simulations of it."""
+"""A world in which some true answers have no label; measures as functions of a rank in it, and systems' strengths."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from itertools import chain
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.data.frames import frame_of
-from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
+from kgtrec.errors import KgtrecError, MeasureError, is_number, whole_number
+from kgtrec.kernels.openworld.moments import Weights, correlated_strengths, correlation_bounds
+from kgtrec.measures.names import ParsedMeasure, named_by_pykeen, parse_measure
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-#: the random draws that simulated systems share
-Shared = Literal["everything", "labels", "nothing"]
-#: over labelled answers (micro); over questions with a label, of the mean over the labels of the question
-AVERAGES = ("labels", "questions")
 _MOST_ANSWERS = 10_000_000  # an array of that length is 80 MB
 
 
@@ -63,69 +58,129 @@ class OpenWorld:
             raise KgtrecError(f"expected a correlation from -1 to 1, found {self.correlation!r}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenWorldSimulation:
-    """Scores of systems of given strengths in simulated worlds; see :func:`kgtrec.openworld.simulate`.
+Floats = NDArray[np.float64]
 
-    The first axis of the arrays is ``AVERAGES``. NaN where no question had a label.
+_SLACK = 1e-12  # tolerance: by rounding, a strength may be this far outside of [0, 1]
+
+
+def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
+    """Name and weights w(rank) of a measure that is the mean of w over answers.
+
+    Parameters
+    ----------
+    measure : str, measure or function
+        ``"MRR"``, ``"Hits@10"``, ``"logMRR"``, ``"pMRR(p=0.3)"``, with or without ``micro.``; one of PyKEEN's names; or
+        a function from an array of 1-based ranks to an array of the values of answers at these ranks.
+    bare : bool
+        Whether ``"MRR"`` means ``"micro.MRR"``. If False, it is an error, as everywhere that systems are scored.
+
+    Raises
+    ------
+    MeasureError
+        If the measure is not a mean over answers of a function of their ranks, or if an answer that is not found does
+        not count 0.
+
+    Examples
+    --------
+    >>> name, weights = weights_of("Hits@3")
+    >>> name, weights(np.array([1.0, 3.0, 4.0])).tolist()
+    ('micro.Hits@3', [1.0, 1.0, 0.0])
     """
-
-    world: OpenWorld
-    measures: tuple[str, ...]  # (m,)
-    strength: NDArray[np.float64]  # (s,)
-    n_questions: int  # per repeat
-    n_entities: int | None  # None: an answer that is not found has no rank and counts 0
-    seed: int
-    shared: Shared  # by the systems
-    scored: NDArray[np.int64]  # (s,) questions that had a label, in all repeats
-    mean: NDArray[np.float64]  # (2, m, s) over all repeats together
-    variance: NDArray[np.float64]  # (2, m, s) of one question; divided by `scored`, the squared error of the mean
-    repeats: NDArray[np.float64]  # (2, m, s, repeats) the score of each repeat
-
-    def __repr__(self) -> str:
-        return (
-            f"<OpenWorldSimulation: {len(self.measures)} measures x {len(self.strength)} strengths, "
-            f"{self.repeats.shape[3]:,} x {self.n_questions:,} questions>"
+    if callable(measure) and not isinstance(measure, ParsedMeasure):
+        return getattr(measure, "__name__", "w"), _checked(measure)
+    if isinstance(measure, str):
+        name = measure.strip()
+        is_full = not bare or name.startswith(("micro.", "macro.", "pykeen."))
+        measure = parse_measure(name if is_full or named_by_pykeen(name) else f"micro.{name}")
+    parsed = parse_measure(measure)
+    if (
+        not isinstance(parsed, ParsedMeasure)
+        or parsed.items != "answers"
+        or parsed.record.aggregate != "mean"
+        or parsed.record.better != "higher"
+        or parsed.record.form != "plain"
+        or parsed.record.weighting is not None
+    ):
+        raise MeasureError(
+            f"{parsed.label}: expected a measure that is the mean over answers of a function of the rank, with 0 for "
+            "an answer that is not found, such as micro.MRR, micro.Hits@10, micro.logMRR or micro.pMRR(p=0.5), or a "
+            'function of ranks; for the mean over questions use the same measure with average="questions"'
         )
+    return parsed.label, parsed
 
-    def interval(
-        self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper ends for every mean.
 
-        Parameters
-        ----------
-        kind : str
-            "normal": interval of the expected score, from the standard error of the mean over all repeats.
-            "percentile": interval of the score on a single set of ``n_questions`` questions, from the repeats.
-        confidence : float
-            In (0, 1).
+def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
+    """Measures by name, from one measure or an iterable of them; a string may hold several, separated by spaces.
 
-        Returns
-        -------
-        two (2, m, s) float arrays
-        """
-        between_0_and_1("a confidence", confidence)
-        if kind == "normal":
-            with np.errstate(divide="ignore", invalid="ignore"):
-                half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(self.variance / self.scored)
-            return self.mean - half, self.mean + half
-        if kind != "percentile":
-            raise KgtrecError(f"expected the kind of an interval to be normal or percentile, found {kind!r}")
-        if self.repeats.shape[3] < 2:
-            raise KgtrecError("expected at least 2 repeats for an interval by percentiles, found 1; increase repeats=")
-        low, high = np.quantile(self.repeats, [(1 - confidence) / 2, (1 + confidence) / 2], axis=3)
-        return low, high
+    Examples
+    --------
+    >>> list(named_weights(["MRR", "Hits@1 Hits@10"]))
+    ['micro.MRR', 'micro.Hits@1', 'micro.Hits@10']
+    """
+    single = isinstance(measures, str | ParsedMeasure) or callable(measures)
+    many: Iterable[Any] = [measures] if single else measures
+    named: dict[str, Weights] = {}
+    for measure in chain.from_iterable(one.split() if isinstance(one, str) else [one] for one in many):
+        name, weights = weights_of(measure, bare=bare)
+        if name in named and callable(measure):
+            raise MeasureError(f"expected functions with different names, found {name!r} twice")
+        named.setdefault(name, weights)
+    if not named:
+        raise MeasureError("expected at least one measure, found none")
+    return named
 
-    def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
-        """The long form: average, measure, strength, mean, low, high; strengths innermost."""
-        low, high = self.interval(kind, confidence)
-        averages, n_measures, n_strengths = self.mean.shape
-        return frame_of(
-            average=np.repeat(np.array(AVERAGES, object), n_measures * n_strengths),
-            measure=np.tile(np.repeat(np.array(self.measures, object), n_strengths), averages),
-            strength=np.tile(self.strength, averages * n_measures),
-            mean=self.mean.ravel(),
-            low=low.ravel(),
-            high=high.ravel(),
+
+def strengths_of(strength: ArrayLike) -> Floats:
+    """(s,) strengths from one or several numbers; an error if one is outside [0, 1]."""
+    try:
+        found = np.atleast_1d(np.asarray(strength, np.float64))
+    except (TypeError, ValueError):
+        raise KgtrecError(f"expected strengths as numbers from 0 to 1, found {strength!r}") from None
+    if found.ndim != 1 or len(found) == 0:
+        raise KgtrecError(f"expected a strength or a list of strengths, found an array of shape {found.shape}")
+    outside = found[~((found >= 0) & (found <= 1))]
+    if len(outside):
+        raise KgtrecError(f"expected strengths from 0 to 1, found {outside[0]:g}")
+    return found
+
+
+def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]:
+    """Strengths on missing and on labelled answers; the error gives the possible correlations.
+
+    Examples
+    --------
+    >>> strengths_apart(OpenWorld(5, 0.5, 0.6), np.array([0.8]))
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a correlation from -0.5 to 0.5 for a strength of 0.8 with a share of 0.5
+    missing, found 0.6
+    """
+    apart = correlated_strengths(strength, world.missing, world.correlation) if world.missing else (strength, strength)
+    if world.correlation == 0:
+        return apart
+    low, high = correlation_bounds(strength, world.missing)
+    refused = ~((world.correlation >= low * (1 + _SLACK)) & (world.correlation <= high * (1 + _SLACK)))
+    if refused.any():
+        worst = int(refused.argmax())
+        raise KgtrecError(
+            f"expected a correlation from {low[worst]:.12g} to {high[worst]:.12g} for a strength of "
+            f"{strength[worst]:g} with a share of {world.missing:g} missing, found {world.correlation:g}"
         )
+    return np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)
+
+
+def _checked(function: Callable[[Any], Any]) -> Weights:
+    def weights(ranks: Floats) -> Floats:
+        try:
+            found = np.asarray(function(ranks), np.float64)
+        except TypeError as error:
+            raise MeasureError(
+                f"expected a function from an array of ranks to an array of numbers, such as numpy's: {error}"
+            ) from None
+        if found.shape != ranks.shape or not np.isfinite(found).all():
+            raise MeasureError(
+                f"expected a finite number for each of {len(ranks):,} ranks, found "
+                + (f"shape {found.shape}" if found.shape != ranks.shape else "NaN or infinity")
+            )
+        return found
+
+    return weights

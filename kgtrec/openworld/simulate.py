@@ -2,19 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.errors import one_of, whole_number
+from kgtrec.data.arrow import long_table
+from kgtrec.data.frames import frame_of_table
+from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
-from kgtrec.openworld.open_world import OpenWorld, OpenWorldSimulation, Shared
-from kgtrec.openworld.weights import named_weights, strengths_apart, strengths_of
+from kgtrec.openworld.open_world import OpenWorld, named_weights, strengths_apart, strengths_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
+#: the random draws that simulated systems share
+Shared = Literal["everything", "labels", "nothing"]
+#: over labelled answers (micro); over questions with a label, of the mean over the labels of the question
+AVERAGES = ("labels", "questions")
 _MOST_ENTITIES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenWorldSimulation:
+    """Scores of systems of given strengths in simulated worlds; see :func:`kgtrec.openworld.simulate`.
+
+    The first axis of the arrays is ``AVERAGES``. NaN where no question had a label.
+    """
+
+    world: OpenWorld
+    measures: tuple[str, ...]  # (m,)
+    strength: NDArray[np.float64]  # (s,)
+    n_questions: int  # per repeat
+    n_entities: int | None  # None: an answer that is not found has no rank and counts 0
+    seed: int
+    shared: Shared  # by the systems
+    scored: NDArray[np.int64]  # (s,) questions that had a label, in all repeats
+    mean: NDArray[np.float64]  # (2, m, s) over all repeats together
+    variance: NDArray[np.float64]  # (2, m, s) of one question; divided by `scored`, the squared error of the mean
+    repeats: NDArray[np.float64]  # (2, m, s, repeats) the score of each repeat
+
+    def __repr__(self) -> str:
+        return (
+            f"<OpenWorldSimulation: {len(self.measures)} measures x {len(self.strength)} strengths, "
+            f"{self.repeats.shape[3]:,} x {self.n_questions:,} questions>"
+        )
+
+    def interval(
+        self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends for every mean.
+
+        Parameters
+        ----------
+        kind : str
+            "normal": interval of the expected score, from the standard error of the mean over all repeats.
+            "percentile": interval of the score on a single set of ``n_questions`` questions, from the repeats.
+        confidence : float
+            In (0, 1).
+
+        Returns
+        -------
+        two (2, m, s) float arrays
+        """
+        between_0_and_1("a confidence", confidence)
+        if kind == "normal":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(self.variance / self.scored)
+            return self.mean - half, self.mean + half
+        if kind != "percentile":
+            raise KgtrecError(f"expected the kind of an interval to be normal or percentile, found {kind!r}")
+        if self.repeats.shape[3] < 2:
+            raise KgtrecError("expected at least 2 repeats for an interval by percentiles, found 1; increase repeats=")
+        low, high = np.quantile(self.repeats, [(1 - confidence) / 2, (1 + confidence) / 2], axis=3)
+        return low, high
+
+    def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
+        """The long form: average, measure, strength, mean, low, high; strengths innermost."""
+        low, high = self.interval(kind, confidence)
+        along = {"average": (0, AVERAGES), "measure": (1, self.measures), "strength": (2, self.strength)}
+        return frame_of_table(long_table(self.mean.shape, along | {"mean": self.mean, "low": low, "high": high}))
 
 
 def simulate(
@@ -40,7 +111,7 @@ def simulate(
     ----------
     world : OpenWorld
     measures : str, measure, function or an iterable of them
-        ``"MRR Hits@10"``; see :func:`kgtrec.openworld.weights.weights_of`.
+        ``"MRR Hits@10"``; see :func:`kgtrec.openworld.open_world.weights_of`.
     strength : float or (s,) array, probabilities
         Strength of each system.
     n_questions : int

@@ -11,7 +11,7 @@ __all__ = offer(
         "pooling.interactive": ("asking", "replay", "Asker"),
         "pooling.summary": ("summarise_pool",),
         "pooling.trivial": ("judge_trivial",),
-        "data.entity_types": ("EntityTypes", "RelationTypes"),
+        "data.triples": ("EntityTypes", "RelationTypes"),
         "formats.entity_types": ("read_entity_types", "read_relation_types"),
     },
 )

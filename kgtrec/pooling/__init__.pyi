@@ -1,5 +1,5 @@
-from kgtrec.data.entity_types import EntityTypes as EntityTypes
-from kgtrec.data.entity_types import RelationTypes as RelationTypes
+from kgtrec.data.triples import EntityTypes as EntityTypes
+from kgtrec.data.triples import RelationTypes as RelationTypes
 from kgtrec.formats.entity_types import read_entity_types as read_entity_types
 from kgtrec.formats.entity_types import read_relation_types as read_relation_types
 from kgtrec.pooling.interactive import Asker as Asker

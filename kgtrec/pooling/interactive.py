@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
-from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.pool import Pool
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
+from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.given import judgements_of
@@ -184,8 +184,7 @@ class Asker:
     @property
     def verdicts(self) -> NDArray[np.int8]:
         """(n,) per triple of :attr:`pool`: 0 = N, 1 = Y, 2 = unsure."""
-        settled: NDArray[np.int8] = self._verdict[self._verdict != _UNASKED]
-        return settled
+        return self._verdict[self._verdict != _UNASKED]
 
     def _find(self) -> _Pending | None:
         while self._turns and self._n_asked < self._budget:
@@ -313,7 +312,6 @@ def asking(
     pool = pool_runs(
         collection,
         runs,
-        strategy="depth",
         depth=depth,
         cut=cut,
         questions=questions,
@@ -330,18 +328,7 @@ def replay(
     collection: Collection,
     runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
     judged: Any,
-    *,
-    strategy: str = "max-mean",
-    budget: int | None = None,
-    depth: int = 100,
-    cut: Cut = "filtered",
-    seed: int = 0,
-    prior: tuple[float, float] = (1.0, 1.0),
-    decay: float = 1.0,
-    turns: str = "each",
-    questions: NDArray[np.int32] | None = None,
-    known_answers: Any = None,
-    progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Pool:
     """The pool that a strategy would have asked for with the verdicts in ``judged``; unjudged triples count as N.
 
@@ -349,8 +336,9 @@ def replay(
     ----------
     judged : Qrels, or what :func:`kgtrec.evaluate` takes as qrels
         Grades of 1 and more are Y, 0 is N; a triple that is Y for either of its questions is Y.
-    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers, progress
-        As in :func:`asking`.
+    collection, runs, **options
+        As in :func:`asking`: strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers,
+        progress.
 
     Returns
     -------
@@ -362,23 +350,7 @@ def replay(
     KgtrecError
         As :func:`asking`.
     """
-    asker = asking(
-        collection,
-        runs,
-        strategy=strategy,
-        budget=budget,
-        depth=depth,
-        cut=cut,
-        seed=seed,
-        prior=prior,
-        decay=decay,
-        turns=turns,
-        questions=questions,
-        known_answers=known_answers,
-        judged=judged,
-        progress=progress,
-    )
-    return replayed(asker)
+    return replayed(asking(collection, runs, judged=judged, **options))
 
 
 def replayed(asker: Asker) -> Pool:
@@ -406,11 +378,9 @@ def _recorded(pool: Pool, given: Any) -> NDArray[np.int8]:
         return recorded
     judged = judgements_of(given)
     questions = pool.questions
-    question = questions.ids.encode(judged.questions.labels)[judged.question]
-    entity = pool.triples.entities.encode(judged.entities.labels)[judged.entity]
-    kept = (question >= 0) & (entity >= 0) & (judged.grade >= 0)
-    question, entity = question[kept], entity[kept]
-    asked = questions.triples(question, entity)
+    known = judged.recoded(questions=questions.ids, entities=pool.triples.entities)
+    known = known.take((known.question >= 0) & (known.entity >= 0) & (known.grade >= 0))
+    asked = questions.triples(known.question, known.entity)
     row = pool.rows(asked.head, asked.relation, asked.tail)
-    np.maximum.at(recorded, row[row >= 0], (judged.grade[kept][row >= 0] >= 1).astype(np.int8))
+    np.maximum.at(recorded, row[row >= 0], (known.grade[row >= 0] >= 1).astype(np.int8))
     return recorded

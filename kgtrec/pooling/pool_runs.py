@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
-from kgtrec.data.label_hashes import label_hashes, triple_keys
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
-from kgtrec.data.triples import Triples
+from kgtrec.data.run import AnyRun, Run
+from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, of_collection, tell_mixed_runs
@@ -93,13 +90,17 @@ class Strategy:
     name: str
     description: str  # one sentence
     source: str  # citation
-    needs_budget: bool = False  # whether it takes a given number of triples, or all down to the depth
-    depth: int = 10  # default number of ranks
+    depth: int = 100  # default number of ranks
     # (n_pairs,) score of each pair, higher first; None where all down to the depth are taken
     score: Rule | None = None
     parameters: tuple[str, ...] = ()  # of pool_runs, that only this strategy uses
     takes_turns: bool = True  # whether questions take turns to give their best; else the best of all are first
     interactive: bool = False  # asks for one judgement at a time: kgtrec.pooling.interactive
+
+    @property
+    def needs_budget(self) -> bool:
+        """Whether it takes a given number of triples, or all down to the depth."""
+        return self.score is not None or self.interactive
 
 
 def _take(lists: Lists) -> NDArray[np.int64]:
@@ -127,13 +128,13 @@ def _combsum(lists: Lists) -> NDArray[np.int64]:
 
 
 _STRATEGIES = (
-    Strategy("depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4"),
+    Strategy(
+        "depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4", depth=10
+    ),
     Strategy(
         "take",
         "A budget of triples, those of the lowest rank first; by question, if wanted.",
         "Cormack, Palmer, Clarke 1998",
-        needs_budget=True,
-        depth=100,
         score=_take,
         parameters=("by_question",),
         takes_turns=False,
@@ -142,33 +143,22 @@ _STRATEGIES = (
         "rrf",
         "A budget of triples, by the sum of 1 / (k + rank) over the runs.",
         "Cormack, Clarke, Buettcher 2009",
-        needs_budget=True,
-        depth=100,
         score=_rrf,
         parameters=("k",),
     ),
     Strategy(
-        "borda",
-        "A budget of triples, by the sum of Borda points over the runs.",
-        "Aslam, Montague 2001",
-        needs_budget=True,
-        depth=100,
-        score=_borda,
+        "borda", "A budget of triples, by the sum of Borda points over the runs.", "Aslam, Montague 2001", score=_borda
     ),
     Strategy(
         "combsum",
         "A budget of triples, by the sum of the scores, scaled to 0..1 in each list.",
         "Fox, Shaw 1994; Lee 1997",
-        needs_budget=True,
-        depth=100,
         score=_combsum,
     ),
     Strategy(
         "rbp",
         "A budget of triples, by the sum of the weights that rank-biased precision gives the ranks.",
         "Moffat, Webber, Zobel 2007, method A",
-        needs_budget=True,
-        depth=100,
         score=_rbp,
         parameters=("p",),
     ),
@@ -176,31 +166,24 @@ _STRATEGIES = (
         "stratified",
         "A random sample of each question's strata of ranks, with known probabilities.",
         "Yilmaz, Kanoulas, Aslam 2008",
-        depth=100,
         parameters=("strata", "least"),
     ),
     Strategy(
         "mtf",
         "A budget of triples, asked for one at a time: the run that last found an answer goes on.",
         "Cormack, Palmer, Clarke 1998",
-        needs_budget=True,
-        depth=100,
         interactive=True,
     ),
     Strategy(
         "thompson",
         "A budget of triples, asked for one at a time: the run of the best random draw goes on.",
         "Losada, Parapar, Barreiro 2016",
-        needs_budget=True,
-        depth=100,
         interactive=True,
     ),
     Strategy(
         "max-mean",
         "A budget of triples, asked for one at a time: the run with the best record goes on.",
         "Losada, Parapar, Barreiro 2016",
-        needs_budget=True,
-        depth=100,
         interactive=True,
     ),
 )
@@ -401,7 +384,7 @@ class Gathered:
             found.run[order],
             found.rank[order],
             self.names,
-            _part_of(collection.questions, self.candidates.rows),
+            collection.questions.take(self.candidates.rows),
             None if probability is None else probability[first],
             strata,
         )
@@ -448,7 +431,7 @@ def gather(
             known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
         if only_open:
             part = part.where(part.is_open)
-        parts.append(part if keep_scores else _without_scores(part))
+        parts.append(part if keep_scores else replace(part, score=np.empty(0)))
         if progress is not None:
             progress(1)
     if not names:
@@ -465,10 +448,6 @@ def gather(
 
 def _joined(columns: Sequence[NDArray]) -> NDArray:  # type: ignore[type-arg]
     return np.concatenate(columns)
-
-
-def _without_scores(part: Contributions) -> Contributions:
-    return Contributions(part.run, part.question, part.entity, part.rank, np.empty(0), part.is_open)
 
 
 def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
@@ -514,7 +493,7 @@ def _contributions_in(
 
 def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, what: str, one: str = "", more: str = "s") -> Codes:
     """Codes of a run's labels in the collection, -1 where it lacks them."""
-    code = np.arange(len(own), dtype=np.int32) if own.same_as(others) else others.encode(own.labels)
+    code = others.codes_of(own)
     missing = np.flatnonzero(code < 0)
     if len(missing) == len(own) and len(own):
         raise CollectionError(
@@ -557,32 +536,16 @@ def _answers_of(collection: Collection, given: Any) -> Qrels:
     """The answers known before, in the collection's terms; those of its qrels if none are given."""
     if given is None:
         return collection.qrels
-    found, ids, entities = (
-        of_collection(judgements_of(given), collection),
-        collection.questions.ids,
-        collection.entities,
-    )
+    found = of_collection(judgements_of(given), collection)
+    ids, entities = collection.questions.ids, collection.entities
     if found.questions.same_as(ids) and found.entities.same_as(entities):
         return found
-    question, entity = ids.encode(found.questions.labels), entities.encode(found.entities.labels)
-    unknown = np.flatnonzero((question[found.question] < 0) | (entity[found.entity] < 0))
+    own = found.recoded(questions=ids, entities=entities)
+    unknown = np.flatnonzero((own.question < 0) | (own.entity < 0))
     if len(unknown):
         pair = found.questions[found.question[unknown[0]]], found.entities[found.entity[unknown[0]]]
         raise KgtrecError(f"expected known answers of the collection's questions, found ({pair[0]}, {pair[1]})")
-    return Qrels.of(question[found.question], entity[found.entity], found.grade, ids, entities)
-
-
-def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
-    if len(rows) == len(questions):
-        return questions
-    return Questions(
-        Vocabulary(questions.ids.decode(rows)),
-        questions.is_head[rows],
-        questions.relation[rows],
-        questions.anchor[rows],
-        questions.entities,
-        questions.relations,
-    )
+    return Qrels.of(own.question, own.entity, own.grade, ids, entities)
 
 
 def known_answers_of(pool: Pool, collection: Collection, known_answers: Any = None) -> Qrels:
@@ -638,15 +601,11 @@ def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[
         unknown = np.flatnonzero((row < 0).any(axis=0))
     if len(unknown):
         place = int(unknown[0])
-        labels = (
-            triples.entities[triples.head[place]],
-            triples.relations[triples.relation[place]],
-            triples.entities[triples.tail[place]],
-        )
+        one = triples.take(np.array([place]))
+        labels = [one.decoded(name)[0].as_py() for name in ("head", "relation", "tail")]
         raise CollectionError(
             f"expected known answers whose head and tail questions are the collection's, found {' '.join(labels)!r} "
-            "and "
-            f"{len(unknown) - 1} more; build the collection with them among its test triples"
+            f"and {len(unknown) - 1} more; build the collection with them among its test triples"
         )
     pair = distinct(
         np.concatenate(

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -114,13 +115,11 @@ class PoolSummary(Result):
         return Table("ranks", "", "", data, columns, view=view)
 
     def _overlap(self) -> Table:
-        n = len(self.runs)
-        named = np.array(self.runs, object)
-        share = np.where(np.eye(n, dtype=bool), np.nan, self.shared / np.maximum(self.size, 1)[:, None])
-        data = {"run": np.repeat(named, n), "other": np.tile(named, n), "triples": self.shared.ravel()}
+        share = np.where(np.eye(len(self.runs), dtype=bool), np.nan, self.shared / np.maximum(self.size, 1)[:, None])
+        data = {"run": (0, self.runs), "other": (1, self.runs), "triples": self.shared, "share": share}
         columns = Column("run"), Column("share", form="share", digits=1, across="other")
         title = "share of the row's triples that the column put in too"
-        return Table("overlap", title, "", pa.table(data | {"share": share.ravel()}), columns)
+        return Table("overlap", title, "", long_table(share.shape, data), columns)
 
 
 def summarise_pool(

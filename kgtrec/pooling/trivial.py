@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import CATEGORIES, Collection
-from kgtrec.data.entity_types import EntityTypes, RelationTypes
+from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.table import Column, Result, Table
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import EntityTypes, RelationTypes, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn
 from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types
@@ -231,15 +231,10 @@ def _under(collection: Collection, pool: Pool) -> Triples:
     triples = pool.triples
     if triples.entities.same_as(collection.entities) and triples.relations.same_as(collection.relations):
         return triples
-    recoded = triples.recoded(collection.entities, collection.relations)
-    columns = (
-        ("entity", triples.entities, triples.head, recoded.head),
-        ("entity", triples.entities, triples.tail, recoded.tail),
-        ("relation", triples.relations, triples.relation, recoded.relation),
-    )
-    for what, vocabulary, before, after in columns:
-        if np.any(after < 0):
-            label = vocabulary[int(before[np.argmin(after)])]
+    recoded = triples.recoded(entities=collection.entities, relations=collection.relations)
+    for column, what in {"head": "entity", "tail": "entity", "relation": "relation"}.items():
+        if np.any(unknown := getattr(recoded, column) < 0):
+            label = triples.decoded(column)[int(np.argmax(unknown))].as_py()
             raise CollectionError(f"expected a pool of this collection, found the {what} {label!r}, which it lacks")
     return recoded
 
@@ -254,22 +249,14 @@ def _fits_files(
     triples: Triples, collection: Collection, entity_types: EntityTypes, relation_types: RelationTypes
 ) -> NDArray[np.int8]:
     """(2, n) whether head and tail fit by the types of files, in the codes of `kgtrec.kernels.triples.types`."""
-    labels = collection.entities if collection.labels is None else collection.labels
+    labels = entity_names(collection)
     entity = labels.encode(entity_types.entities.labels)[entity_types.entity]
     relation = collection.relations.encode(relation_types.relations.labels)[relation_types.relation]
     kind = entity_types.types.encode(relation_types.types.labels)[relation_types.type]
     _require_common(entity, "an entity", entity_types.entities, "the types of entities", "the collection", labels)
-    _require_common(
-        relation,
-        "a relation",
-        relation_types.relations,
-        "the types of relations",
-        "the collection",
-        collection.relations,
-    )
-    _require_common(
-        kind, "a type", relation_types.types, "the types of relations", "the types of entities", entity_types.types
-    )
+    name, own = "the types of relations", relation_types
+    _require_common(relation, "a relation", own.relations, name, "the collection", collection.relations)
+    _require_common(kind, "a type", own.types, name, "the types of entities", entity_types.types)
     slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
     ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
     shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)

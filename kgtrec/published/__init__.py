@@ -9,7 +9,7 @@ __all__ = offer(
     {
         "published.check_paper": ("check_paper", "PaperCheck"),
         "published.findings": ("PaperFinding", "MeanBounds"),
-        "data.published": ("PublishedTable", "PublishedValue"),
+        "data.scores": ("PublishedTable", "PublishedValue"),
         "formats.published_tables": ("read_published_table",),
     },
 )

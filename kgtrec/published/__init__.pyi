@@ -1,5 +1,5 @@
-from kgtrec.data.published import PublishedTable as PublishedTable
-from kgtrec.data.published import PublishedValue as PublishedValue
+from kgtrec.data.scores import PublishedTable as PublishedTable
+from kgtrec.data.scores import PublishedValue as PublishedValue
 from kgtrec.formats.published_tables import read_published_table as read_published_table
 from kgtrec.published.check_paper import PaperCheck as PaperCheck
 from kgtrec.published.check_paper import check_paper as check_paper

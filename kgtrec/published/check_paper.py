@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from kgtrec.data.chance_table import ChanceTable
-from kgtrec.data.published import PublishedTable, PublishedValue
+from kgtrec.data.scores import ChanceTable, PublishedTable, PublishedValue
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, counted, warn
 from kgtrec.published.bounds import bounds_of, falling_hits, within_range

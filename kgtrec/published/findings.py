@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from kgtrec.data.published import PublishedValue
+from kgtrec.data.scores import PublishedValue
 from kgtrec.published.sizes import Size
 
 Severity = Literal["impossible", "doubtful", "note"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.scores import ChanceTable
 from kgtrec.data_sets.registry import list_data_sets
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.chance_tables import read_chance_table, shipped_chance_tables

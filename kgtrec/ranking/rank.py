@@ -438,8 +438,8 @@ def _order(collection: Collection, questions: Any, entities: Any) -> _Order:
         )
     rows = question_places(collection, questions)
     columns = entity_places(collection, entities)
-    warn_of_extra(rows, "questions", stacklevel=5)
-    warn_of_extra(columns, "entities", stacklevel=5)
+    warn_of_extra(rows, "questions")
+    warn_of_extra(columns, "entities")
     return _Order(
         rows.size, columns.size, None if rows.is_same else rows.own(), None if columns.is_same else columns.place
     )

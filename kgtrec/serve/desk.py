@@ -24,13 +24,10 @@ from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.training import training_rows
 from kgtrec.campaign.verdict_rules import Refusal, roles_of
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.gold import Gold
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Judgements
-from kgtrec.data.label_hashes import label_hashes, triple_keys
+from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Gold, Incoming, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
 from kgtrec.formats.campaign.folder import read_text

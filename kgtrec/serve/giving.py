@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgtrec.campaign.verdict_rules import wrong_state
-from kgtrec.data.decisions import STATES
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import VERDICTS
+from kgtrec.data.judgements import STATES, VERDICTS, Incoming
 from kgtrec.serve.desk import Desk, Look, Words
 from kgtrec.serve.views import in_words
 

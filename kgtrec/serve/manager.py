@@ -27,10 +27,9 @@ from kgtrec.campaign.qrels import LEVELS
 from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
 from kgtrec.campaign.tasks import draft_template, readable
 from kgtrec.campaign.track import track
-from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People
+from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People, check_template
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
-from kgtrec.data.templates import check_template
 from kgtrec.errors import KgtrecError, counted, one_of
 from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES

@@ -27,10 +27,8 @@ from kgtrec.campaign.verdict_rules import link_patterns, wrong_source
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS
-from kgtrec.data.label_hashes import check_numbers
-from kgtrec.data.tasks import Tasks
-from kgtrec.data.triples import Triples
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Tasks
+from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.serve.desk import edition_of, page_numbers
 from kgtrec.serve.rendering import markdown, prepare

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.collection import why_another
-from kgtrec.data.decisions import Decisions
 from kgtrec.data.identity import require_same_ids
+from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import CollectionError, FormatError

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecWarning
 from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.study.bench import Bench

@@ -14,7 +14,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import question_places
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecWarning
 from kgtrec.formats.files import sha256_of
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNFINISHED

@@ -34,7 +34,7 @@ def scores_of(name, rows, asked, extra=(), **options):
     """Per question, label -> score; ``extra`` labels are entities without facts."""
     triples = Triples.of(rows)
     entities = triples.entities.extended(list(extra))
-    triples = triples.recoded(entities, triples.relations)
+    triples = triples.recoded(entities=entities)
     block = fit_baseline(name, triples, **options).scores(questions_on(triples, [asked]), np.array([0]))
     return dict(zip(entities, block[0].tolist(), strict=True))
 
@@ -179,7 +179,7 @@ def test_other_names_for_entities_only_permute_the_scores(name):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_an_entity_without_facts_changes_nothing_for_the_others(name):
     facts = hide_facts(family_tree(30, 2).facts).splits.train
-    larger = facts.recoded(facts.entities.extended(["nobody"]), facts.relations)
+    larger = facts.recoded(entities=facts.entities.extended(["nobody"]))
     n, shape = len(facts.entities), (2, len(facts.relations), len(larger.entities), len(larger.entities))
     found = all_scores(name, larger).reshape(shape)[:, :, :n, :n]
     expected = all_scores(name, facts).reshape(found.shape)
@@ -190,7 +190,7 @@ def test_an_entity_without_facts_changes_nothing_for_the_others(name):
 def test_a_relation_without_facts_and_an_entity_without_facts_have_defined_scores(name):
     """No relation to go by: no evidence, or the back-off; the same for anchors that nothing is known of."""
     facts = Triples.of([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
-    facts = facts.recoded(facts.entities.extended(["z"]), facts.relations.extended(["unseen"]))
+    facts = facts.recoded(entities=facts.entities.extended(["z"]), relations=facts.relations.extended(["unseen"]))
     asked = questions_on(facts, [("a", "unseen", None), (None, "r", "z"), ("z", "unseen", None)])
     found = fit_baseline(name, facts).scores(asked, np.arange(3))
     assert np.isfinite(found).all()

@@ -14,8 +14,7 @@ from kgtrec.campaign.check import check_judgements
 from kgtrec.campaign.verdict_rules import LONGEST_NOTE, LONGEST_SOURCE, Refusal, wrong_link
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import ROLES
+from kgtrec.data.judgements import ROLES, Incoming
 from kgtrec.errors import KgtrecError
 from tests.campaign_folders import people_of, said
 from tests.campaigns_by_hand import campaign_of

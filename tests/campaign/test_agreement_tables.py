@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.campaign.agreement import STATISTICS, AgreementReport
-from kgtrec.data.expert_sample import SampleReport
+from kgtrec.data.campaign import SampleReport
 from kgtrec.report.show import shown
 
 

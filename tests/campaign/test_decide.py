@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.decide import decide, previous_of, queue, states_before
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.decisions import STATES, Decisions
-from kgtrec.data.judgements import ROLES, VERDICTS
+from kgtrec.data.judgements import ROLES, STATES, VERDICTS, Decisions
 from kgtrec.errors import CollectionError, KgtrecError
 from tests.judged_pools import judgements_of, pool_of
 

@@ -12,7 +12,7 @@ from scipy import stats
 from kgtrec.campaign.diagnostics import diagnose
 from kgtrec.campaign.qrels import question_level
 from kgtrec.cli.campaign.diagnostics import TABLES
-from kgtrec.data.decisions import AGREED, Decisions
+from kgtrec.data.judgements import AGREED, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions

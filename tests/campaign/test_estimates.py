@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgtrec.campaign.estimates import estimate_ap, estimate_positives, triple_weights
-from kgtrec.data.decisions import AGREED, AUTOMATIC, OPEN, Decisions
+from kgtrec.data.judgements import AGREED, AUTOMATIC, OPEN, Decisions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, KgtrecError

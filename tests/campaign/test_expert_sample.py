@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.decide import decide
 from kgtrec.campaign.expert_sample import draw_sample, sample_report
-from kgtrec.data.campaign import Automatic
-from kgtrec.data.decisions import AGREED, AUTOMATIC, CONFLICT, OPEN, Decisions
-from kgtrec.data.expert_sample import SAMPLE_STATISTICS, ExpertSample
+from kgtrec.data.campaign import SAMPLE_STATISTICS, Automatic, ExpertSample
+from kgtrec.data.judgements import AGREED, AUTOMATIC, CONFLICT, OPEN, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary

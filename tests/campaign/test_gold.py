@@ -18,7 +18,7 @@ from kgtrec.campaign.assign import assign
 from kgtrec.campaign.gold import gold_notes, rows_in_pool
 from kgtrec.cli import main
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.folder import read_campaign

@@ -16,8 +16,7 @@ from kgtrec.campaign.accept import RefusedError, accept
 from kgtrec.campaign.check import check_judgements
 from kgtrec.cli import main
 from kgtrec.data.campaign import LINKS
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import ROLES, VERDICTS
+from kgtrec.data.judgements import ROLES, VERDICTS, Incoming
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import default_guidelines, read_campaign
 from kgtrec.formats.campaign.pools import write_pool

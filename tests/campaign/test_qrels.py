@@ -12,8 +12,8 @@ from kgtrec.campaign.qrels import of_topics, question_level, report_qrels, tripl
 from kgtrec.collection.questions import build_questions, completions, questions_of
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.decisions import AGREED, AUTOMATIC, OPEN, Decisions
 from kgtrec.data.identity import entity_names
+from kgtrec.data.judgements import AGREED, AUTOMATIC, OPEN, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions

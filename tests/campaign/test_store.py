@@ -23,9 +23,7 @@ from kgtrec.campaign.check import check_judgements
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.decisions import STATES
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import ROLES, VERDICTS
+from kgtrec.data.judgements import ROLES, STATES, VERDICTS, Incoming
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.campaign import judgements as judgements_module
 from kgtrec.formats.campaign.folder import (

@@ -18,10 +18,9 @@ from kgtrec.campaign.tasks import (
     relations_without_template,
     tasks_for,
 )
-from kgtrec.data.campaign import Automatic
+from kgtrec.data.campaign import Automatic, check_template, template_parts
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
-from kgtrec.data.templates import check_template, template_parts
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError

@@ -11,8 +11,7 @@ from kgtrec.campaign.decide import decide
 from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
 from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
-from kgtrec.data.decisions import STATES
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, VERDICTS
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, STATES, VERDICTS
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from tests.judged_pools import judgements_of, pool_of

@@ -9,7 +9,7 @@ from kgtrec.campaign.tasks import names_of
 from kgtrec.campaign.wording import JOINTED, draft_template, readable
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.templates import check_template
+from kgtrec.data.campaign import check_template
 from kgtrec.data.vocabulary import Vocabulary
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

@@ -12,7 +12,7 @@ import pytest
 
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.cli import main
-from kgtrec.data.decisions import STATES
+from kgtrec.data.judgements import STATES
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.pools import read_pool

@@ -22,7 +22,7 @@ from kgtrec.campaign.tasks import phrase
 from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, Campaign
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning

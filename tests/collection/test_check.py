@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kgtrec.collection.check import check_together
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Topics
 from kgtrec.data.run import Run
-from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 
 QUESTIONS, ENTITIES = ["q0", "q1", "q2", "q3", "q4"], ["e0", "e1", "e2"]

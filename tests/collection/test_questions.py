@@ -347,7 +347,7 @@ def test_divergence_of_the_sample_of_zhou_et_al(read, data):
     """FB-Test-S from FB-Test-O: 0.103 nats; FB-Test-O from all triples: 0.178."""
     all_splits = Splits.of(*read("fb15k-237"))
     sample = read_triples(data / "kgc-sparsity/data/FB-Test-S/samples.txt").recoded(
-        all_splits.entities, all_splits.relations
+        entities=all_splits.entities, relations=all_splits.relations
     )
     parts = (all_splits.train, all_splits.valid, all_splits.test)
     everything = np.bincount(np.concatenate([part.relation for part in parts]))

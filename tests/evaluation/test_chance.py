@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
+from kgtrec.data.scores import ChanceTable
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import KgtrecError, MeasureError
 from kgtrec.evaluation.chance import adjust, adjustable_measures, candidate_counts, chance_of_split, chance_table

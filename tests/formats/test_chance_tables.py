@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.scores import ChanceTable
 from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.evaluation.chance import chance_table
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table, shipped_chance_tables, write_chance_table

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.data.published import PublishedTable
+from kgtrec.data.scores import PublishedTable
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.published_tables import read_published_table
 from kgtrec.published.check_paper import check_paper

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.data.score_table import ScoreTable
-from kgtrec.data.scores import Scores
+from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
 from kgtrec.report.show import shown

@@ -21,7 +21,8 @@ def estimate(fb15k_237, data):
     sample = read_triples(data / "kgc-sparsity/data/FB-Test-S/samples.txt")
     collection = fb15k_237
     question, entity = completions(
-        collection.questions, sample.recoded(collection.questions.entities, collection.questions.relations)
+        collection.questions,
+        sample.recoded(entities=collection.questions.entities, relations=collection.questions.relations),
     )
     ids, entities = collection.questions.ids, collection.entities
     labels = Qrels.of(question, entity, np.ones(len(question), np.int32), ids, entities)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.meta.correlation import correlate, swaps
 

@@ -13,7 +13,7 @@ import pytest
 from ir_measures import AP, nDCG
 
 import kgtrec.ir_measures
-from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.scores import ChanceTable
 from kgtrec.errors import KgtrecError, MeasureError
 from kgtrec.evaluation.chance import adjust
 from kgtrec.evaluation.evaluate import evaluate

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.score_tables import read_score_table

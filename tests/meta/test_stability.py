@@ -279,7 +279,7 @@ def test_raw_ranks_are_the_same_under_both_readings(worlds, unlisted_answers):
 def run_of(world: Named, cut: int) -> Run:
     run = world.run()
     starts = np.searchsorted(run.question, run.question)
-    return run.rows(np.arange(len(run)) - starts < cut)
+    return run.take(np.arange(len(run)) - starts < cut)
 
 
 @settings(max_examples=examples(5))

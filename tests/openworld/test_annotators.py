@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.tasks import Tasks
+from kgtrec.data.judgements import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.openworld.annotators import annotate

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kgtrec.baselines import baseline_checkpoints, score_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.decisions import Decisions
+from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -31,10 +31,8 @@ from kgtrec.openworld import estimate as module
 from kgtrec.openworld.estimate import estimate_missing, judged_answers
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
-from kgtrec.openworld.mixture import MixedWorld
-from kgtrec.openworld.open_world import OpenWorld
-from kgtrec.openworld.theory import expected_score, questions_needed
-from kgtrec.openworld.weights import named_weights
+from kgtrec.openworld.open_world import OpenWorld, named_weights
+from kgtrec.openworld.theory import MixedWorld, expected_score, questions_needed
 from kgtrec.pooling.pool_runs import pool_runs
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.report.show import shown

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
-from kgtrec.openworld.weights import named_weights
+from kgtrec.openworld.open_world import named_weights
 from tests.openworld.test_estimate import qrels, run
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.entity_types import EntityTypes, RelationTypes
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import EntityTypes, RelationTypes, Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.formats.triples import read_triples
 from kgtrec.pooling.trivial import RULES, judge_trivial, trivial_counts
@@ -51,7 +50,7 @@ def collection_of(train=TRAIN, test=TEST):
 
 def pool_of(collection, rows):
     """A pool of triples, each put in by one run at each of its questions that the collection has."""
-    triples = Triples.of(rows).recoded(collection.entities, collection.relations)
+    triples = Triples.of(rows).recoded(entities=collection.entities, relations=collection.relations)
     questions = collection.questions
     at = [
         questions.rows(np.full(len(triples), is_head), triples.relation, anchor)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from kgtrec.data.published import PublishedTable, PublishedValue
+from kgtrec.data.scores import PublishedTable, PublishedValue
 from kgtrec.data.table import Table
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.published_tables import read_published_table

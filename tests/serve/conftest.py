@@ -14,8 +14,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from kgtrec.data.campaign import Assignments, Campaign
-from kgtrec.data.expert_sample import ExpertSample
+from kgtrec.data.campaign import Assignments, Campaign, ExpertSample
 from kgtrec.data.qrels import Qrels
 from kgtrec.formats.campaign.expert_samples import write_expert_sample
 from kgtrec.formats.campaign.folder import read_campaign

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kgtrec.campaign.training import with_training
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.formats.campaign.folder import write_settings
 from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.campaign.pools import read_settings

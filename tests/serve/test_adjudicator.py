@@ -14,7 +14,7 @@ from markupsafe import escape
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.tasks import tasks_for_adjudicator
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES, PEOPLE

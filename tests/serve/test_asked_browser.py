@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kgtrec.campaign.store import OpenCampaign
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign.folder import write_names
 from kgtrec.serve.desk import Desk, Words
 from tests.report.test_browser import browser  # noqa: F401  # one fixture for all pages

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kgtrec.campaign.store import OpenCampaign
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign.folder import write_settings
 from kgtrec.formats.campaign.pools import read_settings
 from kgtrec.formats.output.folders import GUIDELINES

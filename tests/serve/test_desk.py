@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kgtrec.campaign.verdict_rules import Refusal
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign import judgements as judgements_module
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.serve.desk import Desk

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kgtrec.campaign.calibrate import calibration
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.output.folders import GOLD

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.campaign import Assignments
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign import judgements as judgements_module
 from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, SOURCES, TEMPLATES

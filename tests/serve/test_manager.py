@@ -26,7 +26,7 @@ from kgtrec.campaign.track import track
 from kgtrec.campaign.verdict_rules import host_of, hosts_of
 from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.folder import default_guidelines, read_campaign, read_people, read_templates
 from kgtrec.formats.campaign.gold import write_gold

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.formats.campaign.gold import write_gold
 from kgtrec.formats.campaign.pools import read_settings
 from tests.serve.conftest import URL, Page

@@ -13,7 +13,7 @@ import pytest
 
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.cli import main
-from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Incoming
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.sent_back import SentBack, append_sent_back, read_sent_back

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.campaign.verdict_rules import link_patterns, wrong_link
 from kgtrec.cli import main
-from kgtrec.data.label_hashes import check_numbers
-from kgtrec.data.tasks import Tasks
+from kgtrec.data.judgements import Tasks
+from kgtrec.data.triples import check_numbers
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.serve.desk import Desk
 from kgtrec.serve.tasks_file import tasks_file

@@ -15,7 +15,7 @@ from kgtrec.campaign import tasks_for
 from kgtrec.campaign.calibrate import calibration
 from kgtrec.campaign.training import with_training
 from kgtrec.cli import main
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.folder import read_campaign, write_settings
 from kgtrec.formats.campaign.gold import write_gold

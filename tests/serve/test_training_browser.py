@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import Gold
 from kgtrec.formats.campaign.gold import write_gold
 from tests.campaign_folders import folder_of
 from tests.serve.conftest import campaign_with_roles

@@ -13,8 +13,8 @@ from kgtrec.cli.options import force_option
 from kgtrec.data.judgements import ADJUDICATOR, ROLES
 
 if TYPE_CHECKING:
+    from kgtrec.data.judgements import Tasks
     from kgtrec.data.table import Table
-    from kgtrec.data.tasks import Tasks
 
 
 @click.command(name="adjudicate")

@@ -12,7 +12,7 @@ from kgtrec.cli.common import say
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
-    from kgtrec.data.tasks import Tasks
+    from kgtrec.data.judgements import Tasks
 
 PAGE = "html"
 _SUFFIXES = (".html", ".htm")

@@ -32,8 +32,7 @@ from kgtrec.data.campaign import (
     People,
     rule_for_links,
 )
-from kgtrec.data.gold import Gold
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, Gold
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, one_of, warn
 from kgtrec.formats.campaign.folder import (
     default_guidelines,

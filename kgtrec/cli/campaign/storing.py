@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.data.tasks import Returned
+from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.data.score_table import ScoreTable
+    from kgtrec.data.scores import ScoreTable
     from kgtrec.evaluation.item_scores import ItemScores
     from kgtrec.evaluation.scoring import ScoringOptions
 

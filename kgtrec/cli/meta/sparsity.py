@@ -20,7 +20,7 @@ from kgtrec.meta.coefficients import COEFFICIENTS
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.data.score_table import ScoreTable
+    from kgtrec.data.scores import ScoreTable
 
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtrec.data.expert_sample import ExpertSample
+from kgtrec.data.campaign import ExpertSample
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError

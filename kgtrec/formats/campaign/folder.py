@@ -32,11 +32,10 @@ from kgtrec.data.campaign import (
     Assignments,
     Campaign,
     People,
+    check_template,
 )
-from kgtrec.data.gold import Gold
-from kgtrec.data.judgements import ROLES, Judgements
+from kgtrec.data.judgements import ROLES, Gold, Judgements
 from kgtrec.data.pool import Pool
-from kgtrec.data.templates import check_template
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, one_of
 from kgtrec.formats.campaign.gold import read_gold
@@ -355,7 +354,7 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
     ------
     FormatError
         For the first line that is malformed, repeats a relation, or has an invalid template, see
-        :func:`kgtrec.data.templates.check_template`.
+        :func:`kgtrec.data.campaign.check_template`.
 
     Examples
     --------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgtrec.data.gold import Gold
-from kgtrec.data.judgements import NO, VERDICTS, YES
+from kgtrec.data.judgements import NO, VERDICTS, YES, Gold
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD

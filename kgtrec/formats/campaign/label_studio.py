@@ -21,9 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr  # nosec B406 # writes XML, and reads none
 
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.judgements import ROLES
-from kgtrec.data.tasks import Returned, Tasks
+from kgtrec.data.judgements import ROLES, Incoming, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, one_of
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.outputs import replacing, write_text

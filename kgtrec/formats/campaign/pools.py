@@ -35,8 +35,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of

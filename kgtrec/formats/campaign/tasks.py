@@ -16,8 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.incoming import Incoming
-from kgtrec.data.tasks import COLUMNS, Returned, Tasks
+from kgtrec.data.judgements import TASK_COLUMNS, Incoming, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
 from kgtrec.formats.csv_text import guarded, unguarded
@@ -214,10 +213,10 @@ def write_tasks_jsonl(path: PathLike, tasks: Tasks, *, opened: Opened = writing)
 
 
 def _columns(tasks: Tasks) -> list[str]:
-    first = COLUMNS.index("verdict")
-    if taken := [name for name in tasks.shown if name in COLUMNS]:
+    first = TASK_COLUMNS.index("verdict")
+    if taken := [name for name in tasks.shown if name in TASK_COLUMNS]:
         raise KgtrecError(f"expected more columns under names of their own, found {taken[0]!r}")
-    return [*COLUMNS[:first], *tasks.shown, *COLUMNS[first:]]
+    return [*TASK_COLUMNS[:first], *tasks.shown, *TASK_COLUMNS[first:]]
 
 
 def _sheet_columns(tasks: Tasks) -> list[str]:
@@ -366,7 +365,7 @@ def _read_xlsx(path: PathLike, back: _Back) -> None:
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
     names = _names_of_columns(str(path), heading.number, [cell.text for cell in heading.cells.values()])
-    own = {column: name for column, name in zip(heading.cells, names, strict=True) if name in COLUMNS}
+    own = {column: name for column, name in zip(heading.cells, names, strict=True) if name in TASK_COLUMNS}
     for line, cells in rows:
         held = {name: cells[column] for column, name in own.items() if column in cells}
         row = dict.fromkeys(own.values(), "") | {name: cell.text or cell.kind for name, cell in held.items()}
@@ -426,7 +425,7 @@ def _read_jsonl(path: PathLike, back: _Back) -> None:
         number = record["task"]
         is_number = type(number) in (int, float) and 0 < number < 10**10 and number == int(number)
         row = {"task": str(number)}
-        for name in COLUMNS[1:]:
+        for name in TASK_COLUMNS[1:]:
             value = record.get(name)
             if name in REQUIRED[1:-1] and value is None:
                 value = False  # a label must be there
@@ -526,7 +525,7 @@ class _Typed(_Back):
 def _names_of_columns(path: str, line: int, headings: Sequence[str]) -> list[str]:
     """The name of each column of a header line; those of a task in lower case, however they are typed."""
     folded = [heading.strip().lower() for heading in headings]
-    names = [own if own in COLUMNS else heading.strip() for own, heading in zip(folded, headings, strict=True)]
+    names = [own if own in TASK_COLUMNS else heading.strip() for own, heading in zip(folded, headings, strict=True)]
     if missing := [name for name in REQUIRED if name not in names]:
         raise FormatError(
             f"expected a header line with the columns {', '.join(REQUIRED)}, separated by "
@@ -534,7 +533,7 @@ def _names_of_columns(path: str, line: int, headings: Sequence[str]) -> list[str
             path=path,
             line=line,
         )
-    for name in COLUMNS:
+    for name in TASK_COLUMNS:
         if names.count(name) > 1:
             raise FormatError(
                 f"expected each column once, found {name!r} {names.count(name)} times", path=path, line=line
@@ -596,7 +595,7 @@ def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _n_columns(header: str, mark: str) -> int:
     """How many of a task's columns a header line has when it is split at ``mark``."""
-    return len({cell.strip().strip('"').lower() for cell in header.strip().split(mark)}.intersection(COLUMNS))
+    return len({cell.strip().strip('"').lower() for cell in header.strip().split(mark)}.intersection(TASK_COLUMNS))
 
 
 def _object(path: str, line: int, data: bytes) -> dict[str, Any]:

@@ -25,8 +25,7 @@ from typing import Any
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import Questions, Topics
 from kgtrec.formats.collections import write_collection_parts
 from kgtrec.formats.files import PathLike, sha256_of
 from kgtrec.formats.output.folders import MANIFEST, REPORT, SUMS

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun
+from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading

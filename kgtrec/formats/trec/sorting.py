@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.run import Run
+from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun, StreamedRun
+from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike

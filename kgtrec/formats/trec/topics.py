@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.topics import Topics
+from kgtrec.data.questions import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.data.expert_sample import ExpertSample
+from kgtrec.data.campaign import ExpertSample
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample, write_expert_sample
 from tests.campaigns_by_hand import campaign_of

@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from kgtrec.campaign.decide import decide
-from kgtrec.data.decisions import STATES
-from kgtrec.data.judgements import ROLES, VERDICTS
+from kgtrec.data.judgements import ROLES, STATES, VERDICTS
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.kgc_sparsity import FINAL, HUMAN, RUN, read_kgc_sparsity
 from tests.published_labels import FILES, published

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.tasks import tasks_for
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.tasks import Tasks
+from kgtrec.data.judgements import Tasks
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.tasks import (
     read_tasks,

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.cli import main
-from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import StreamedRun
+from kgtrec.data.run import Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
