@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.options import Number
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.evaluation.chance import SIDES, adjust
 from kgtrec.formats.chance_tables import read_chance_table
 
@@ -24,13 +24,12 @@ from kgtrec.formats.chance_tables import read_chance_table
     "--side", type=click.Choice(SIDES), default="both", show_default=True, help="Which side the number was taken over."
 )
 @output_options()
-def command(measure: str, value: float, table: str, side: str, form: str | None, out: str | None) -> None:
+def command(measure: str, value: float, table: str, side: str, output: Output) -> None:
     """Adjust a published number for chance: index (0 = chance, 1 = best) and z (standard deviations from chance).
 
     \b
     kgtrec adjust --measure micro.MRR --value 0.338 --chance fb15k-237
     kgtrec adjust --measure micro.MR --value 170 --chance chance.csv --side tail
     """
-    form = form_of(out, form)
     found = adjust(measure, value, read_chance_table(table), side=side)
-    show(found, form, out)
+    output.show(found)

@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import measure_option
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.systems import splits_option
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
@@ -38,8 +38,7 @@ def command(
     split: str,
     measures: tuple[str, ...],
     filtered_by: tuple[str, ...],
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Compute the chance level of COLLECTION: expectation and variance of every measure, for each side and both.
 
@@ -55,16 +54,15 @@ def command(
     kgtrec adjust --measure micro.MRR --value 0.338 --chance chance.csv
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
-    form = form_of(out, form)
     _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)
     if train is not None and test is not None:
         triples = read_splits(train, valid, test)
         table = chance_of_split(*triples, split, measures or None, filtered_by=filtered_by)
     else:
         table = chance_table(read_collection(str(collection)), measures or None, filtered_by=filtered_by)
-    show(table, form, out)
-    if out:
-        say(f"wrote {out}: {len(table)} rows")
+    output.show(table)
+    if output.out:
+        say(f"wrote {output.out}: {len(table)} rows")
 
 
 def _require_one_way(collection: str | None, files: dict[str, str | None], split: str) -> None:

@@ -13,7 +13,7 @@ import click
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import SHARE, sides_option
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
@@ -75,8 +75,7 @@ def command(
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     per: str | None,
-    form: str | None,
-    out: str | None,
+    output: Output,
     sides: tuple[str, ...],
     float32: bool,
     weights: str | None,
@@ -97,7 +96,6 @@ def command(
     """
     if confidence is None and drawn is not None:
         raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
-    form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
@@ -129,7 +127,7 @@ def command(
         report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
-    show(scores, form, out)
+    output.show(scores)
 
 
 def _weights(

@@ -17,7 +17,7 @@ from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import COUNT, SEED, Real, force_option, listed, listed_of, trust_ids_option, trusts_ids
-from kgtrec.cli.output import FORMATS, form_of, show
+from kgtrec.cli.output import FORMATS, Output, form_of
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
@@ -221,7 +221,7 @@ def command(
     pool = _pooled(test, files, strategy, judged_path, reading, options)
     automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
     if dry_run:
-        show(trivial_counts(pool, automatic), "table")
+        Output().show(trivial_counts(pool, automatic))
         return
     from kgtrec.pooling.summary import summarise_pool
     from kgtrec.report.show import shown
@@ -250,7 +250,7 @@ def command(
         if report_path:
             write_text(report_path, shown(summary, report_form))
         write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=options["seed"], made=made)
-    show(summary, "table")
+    Output().show(summary)
     _say_what_is_next(str(out), automatic)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from kgtrec.cli.evaluate import report_half_places
 from kgtrec.cli.options import choices_option
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
@@ -31,13 +31,7 @@ _WORTH_TELLING = 0.00005  # what four decimals show
 )
 @output_options(TABLES)
 def command(
-    qrels: str,
-    systems: tuple[str, ...],
-    scoring: ScoringRequest,
-    policies: tuple[str, ...],
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, policies: tuple[str, ...], output: Output
 ) -> None:
     """Show how far the scores of SYSTEMS depend on the order of tied candidates.
 
@@ -55,7 +49,6 @@ def command(
     """
     from kgtrec.evaluation.ties import compare_ties
 
-    form = form_of(out, form)
     compared = compare_ties(*scoring.inputs(qrels, systems), policies=policies or None, **scoring.keywords())
     if {"realistic", "expected"} <= set(compared.policies):
         realistic, expected = (
@@ -64,4 +57,4 @@ def command(
         apart = np.any(np.abs(realistic - expected) >= _WORTH_TELLING, axis=0).tolist()
         differing = [label for label, differs in zip(compared.measures, apart, strict=True) if differs]
         report_half_places(differing, "the mean is under expected")
-    show(compared, form, out, (part,) if part else TABLES[::-1] if form in ("table", "latex") else TABLES[:1])
+    output.show(compared, TABLES[::-1] if output.is_laid_out else TABLES[:1])

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from kgtrec.cli.options import SEED, SHARE, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 
 
 @click.command(name="agreement")
@@ -37,8 +37,7 @@ def command(
     resample: Literal["question", "triple"],
     resamples: int,
     seed: int,
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Tell how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
 
@@ -55,7 +54,6 @@ def command(
     from kgtrec.campaign.agreement import campaign_agreement
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
-    form = form_of(out, form)
     require_initialised(campaign)
     found = campaign_agreement(
         read_campaign(campaign),
@@ -66,4 +64,4 @@ def command(
         resamples=resamples,
         seed=seed,
     )
-    show(found, form, out)
+    output.show(found)

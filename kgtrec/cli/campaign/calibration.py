@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.options import SHARE
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 
 TABLES = ("people", "triples")
 
@@ -14,7 +14,7 @@ TABLES = ("people", "triples")
 @click.argument("campaign", type=click.Path())
 @click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the intervals.")
 @output_options(TABLES)
-def command(campaign: str, confidence: float, form: str | None, part: str | None, out: str | None) -> None:
+def command(campaign: str, confidence: float, output: Output) -> None:
     """Tell how often each annotator of CAMPAIGN is right on triples whose verdict is known: those of gold.tsv.
 
     They are triples of the pool, which annotators judge like all others; kgtrec campaign init --gold-share 0.05 draws
@@ -30,7 +30,6 @@ def command(campaign: str, confidence: float, form: str | None, part: str | None
     from kgtrec.errors import KgtrecError
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
-    form = form_of(out, form)
     require_initialised(campaign)
     read = read_campaign(campaign)
     found = calibration(read, confidence=confidence)
@@ -38,4 +37,4 @@ def command(campaign: str, confidence: float, form: str | None, part: str | None
         raise KgtrecError(
             f"{campaign}: found no triple of the pool with a known verdict; see kgtrec campaign init --gold-share"
         )
-    show(found, form, out, (part,) if part else None)
+    output.show(found)

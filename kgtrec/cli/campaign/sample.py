@@ -9,7 +9,7 @@ import click
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, SHARE, at_least
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, form_of, raw_output_options
 from kgtrec.errors import KgtrecError, counted, nearest
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ TABLES = ("statistics", "labels")
 @click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
 @click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the report's intervals.")
-@output_options(
+@raw_output_options(
     TABLES,
     "File of tasks to write: .csv, .xlsx, .jsonl or .html; with --report, file to write instead of standard output.",
 )
@@ -71,7 +71,7 @@ def command(
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:
-        _report(campaign, read, confidence, form_of(out, form), part, out)
+        _report(campaign, read, confidence, Output(form_of(out, form), out, part))
     elif out is not None:
         _draw(campaign, read, size, seed, with_automatic, expert, out)
 
@@ -131,7 +131,7 @@ def _draw(
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")
 
 
-def _report(campaign: str, read: Campaign, confidence: float, form: str, part: str | None, out: str | None) -> None:
+def _report(campaign: str, read: Campaign, confidence: float, output: Output) -> None:
     from dataclasses import replace
 
     from kgtrec.campaign.expert_sample import sample_report
@@ -141,5 +141,4 @@ def _report(campaign: str, read: Campaign, confidence: float, form: str, part: s
     automatic = read.automatic.is_automatic
     pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
     found = replace(sample_report(sample, read.judgements, confidence=confidence), pooled=pooled)
-    whole = TABLES[::-1] if form in ("table", "latex") else TABLES[:1]
-    show(found, form, out, (part,) if part else whole)
+    output.show(found, TABLES[::-1] if output.is_laid_out else TABLES[:1])

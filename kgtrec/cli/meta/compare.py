@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, refuse_twice
 from kgtrec.cli.options import SHARE, at_least, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.parquet import holds_ranks
@@ -43,9 +43,7 @@ def command(
     names: str | None,
     confidence: float,
     resamples: int,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Compare two systems, FIRST and SECOND (answer ranks or runs), on QRELS (a file or a collection).
 
@@ -61,7 +59,6 @@ def command(
     """
     from kgtrec.meta.comparison import compare
 
-    form = form_of(out, form)
     refuse_twice(qrels, (first, second))
     are_ranks = [holds_ranks(path) for path in (first, second)]
     judgements = read_judgements(qrels)
@@ -80,11 +77,12 @@ def command(
         relations=relations,
         **keywords,
     )
-    if part is not None and part not in [table.key for table in found.tables()]:
+    if output.part not in (None, *(table.key for table in found.tables())):
         raise KgtrecError(
-            f"expected --collection together with --table {part}, found none; qrels do not have the topics it needs"
+            f"expected --collection together with --table {output.part}, found none; qrels do not have the topics it "
+            "needs"
         )
-    show(found, form, out, (part,) if part else None if form in ("table", "json") else TABLES[:1])
+    output.show(found, None if output.form in ("table", "json") else TABLES[:1])
 
 
 def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:

@@ -12,7 +12,7 @@ import click
 
 from kgtrec.cli.inputs import files_of, is_collection
 from kgtrec.cli.options import SHARE, choices_option, direction_options, directions, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, naming
@@ -103,8 +103,7 @@ def command(
     workers: int | None,
     scheduler: str | None,
     names: tuple[str, ...],
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Correlate the rankings of the systems under two label sets, FIRST and SECOND: tables of scores, or qrels.
 
@@ -122,7 +121,6 @@ def command(
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
     kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
     """
-    form = form_of(out, form)
     better = directions(higher, lower)
     _refuse(labels, against, names, wants_swaps=wants_swaps)
     asked = list(scoring.measures) or None
@@ -143,7 +141,7 @@ def command(
 
     if wants_swaps:
         swapped = swaps(found[0], found[1], measures=asked, names=(called[0], called[1]), better=better, alpha=alpha)
-        show(swapped, form, out, None if form == "table" else ("swaps",))
+        output.show(swapped, None if output.form == "table" else ("swaps",))
         return
     options: dict[str, Any] = {
         "better": better,
@@ -161,7 +159,7 @@ def command(
             correlations = correlate(found[0], found[1], None, asked, chosen, names=both, paired=paired, **options)
         else:
             correlations = between_measures(found[0], None, asked, chosen, name=called[0], **options)
-    show(correlations, form, out)
+    output.show(correlations)
 
 
 def _resampling(found: Sequence[Any], confidence: float | None) -> AbstractContextManager[Callable[[int], None] | None]:

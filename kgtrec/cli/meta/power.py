@@ -8,7 +8,7 @@ import click
 
 from kgtrec.cli.inputs import files_of
 from kgtrec.cli.options import SHARE, choices_option, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError
@@ -59,9 +59,7 @@ def command(
     resample: Resample,
     workers: int | None,
     scheduler: str | None,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes.
 
@@ -79,7 +77,6 @@ def command(
     from kgtrec.evaluation.item_scores import item_scores
     from kgtrec.meta.power import power
 
-    form = form_of(out, form)
     files = files_of(systems)
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
@@ -97,4 +94,4 @@ def command(
             executor=executor_of(scheduler),
             progress=advance,
         )
-    show(found, form, out, (part,) if part else TABLES[:1] if form != "json" else None)
+    output.show(found, TABLES[:1] if output.form != "json" else None)

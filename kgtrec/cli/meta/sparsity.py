@@ -11,7 +11,7 @@ import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import choices_option, direction_options, directions
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
@@ -71,8 +71,7 @@ def command(
     coefficients: tuple[str, ...],
     higher: tuple[str, ...],
     lower: tuple[str, ...],
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Show how sparse LABELS change the ranking of the systems, for each measure.
 
@@ -89,7 +88,6 @@ def command(
     """
     from kgtrec.meta.sparsity import sparsity
 
-    form = form_of(out, form)
     better = directions(higher, lower)
     asked = list(scoring.measures) or None
     tables: ScoreTable | list[ScoreTable]
@@ -109,7 +107,7 @@ def command(
                 raise KgtrecError(f"expected qrels and --systems together with {option}, found no systems")
         tables = _tables(labels, by)
     found = sparsity(tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better)
-    show(found, form, out)
+    output.show(found)
 
 
 def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:

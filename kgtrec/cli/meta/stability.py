@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.options import SHARE, samples, sizes_of
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -50,9 +50,7 @@ def command(
     confidence: float,
     workers: int | None,
     scheduler: str | None,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Show how the ranking of SYSTEMS changes when only some of the test triples of QRELS are known.
 
@@ -68,7 +66,6 @@ def command(
     """
     from kgtrec.meta.stability import SIZES, stability
 
-    form = form_of(out, form)
     sizes = list(SIZES) if sizes is None else sizes
     with progress_bar("stability", len(sizes) * repeats, "subsamples") as advance:
         found = stability(
@@ -82,4 +79,4 @@ def command(
             progress=advance,
             **scoring.keywords(),
         )
-    show(found, form, out, (part or TABLES[0],))
+    output.show(found, TABLES[:1])

@@ -19,7 +19,7 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, raw_output_options
 from kgtrec.cli.systems import read_questions
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
@@ -82,8 +82,8 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 @mixed_option
 @trust_ids_option
 @seed_option("Random seed of the labels.")
-@output_options(
-    CURVE_TABLES, is_folder=True, out="Folder for report.html, figures, and tables as CSV, beside what is printed."
+@raw_output_options(
+    CURVE_TABLES, "Folder for report.html, figures, and tables as CSV, beside what is printed.", is_printed=True
 )
 def command(
     collection: str,
@@ -117,7 +117,7 @@ def command(
     from kgtrec.report.files import PAGE, report_files, write_report
     from kgtrec.report.records import table_csv
 
-    form = form_of(None, form)
+    output = Output(form or "table", part=part)
     if out is not None:
         for name in (*(f"{key}.csv" for key in CURVE_TABLES), PAGE):
             require_file(Path(out, name))
@@ -145,12 +145,12 @@ def command(
             progress=advance,
             mixed=mixed,
         )
-    if form == "table" and part is None:
+    if output.form == "table" and part is None:
         click.echo(f"{found.summary()}\n")
     tables = found.tables()
     whole = [table for table in tables if table.key in CURVE_TABLES]
-    names = [table.key for table in (whole if form in ("csv", "json") else tables[len(whole) :])]
-    show(found, form, None, (part,) if part else names)
+    names = [table.key for table in (whole if not output.is_laid_out else tables[len(whole) :])]
+    output.show(found, names)
     if out is None:
         return
     files = {f"{table.key}.csv": table_csv(table.data).encode() for table in whole}

@@ -11,7 +11,7 @@ import click
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import COUNT, SHARE, Real, measure_option, mixed_option, trust_ids_option, trusts_ids
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.trec.runs import default_name
@@ -81,9 +81,7 @@ def command(
     p: float,
     confidence: float,
     mixed: bool,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Estimate how many true answers lack a label, from CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
 
@@ -103,7 +101,6 @@ def command(
     """
     from kgtrec.openworld.estimate import MEASURES, estimate_missing
 
-    form = form_of(out, form)
     paths, holds_ranks = systems_of(judged, systems)
     given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
     sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
@@ -128,7 +125,7 @@ def command(
         )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: answers that cut runs do not list count 0; cut runs: {', '.join(cut)}")
-    show(found, form, out, (part,) if part else None)
+    output.show(found)
 
 
 def _judged(
