@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from kgtrec.cli.demo_campaign import ERROR, run_campaign
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
 from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole, force_option
 from kgtrec.collection.questions import completions
@@ -29,6 +28,7 @@ from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.report.show import table_text
 
 SCRIPT = "steps.sh"
+CONFIG, STUDY = "study.toml", "study"
 _DEPTH = 100  # of the runs on the complete labels; the pooled ones hold whole lists, as subsets of their answers need
 # labels -> their file of triples, and the format of their runs: what is pooled must not depend on how a library
 # compresses, since the checksums of the runs are kept with the pool
@@ -114,7 +114,11 @@ def command(out: str, people: int, hidden: float, labels: int, error: float, see
         evaluate_baselines(script, "complete", _DEPTH, seed)
         run_campaign(script, tree.facts, error, seed)
         _compare_labels(script, world.complete)
-        run_study(script)
+        script.note(
+            f"A study of what these label sets say of systems and measures, and its report: {STUDY}/report.html."
+        )
+        script.copy(f"kg/{CONFIG}", CONFIG)
+        script.run("study", CONFIG)
         write_text(SCRIPT, script.text(shlex.join(made_by)))
     click.echo(f"\nThe report, which needs no network: {Path(out, STUDY, 'report.html')}")
     click.echo(f"Everything is in {out}/; {Path(out, SCRIPT)} has each step as a command of its own.")

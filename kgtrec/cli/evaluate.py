@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import SHARE, sides_option
+from kgtrec.cli.options import SHARE, listing_option, sides_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
@@ -25,15 +25,12 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
 
 
-def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
+def _measures() -> Iterator[str]:
     from kgtrec.measures.names import describe_measures
 
     for about in describe_measures():
         also = f" (trec_eval: {', '.join(about.trec_eval)})" if about.trec_eval else ""
-        click.echo(f"{about.name:<20} {about.description}{also}")
-    ctx.exit()
+        yield f"{about.name:<20} {about.description}{also}"
 
 
 @click.command(name="evaluate")
@@ -62,14 +59,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     help="Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
 )
-@click.option(
-    "--list-measures",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_measures,
-    help="List the measures and exit.",
-)
+@listing_option("--list-measures", "List the measures and exit.", _measures)
 def command(
     qrels: str,
     systems: tuple[str, ...],

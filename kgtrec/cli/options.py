@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -235,6 +235,18 @@ def trusts_ids() -> bool:
     """Whether the current command has the option ``--trust-ids``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_TRUST, False))
+
+
+def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
+    """An option that prints lines instead of running the command."""
+
+    def print_lines(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not context.resilient_parsing:
+            for line in lines():
+                click.echo(line)
+            context.exit()
+
+    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=print_lines, help=about)
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:
