@@ -171,12 +171,15 @@ def sides_option(about: str) -> Callable[[Command], Command]:
     return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.")
 
 
-ties_option = click.option(
-    "--ties",
-    type=click.Choice(TIE_POLICIES),
-    help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) for "
-    "runs; for answer ranks realistic for measures over answers, expected for those over questions.",
-)
+def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
+    """The option ``--ties``, which may take ``more`` than policies; ``about`` them."""
+    return click.option(
+        "--ties",
+        type=click.Choice((*TIE_POLICIES, *more)),
+        help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) "
+        "for runs; for answer ranks realistic for measures over answers, expected for those over questions." + about,
+    )
+
 
 missing_option = click.option(
     "--missing",

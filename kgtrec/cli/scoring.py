@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -23,13 +23,14 @@ from kgtrec.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection as Questions
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.streamed_run import AnyRun
     from kgtrec.evaluation.scoring import ScoringOptions
+
+
+_TIES = ties_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def qrels_and_systems(command: Command) -> Command:
 
 
 def scoring_options(
-    about_measures: str, collection: str, *, seed: str = "Random seed.", leave_out: Collection[str] = ()
+    about_measures: str, collection: str, *, seed: str = "Random seed.", ties: Callable[[Command], Command] = _TIES
 ) -> Callable[[Command], Command]:
     """The common options, which the command gets as one :class:`ScoringRequest` ``scoring``.
 
@@ -73,22 +74,20 @@ def scoring_options(
     ----------
     about_measures, collection, seed : str
         Help of ``--measure``, what follows "Collection" in that of ``--collection``, and help of ``--seed``.
-    leave_out : collection of str
-        Of ties, missing, unlisted_answers: those that the command has no use for.
+    ties : decorator
+        Another option ``--ties``.
     """
-    policies: dict[str, Any] = {"unlisted_answers": unlisted_option, "missing": missing_option, "ties": ties_option}
-    policies = {name: option for name, option in policies.items() if name not in leave_out}
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def scored(*, measures: tuple[str, ...], folder: str | None, **given: Any) -> Any:
-            own: Any = {name: given.pop(name) for name in (*policies, "mixed", "seed")}
+            own: Any = {name: given.pop(name) for name in ("ties", "missing", "unlisted_answers", "mixed", "seed")}
             return command(scoring=ScoringRequest(measures, folder, own), **given)
 
         decorated: Command = scored
         for option in (collection_option(collection), seed_option(seed), trust_ids_option, mixed_option):
             decorated = option(decorated)
-        for option in (*policies.values(), measure_option(about_measures)):
+        for option in (unlisted_option, missing_option, ties, measure_option(about_measures)):
             decorated = option(decorated)
         return decorated
 

@@ -41,7 +41,7 @@ FOLDERS = {
 FILES = {
     "evaluate": "evaluate C ranks/rules.ranks.parquet --out OUT.csv",
     "evaluate parquet": "evaluate C ranks/rules.ranks.parquet --out OUT.parquet",
-    "ties": "ties C ranks/rules.ranks.parquet -m macro.MRR --format csv --out OUT.csv",
+    "evaluate ties": "evaluate C ranks/rules.ranks.parquet -m macro.MRR --ties all --format csv --out OUT.csv",
     "data list": "data list --all --out OUT.csv",
     "chance": "chance C --format csv --out OUT.csv",
     "adjust": "adjust --measure micro.MRR --value 0.3 --chance nations --out OUT.json",

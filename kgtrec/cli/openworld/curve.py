@@ -78,7 +78,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     show_default=True,
     help="Rank, among false candidates, at which an answer is found.",
 )
-@ties_option
+@ties_option()
 @mixed_option
 @trust_ids_option
 @seed_option("Random seed of the labels.")
