@@ -13,7 +13,6 @@ COMMANDS = {
     "export": "Write tasks for a browser, a spreadsheet, a program or Label Studio.",
     "import": "Take judgements in, each one checked.",
     "serve": "Serve the page where people judge, in a browser.",
-    "links": "Make people new links to the page.",
     "adjudicate": "List what needs a third person, and take their verdicts in.",
     "agreement": "Tell how far the annotators agree.",
     "calibration": "Tell how often each annotator is right where the verdict is known.",

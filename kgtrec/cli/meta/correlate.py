@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     choices=COEFFICIENTS,
     about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
 )
-@click.option("--persistence", type=SHARE, default=0.9, show_default=True, help="RBO's p.")
 @click.option(
     "--key",
     "keys",
@@ -90,7 +89,6 @@ def command(
     second_systems: tuple[str, ...],
     scoring: ScoringRequest,
     coefficients: tuple[str, ...],
-    persistence: float,
     keys: tuple[str, ...],
     against: str | None,
     higher: tuple[str, ...],
@@ -145,7 +143,6 @@ def command(
         return
     options: dict[str, Any] = {
         "better": better,
-        "persistence": persistence,
         "confidence": confidence,
         "resamples": resamples,
         "seed": scoring.options["seed"],
