@@ -23,7 +23,7 @@ else:
 
 Command = Callable[..., Any]
 
-_TRUST = "kgtrec.trust_ids"
+_MIXED = "kgtrec.mixed"
 #: upper limits of options, above every practical value: beyond them arrays and generators fail
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
@@ -198,13 +198,6 @@ unlisted_option = click.option(
     "candidates, as trec_eval does. Runs need --collection for it.",
 )
 
-mixed_option = click.option(
-    "--mixed",
-    is_flag=True,
-    help="Only warn about answer ranks that cannot be compared: filtered by other splits, or without the same judged "
-    "non-answers if a measure uses these.",
-)
-
 
 def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     from kgtrec.formats.output.outputs import replacing
@@ -221,23 +214,24 @@ force_option = click.option(
 )
 
 
-def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    context.meta[_TRUST] = wanted
+def _note_mixed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    context.meta[_MIXED] = wanted
 
 
-trust_ids_option = click.option(
-    "--trust-ids",
+mixed_option = click.option(
+    "--mixed",
     is_flag=True,
     expose_value=False,
-    callback=_note_trust,
-    help="Match by question ids, even if the systems were made for another collection.",
+    callback=_note_mixed,
+    help="Match by question ids what was made for another collection, and only warn about systems that cannot be "
+    "compared: filtered by other splits, or without the same judged non-answers if a measure uses these.",
 )
 
 
-def trusts_ids() -> bool:
-    """Whether the current command has the option ``--trust-ids``."""
+def is_mixed() -> bool:
+    """Whether the current command has the option ``--mixed``."""
     context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_TRUST, False))
+    return context is not None and bool(context.meta.get(_MIXED, False))
 
 
 def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:

@@ -20,12 +20,12 @@ from kgtrec.cli.options import (
     COUNT,
     Real,
     force_option,
+    is_mixed,
     listed,
     listed_of,
     listing_option,
+    mixed_option,
     seed_option,
-    trust_ids_option,
-    trusts_ids,
 )
 from kgtrec.cli.output import FORMATS, Output, form_of
 from kgtrec.cli.systems import read_questions
@@ -121,7 +121,7 @@ def _strategies() -> Iterator[str]:
     metavar="PATTERN=NAME|FILE",
     help="Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
 )
-@trust_ids_option
+@mixed_option
 @seed_option("Random seed of ties, turns and samples.")
 @click.option(
     "--by-question",
@@ -230,7 +230,7 @@ def command(
     with progress_bar("pooling", len(files), "runs") as advance:
         pool = make(
             test,
-            (read_any_run(path, name=default_name(path), trust_ids=trusts_ids()) for path in files),
+            (read_any_run(path, name=default_name(path), trust_ids=is_mixed()) for path in files),
             strategy=strategy,
             budget=budget,
             questions=rows,

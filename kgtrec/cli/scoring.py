@@ -13,12 +13,12 @@ from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, system
 from kgtrec.cli.options import (
     Command,
     collection_option,
+    is_mixed,
     measure_option,
     missing_option,
     mixed_option,
     seed_option,
     ties_option,
-    trust_ids_option,
     unlisted_option,
 )
 
@@ -56,7 +56,11 @@ class ScoringRequest:
 
     def keywords(self) -> ScoringOptions:
         """The keywords of all verbs that score."""
-        return {"collection": read_folder(self.collection) if self.collection else None, **self.options}
+        return {
+            "collection": read_folder(self.collection) if self.collection else None,
+            "mixed": is_mixed(),
+            **self.options,
+        }
 
 
 def qrels_and_systems(command: Command) -> Command:
@@ -81,11 +85,11 @@ def scoring_options(
     def decorate(command: Command) -> Command:
         @wraps(command)
         def scored(*, measures: tuple[str, ...], folder: str | None, **given: Any) -> Any:
-            own: Any = {name: given.pop(name) for name in ("ties", "missing", "unlisted_answers", "mixed", "seed")}
+            own: Any = {name: given.pop(name) for name in ("ties", "missing", "unlisted_answers", "seed")}
             return command(scoring=ScoringRequest(measures, folder, own), **given)
 
         decorated: Command = scored
-        for option in (collection_option(collection), seed_option(seed), trust_ids_option, mixed_option):
+        for option in (collection_option(collection), seed_option(seed), mixed_option):
             decorated = option(decorated)
         for option in (unlisted_option, missing_option, ties, measure_option(about_measures)):
             decorated = option(decorated)

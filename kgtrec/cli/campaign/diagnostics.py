@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import by_name, files_of, read_systems
-from kgtrec.cli.options import COUNT, measure_option, mixed_option, trust_ids_option
+from kgtrec.cli.options import COUNT, is_mixed, measure_option, mixed_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.formats.trec.runs import default_name
@@ -22,11 +22,8 @@ _MOST_RUNS = 12  # side by side in the table of overlaps
 @measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
 @click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
 @mixed_option
-@trust_ids_option
 @output_options(TABLES)
-def command(
-    campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], judged_at: int, mixed: bool, output: Output
-) -> None:
+def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], judged_at: int, output: Output) -> None:
     """Tell what each run brought into the pool of CAMPAIGN, and what would be lost without it.
 
     Contributions, overlap of runs, new positives per depth, and the share of positives among the judged candidates of a
@@ -61,7 +58,7 @@ def command(
             measures or MEASURES,
             families,
             judged_at=judged_at,
-            mixed=mixed,
+            mixed=is_mixed(),
         )
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")

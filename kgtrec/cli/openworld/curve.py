@@ -12,12 +12,12 @@ from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,
     Whole,
+    is_mixed,
     listed,
     measure_option,
     mixed_option,
     seed_option,
     ties_option,
-    trust_ids_option,
 )
 from kgtrec.cli.output import Output, raw_output_options
 from kgtrec.cli.systems import read_questions
@@ -80,7 +80,6 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 )
 @ties_option()
 @mixed_option
-@trust_ids_option
 @seed_option("Random seed of the labels.")
 @raw_output_options(
     CURVE_TABLES, "Folder for report.html, figures, and tables as CSV, beside what is printed.", is_printed=True
@@ -95,7 +94,6 @@ def command(
     draws: int,
     found_at: int,
     ties: str | None,
-    mixed: bool,
     seed: int,
     form: str | None,
     part: str | None,
@@ -143,7 +141,7 @@ def command(
             ties=ties,
             seed=seed,
             progress=advance,
-            mixed=mixed,
+            mixed=is_mixed(),
         )
     if output.form == "table" and part is None:
         click.echo(f"{found.summary()}\n")

@@ -10,7 +10,7 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import COUNT, SHARE, Real, measure_option, mixed_option, trust_ids_option, trusts_ids
+from kgtrec.cli.options import COUNT, SHARE, Real, is_mixed, measure_option, mixed_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
@@ -66,7 +66,6 @@ _DEPTH = 10  # of a pool whose depth is not recorded
 )
 @click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
 @mixed_option
-@trust_ids_option
 @output_options(TABLES)
 def command(
     judged: str,
@@ -80,7 +79,6 @@ def command(
     top: int,
     p: float,
     confidence: float,
-    mixed: bool,
     output: Output,
 ) -> None:
     """Estimate how many true answers lack a label, from CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
@@ -121,7 +119,7 @@ def command(
             known=known_qrels,
             truth=true_qrels,
             questions=questions,
-            mixed=mixed,
+            mixed=is_mixed(),
         )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: answers that cut runs do not list count 0; cut runs: {', '.join(cut)}")
@@ -149,7 +147,7 @@ def _judged(
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
-        known_answers = replace(campaign.known_answers, collection="") if trusts_ids() else campaign.known_answers
+        known_answers = replace(campaign.known_answers, collection="") if is_mixed() else campaign.known_answers
         judged, weight = judged_answers(campaign.pool, known_answers, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
@@ -169,4 +167,4 @@ def _judged(
 
 def _qrels(found: Qrels | Collection) -> Qrels:
     qrels = found.qrels if isinstance(found, Collection) else found
-    return replace(qrels, collection="") if trusts_ids() else qrels
+    return replace(qrels, collection="") if is_mixed() else qrels
