@@ -11,7 +11,7 @@ import click
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, SEED, force_option, measure_option, samples, sizes_of
+from kgtrec.cli.options import COUNT, PATH, SEED, force_option, measure_option, option, samples, sizes_of
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -35,52 +35,43 @@ _STUDY = ("study.csv", "study-summary.csv")
 
 @click.command(name="align")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="Folder for the collection and each NAME.ranks.parquet.")
-@click.option(
+@option("--out", "Folder for the collection and each NAME.ranks.parquet.", PATH, required=True)
+@option(
     "--similarity",
-    type=click.Choice(SIMILARITIES),
-    default="cosine",
-    show_default=True,
-    help="Similarity of vectors; a matrix has its own. neg-l1 and neg-l2 are negative distances.",
+    "Similarity of vectors; a matrix has its own. neg-l1 and neg-l2 are negative distances.",
+    SIMILARITIES,
+    "cosine",
 )
-@click.option(
+@option(
     "--candidates",
-    type=click.Choice(CANDIDATES),
-    default="test",
-    show_default=True,
-    help="Candidates of a question: the entities of the test alignments, or all entities of the side.",
+    "Candidates of a question: the entities of the test alignments, or all entities of the side.",
+    CANDIDATES,
+    "test",
 )
-@click.option(
+@option(
     "--alignments",
-    type=click.Path(),
-    help="Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "
+    "Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "
     "the rows in is_test of the .npz.",
+    PATH,
 )
-@click.option(
-    "--train", type=click.Path(), help="Train alignments in the same form, which do not count as wrong answers."
-)
-@click.option(
+@option("--train", "Train alignments in the same form, which do not count as wrong answers.", PATH)
+@option(
     "--left-labels",
-    type=click.Path(),
-    help="Labels of the left rows, one per line (or the first of tab-separated columns). "
+    "Labels of the left rows, one per line (or the first of tab-separated columns). "
     "Default: row numbers, left0, left1, ...",
+    PATH,
 )
-@click.option("--right-labels", type=click.Path(), help="The same for the right rows or columns.")
-@click.option(
-    "--by-size",
-    "--study",
-    "sizes",
+@option("--right-labels", "The same for the right rows or columns.", PATH)
+@option(
+    "--by-size --study sizes",
+    "Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions (0.1,0.5,1.0).",
     metavar="SIZES",
     callback=sizes_of,
-    help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
-    "(0.1,0.5,1.0).",
 )
-@click.option("--repeats", type=samples(1), default=10, show_default=True, help="Test sets per size of --by-size.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --by-size.")
+@option("--repeats", "Test sets per size of --by-size.", samples(1), 10)
+@option("--seed", "Seed of --by-size.", SEED, 0)
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
-@click.option(
-    "--block", type=COUNT, help="Questions scored at a time, which limits memory. Default: as many as fill 64 MiB."
-)
+@option("--block", "Questions scored at a time, which limits memory. Default: as many as fill 64 MiB.", COUNT)
 @force_option
 def command(
     systems: tuple[str, ...],

@@ -8,7 +8,7 @@ import click
 
 from kgtrec.baselines import ALL, BASELINES, baseline_blocks, baseline_checkpoints, baselines_of, score_blocks
 from kgtrec.cli.common import say
-from kgtrec.cli.options import listing_option, seed_option
+from kgtrec.cli.options import listing_option, option, seed_option
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.errors import KgtrecError
 from kgtrec.ranking.write import require_outputs, write_ranked, written
@@ -20,9 +20,9 @@ def _baselines() -> Iterator[str]:
     for record in BASELINES.values():
         kind = " (a control: not part of all)" if record.is_control else ""
         yield f"{record.name}{kind}\n    {record.description}\n    {record.source}."
-        for name, option in record.options.items():
-            choices = f" ({', '.join(option.choices)})" if option.choices else ""
-            yield f"    --option {name}={option.default}{choices}: {option.description}"
+        for name, setting in record.options.items():
+            choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+            yield f"    --option {name}={setting.default}{choices}: {setting.description}"
 
 
 def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str | list[str]]:
@@ -42,14 +42,13 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
 @click.argument("collection", type=click.Path())
 @system_options
 @seed_option("Random seed of the baseline; the same seed gives the same files.")
-@click.option(
-    "--option",
-    "options",
+@option(
+    "--option options",
+    "A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
+    "system per combination: NAME@1, NAME@2, ...",
     multiple=True,
     metavar="KEY=VALUE",
     callback=_options,
-    help="A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
-    "system per combination: NAME@1, NAME@2, ...",
 )
 @listing_option("--list", "List the baselines with their options and exit.", _baselines)
 def command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import measure_option
+from kgtrec.cli.options import PATH, measure_option, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.systems import splits_option
 from kgtrec.data.triples import SPLITS
@@ -17,16 +17,10 @@ from kgtrec.formats.triples import read_splits
 
 @click.command(name="chance")
 @click.argument("collection", required=False, type=click.Path())
-@click.option("--train", type=click.Path(), help="Train triples, with --test instead of COLLECTION.")
-@click.option("--valid", type=click.Path(), help="Valid triples, if there are any.")
-@click.option("--test", type=click.Path(), help="Test triples.")
-@click.option(
-    "--split",
-    type=click.Choice(SPLITS),
-    default="test",
-    show_default=True,
-    help="Split whose triples become questions; train and valid need the files.",
-)
+@option("--train", "Train triples, with --test instead of COLLECTION.", PATH)
+@option("--valid", "Valid triples, if there are any.", PATH)
+@option("--test", "Test triples.", PATH)
+@option("--split", "Split whose triples become questions; train and valid need the files.", SPLITS, "test")
 @measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
 @output_options()

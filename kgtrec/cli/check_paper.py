@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from kgtrec.cli.options import MOST_COUNT, Whole
+from kgtrec.cli.options import MOST_COUNT, Whole, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.published_tables import UNITS, Unit, read_published_table
@@ -25,18 +25,18 @@ TABLES = ("findings", "bounds")
     default="",
     help="Data set of the numbers that have none in the table; kgtrec data list has those whose sizes are known.",
 )
-@click.option("--entities", type=Whole(1, MOST_COUNT), help="Entities of the data set. Default: known by its name.")
-@click.option("--triples", type=Whole(1, MOST_COUNT), help="Its test triples. Default: known by its name.")
-@click.option(
+@option("--entities", "Entities of the data set. Default: known by its name.", Whole(1, MOST_COUNT))
+@option("--triples", "Its test triples. Default: known by its name.", Whole(1, MOST_COUNT))
+@option(
     "--chance",
+    "Its chance table, as kgtrec chance writes it. Default: the one that comes with kgtrec, if there is one.",
     metavar="FILE|DATASET",
-    help="Its chance table, as kgtrec chance writes it. Default: the one that comes with kgtrec, if there is one.",
 )
-@click.option(
+@option(
     "--unit",
-    type=click.Choice(UNITS),
-    help="Unit of MRR, Hits@k and AMRI. Default: percent for each of the three where a heading or a cell says so, or "
+    "Unit of MRR, Hits@k and AMRI. Default: percent for each of the three where a heading or a cell says so, or "
     "most numbers are above 1.",
+    UNITS,
 )
 @output_options(TABLES)
 def command(

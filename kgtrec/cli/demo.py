@@ -16,7 +16,7 @@ import pyarrow as pa
 from kgtrec.cli.demo_campaign import ERROR, run_campaign
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
-from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole, force_option
+from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Table
@@ -49,41 +49,28 @@ _EXPLAINED = {
 
 
 @click.command(name="demo")
-@click.option(
-    "--out", required=True, type=click.Path(), help="Folder to write; new or empty, since a demo has verdicts in it."
-)
-@click.option(
+@option("--out", "Folder to write; new or empty, since a demo has verdicts in it.", PATH, required=True)
+@option(
     "--people",
-    type=Whole(20, MOST_PEOPLE),
-    default=PEOPLE,
-    show_default=True,
-    help="Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+    "Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+    Whole(20, MOST_PEOPLE),
+    PEOPLE,
 )
-@click.option(
-    "--hidden",
-    type=SHARE,
-    default=HIDDEN,
-    show_default=True,
-    help="Share of the true facts that are hidden from the systems.",
-)
-@click.option(
+@option("--hidden", "Share of the true facts that are hidden from the systems.", SHARE, HIDDEN)
+@option(
     "--labels",
-    type=Whole(1, 1000),
-    default=LABELS,
-    show_default=True,
-    help=f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
+    f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
     "but unlabelled.",
+    Whole(1, 1000),
+    LABELS,
 )
-@click.option(
+@option(
     "--error",
-    type=Real(0, 1),
-    default=ERROR,
-    show_default=True,
-    help="Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
+    "Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
+    Real(0, 1),
+    ERROR,
 )
-@click.option(
-    "--seed", type=SEED, default=0, show_default=True, help="Random seed; the same seed gives the same folder."
-)
+@option("--seed", "Random seed; the same seed gives the same folder.", SEED, 0)
 @force_option
 def command(out: str, people: int, hidden: float, labels: int, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.

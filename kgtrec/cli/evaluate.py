@@ -12,7 +12,7 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import SHARE, listing_option, sides_option, ties_option
+from kgtrec.cli.options import SHARE, listing_option, option, sides_option, ties_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
@@ -44,24 +44,24 @@ def _measures() -> Iterator[str]:
     seed="Random seed, for example of --ties nondeterministic.",
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
-@click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
+@option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
 @output_options()
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
-@click.option(
+@option(
     "--weights",
-    metavar="question|relation|FILE",
-    help="Give equal weight to each question or to each relation instead of each item, or weights in a file of "
+    "Give equal weight to each question or to each relation instead of each item, or weights in a file of "
     "relation TAB share.",
+    metavar="question|relation|FILE",
 )
-@click.option("--confidence", type=SHARE, help="Add intervals of this level, such as 0.95, over other test sets.")
-@click.option(
+@option("--confidence", "Add intervals of this level, such as 0.95, over other test sets.", SHARE)
+@option(
     "--drawn",
-    type=click.Choice(("triple", "question")),
-    help="Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
+    "Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
+    ("triple", "question"),
 )
 @listing_option("--list-measures", "List the measures and exit.", _measures)
 def command(

@@ -86,10 +86,35 @@ def _finite(
     return number
 
 
+PATH = click.Path()
 SEED = Whole(0, MOST_SEED)
 COUNT = Whole(1, MOST_COUNT)
 SHARE = Real(0, 1, min_open=True, max_open=True)
 GOLD_SHARES = Real(0, 1, max_open=True)
+
+
+def option(
+    names: str, about: str, kind: _ParamType | Iterable[str] | None = None, default: Any = None, **more: Any
+) -> Callable[[Command], Command]:
+    """An option with its help, which shows the default; ``names``: as it is typed, then its parameter, if another.
+
+    ``kind`` is a type, or the choices.
+    """
+    chosen = kind if kind is None or isinstance(kind, click.ParamType) else click.Choice(tuple(kind))
+    if default is not None:
+        more |= {"default": default, "show_default": True}
+    return click.option(*names.split(), type=chosen, help=about, **more)
+
+
+def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order of the help."""
+
+    def decorate(command: Command) -> Command:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate
 
 
 def at_least(least: int) -> Whole:

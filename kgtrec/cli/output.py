@@ -7,17 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
-import click
-
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import PATH, Command, force_option, option
 from kgtrec.data.table import Result
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
@@ -63,7 +59,7 @@ def output_options(
         def shown(*, form: str | None, out: str | None, part: str | None = None, **given: Any) -> Any:
             return command(output=Output(form_of(out, form), out, part), **given)
 
-        return raw_output_options(tables, out)(shown)  # type: ignore[return-value]
+        return raw_output_options(tables, out)(shown)
 
     return decorate
 
@@ -77,17 +73,14 @@ def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = Fa
     forms, default = (FORMATS[:-1], "table") if is_printed else (FORMATS, "that of --out's suffix, else table")
 
     def decorate(command: Command) -> Command:
-        command = click.option("--out", type=click.Path(), help=out)(force_option(command))
+        command = option("--out", out, PATH)(force_option(command))
         if tables:
-            command = click.option(
-                "--table",
-                "part",
-                type=click.Choice(tables),
-                help=f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
+            command = option(
+                "--table part",
+                f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
+                tables,
             )(command)
-        return click.option(
-            "--format", "form", type=click.Choice(forms), help=f"Form of the output; by default {default}."
-        )(command)
+        return option("--format form", f"Form of the output; by default {default}.", forms)(command)
 
     return decorate
 

@@ -18,6 +18,7 @@ from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import (
     COUNT,
+    PATH,
     Real,
     force_option,
     is_mixed,
@@ -25,6 +26,7 @@ from kgtrec.cli.options import (
     listed_of,
     listing_option,
     mixed_option,
+    option,
     seed_option,
 )
 from kgtrec.cli.output import FORMATS, Output, form_of
@@ -86,40 +88,27 @@ def _strategies() -> Iterator[str]:
 @click.command(name="pool")
 @click.argument("collection", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
-@click.option("--out", type=click.Path(), metavar="CAMPAIGN", help="Folder to write; required without --dry-run.")
-@click.option(
-    "--strategy",
-    type=click.Choice(tuple(STRATEGIES)),
-    default="depth",
-    show_default=True,
-    help="Strategy of pooling; see --list-strategies.",
-)
-@click.option("--depth", type=COUNT, help="Last rank that is pooled. Default: 10 for depth, 100 for others.")
-@click.option("--budget", type=COUNT, help="Number of triples, for the strategies that take one.")
-@click.option(
+@option("--out", "Folder to write; required without --dry-run.", PATH, metavar="CAMPAIGN")
+@option("--strategy", "Strategy of pooling; see --list-strategies.", tuple(STRATEGIES), "depth")
+@option("--depth", "Last rank that is pooled. Default: 10 for depth, 100 for others.", COUNT)
+@option("--budget", "Number of triples, for the strategies that take one.", COUNT)
+@option(
     "--cut",
-    type=click.Choice(CUTS),
-    default="filtered",
-    show_default=True,
-    help="Known triples are removed from the lists before ranks are counted (filtered), or after the cut (raw).",
+    "Known triples are removed from the lists before ranks are counted (filtered), or after the cut (raw).",
+    CUTS,
+    "filtered",
 )
-@click.option(
-    "--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one per line."
+@option("--questions questions_path", "Ids of the questions to pool for, one per line.", PATH)
+@option(
+    "--known --seeds known_path",
+    "Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known answers.",
+    PATH,
 )
-@click.option(
-    "--known",
-    "--seeds",
-    "known_path",
-    type=click.Path(),
-    help="Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known "
-    "answers.",
-)
-@click.option(
-    "--family",
-    "families",
+@option(
+    "--family families",
+    "Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
     multiple=True,
     metavar="PATTERN=NAME|FILE",
-    help="Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
 )
 @mixed_option
 @seed_option("Random seed of ties, turns and samples.")
@@ -128,43 +117,32 @@ def _strategies() -> Iterator[str]:
     is_flag=True,
     help="Strategy take: questions take turns with their best candidates, as in other strategies with a budget.",
 )
-@click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
-@click.option("--rbp-p", "p", type=Real(0, 1, max_open=True), default=0.8, show_default=True, help="p of strategy rbp.")
-@click.option(
+@option("--rrf-k k", "k of strategy rrf.", Real(0), 60.0)
+@option("--rbp-p p", "p of strategy rbp.", Real(0, 1, max_open=True), 0.8)
+@option(
     "--strata",
+    "Strata of strategy stratified: last rank, and share of each question's candidates that is sampled. "
+    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
     callback=_strata,
     metavar="RANK:SHARE,...",
-    help="Strata of strategy stratified: last rank, and share of each question's candidates that is sampled. "
-    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
 )
-@click.option(
-    "--least",
-    type=COUNT,
-    help=f"Smallest sample per question and stratum, for strategy stratified. Default: {DEFAULT_LEAST}.",
+@option(
+    "--least", f"Smallest sample per question and stratum, for strategy stratified. Default: {DEFAULT_LEAST}.", COUNT
 )
-@click.option(
-    "--judged",
-    "judged_path",
-    type=click.Path(),
-    help="Recorded qrels to replay, for the strategies that need judgements one at a time.",
+@option(
+    "--judged judged_path", "Recorded qrels to replay, for the strategies that need judgements one at a time.", PATH
 )
-@click.option(
+@option(
     "--trivial",
+    "Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
     callback=_ways,
     metavar="types,category",
-    help="Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
 )
-@click.option("--entity-types", type=click.Path(), help="For --trivial types: lines of entity TAB type.")
-@click.option(
-    "--relation-types",
-    type=click.Path(),
-    help="For --trivial types: lines of relation TAB type of its head TAB type of its tail.",
-)
+@option("--entity-types", "For --trivial types: lines of entity TAB type.", PATH)
+@option("--relation-types", "For --trivial types: lines of relation TAB type of its head TAB type of its tail.", PATH)
 @click.option("--observed-types", is_flag=True, help="For --trivial types: use the types observed in train.")
 @click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial judges; write nothing.")
-@click.option(
-    "--report", "report_path", type=click.Path(), help="Write the report here too: .txt, .csv, .json or .tex."
-)
+@option("--report report_path", "Write the report here too: .txt, .csv, .json or .tex.", PATH)
 @force_option
 @listing_option("--list-strategies", "List the strategies and exit.", _strategies)
 def command(

@@ -18,6 +18,7 @@ from kgtrec.cli.options import (
     missing_option,
     mixed_option,
     seed_option,
+    stacked,
     ties_option,
     unlisted_option,
 )
@@ -88,11 +89,14 @@ def scoring_options(
             own: Any = {name: given.pop(name) for name in ("ties", "missing", "unlisted_answers", "seed")}
             return command(scoring=ScoringRequest(measures, folder, own), **given)
 
-        decorated: Command = scored
-        for option in (collection_option(collection), seed_option(seed), mixed_option):
-            decorated = option(decorated)
-        for option in (unlisted_option, missing_option, ties, measure_option(about_measures)):
-            decorated = option(decorated)
-        return decorated
+        return stacked(
+            measure_option(about_measures),
+            ties,
+            missing_option,
+            unlisted_option,
+            mixed_option,
+            seed_option(seed),
+            collection_option(collection),
+        )(scored)
 
     return decorate

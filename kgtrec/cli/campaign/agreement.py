@@ -6,28 +6,25 @@ from typing import Literal
 
 import click
 
-from kgtrec.cli.options import SEED, SHARE, samples
+from kgtrec.cli.options import SEED, SHARE, option, samples
 from kgtrec.cli.output import Output, output_options
 
 
 @click.command(name="agreement")
 @click.argument("campaign", type=click.Path())
-@click.option(
-    "--per",
-    type=click.Choice(["relation", "pair"]),
-    help="Tell it for each relation, or for each two annotators who judged the same triples.",
+@option(
+    "--per", "Tell it for each relation, or for each two annotators who judged the same triples.", ["relation", "pair"]
 )
 @click.option("--leave-out-unsure", is_flag=True, help="Take unsure for no verdict. Default: for one like Y and N.")
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the bootstrap intervals.")
-@click.option(
+@option("--confidence", "Of the bootstrap intervals.", SHARE, 0.95)
+@option(
     "--resample",
-    type=click.Choice(["question", "triple"]),
-    default="question",
-    show_default=True,
-    help="What is drawn for the intervals. The candidates of a question are judged together.",
+    "What is drawn for the intervals. The candidates of a question are judged together.",
+    ["question", "triple"],
+    "question",
 )
-@click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
+@option("--resamples", "Bootstrap samples.", samples(1), 1000)
+@option("--seed", "Of the samples.", SEED, 0)
 @output_options()
 def command(
     campaign: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.options import SHARE
+from kgtrec.cli.options import SHARE, option
 from kgtrec.cli.output import Output, output_options
 
 TABLES = ("people", "triples")
@@ -12,7 +12,7 @@ TABLES = ("people", "triples")
 
 @click.command(name="calibration")
 @click.argument("campaign", type=click.Path())
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the intervals.")
+@option("--confidence", "Of the intervals.", SHARE, 0.95)
 @output_options(TABLES)
 def command(campaign: str, confidence: float, output: Output) -> None:
     """Tell how often each annotator of CAMPAIGN is right on triples whose verdict is known: those of gold.tsv.

@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import by_name, files_of, read_systems
-from kgtrec.cli.options import COUNT, is_mixed, measure_option, mixed_option
+from kgtrec.cli.options import COUNT, is_mixed, measure_option, mixed_option, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.formats.trec.runs import default_name
@@ -20,7 +20,7 @@ _MOST_RUNS = 12  # side by side in the table of overlaps
 @click.argument("campaign", type=click.Path())
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
 @measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
-@click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
+@option("--judged-at", "The k of Judged@k.", COUNT, 10, metavar="K")
 @mixed_option
 @output_options(TABLES)
 def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], judged_at: int, output: Output) -> None:

@@ -8,7 +8,7 @@ import click
 
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, SHARE, at_least
+from kgtrec.cli.options import SEED, SHARE, at_least, option
 from kgtrec.cli.output import Output, form_of, raw_output_options
 from kgtrec.errors import KgtrecError, counted, nearest
 
@@ -20,12 +20,12 @@ TABLES = ("statistics", "labels")
 
 @click.command(name="sample")
 @click.argument("campaign", type=click.Path())
-@click.option("--size", type=at_least(2), default=200, show_default=True, help="Triples to draw.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the draw.")
+@option("--size", "Triples to draw.", at_least(2), 200)
+@option("--seed", "Of the draw.", SEED, 0)
 @click.option("--with-automatic", is_flag=True, help="Draw from the triples that a rule judged N too.")
-@click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
+@option("--expert", "Who judges them, of people.tsv; written into the tasks.", metavar="PERSON")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the report's intervals.")
+@option("--confidence", "Of the report's intervals.", SHARE, 0.95)
 @raw_output_options(
     TABLES,
     "File of tasks to write: .csv, .xlsx, .jsonl or .html; with --report, file to write instead of standard output.",

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import Whole
+from kgtrec.cli.options import Whole, option
 from kgtrec.errors import FormatError, KgtrecError
 
 _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
@@ -19,15 +19,14 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 
 @click.command(name="serve")
 @click.argument("campaign", type=click.Path(), required=False)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--port", type=Whole(0, 65_535), default=8765, show_default=True, help="Port to listen on; 0: any.")
-@click.option("--url", metavar="URL", help="Address under which people reach it, such as https://judge.example.org.")
+@option("--host", "Address to listen on.", default="127.0.0.1", metavar="ADDRESS")
+@option("--port", "Port to listen on; 0: any.", Whole(0, 65_535), 8765)
+@option("--url", "Address under which people reach it, such as https://judge.example.org.", metavar="URL")
 @click.option("--demo", is_flag=True, help="Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.")
-@click.option(
-    "--new-link",
-    "person",
+@option(
+    "--new-link person",
+    "Make NAME a new link and leave; the former one, and who came in by it, is out at once.",
     metavar="NAME",
-    help="Make NAME a new link and leave; the former one, and who came in by it, is out at once.",
 )
 def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool, person: str | None) -> None:
     """Serve the page where the people of CAMPAIGN judge, until Ctrl-C or SIGTERM.

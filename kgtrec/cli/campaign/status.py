@@ -9,6 +9,7 @@ import click
 from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import managers_text, next_text, notes_text
+from kgtrec.cli.options import option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.campaign.folder import read_campaign
 
@@ -17,7 +18,7 @@ TABLES = ("states", "relations", "annotators", "sides")
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
-@click.option("--per", type=click.Choice(("relation", "side")), help="Tell the states for each relation, or side, too.")
+@option("--per", "Tell the states for each relation, or side, too.", ("relation", "side"))
 @output_options(TABLES)
 def command(campaign: str, per: str | None, output: Output) -> None:
     """Tell how far CAMPAIGN is, and what to do next.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, refuse_twice
-from kgtrec.cli.options import SHARE, at_least, samples
+from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
@@ -23,14 +23,12 @@ TABLES = ("measures", "side", "category", "relation", "questions")
     "that tells sides, relations and categories, if QRELS is a file.",
     seed="Random seed of the samples.",
 )
-@click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
-@click.option("--top", type=at_least(0), default=20, show_default=True, help="How many questions to show.")
-@click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations to show.")
-@click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
-@click.option(
-    "--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the bootstrap intervals."
-)
-@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="Bootstrap samples.")
+@option("--by", "Measure that groups and questions are shown for. Default: no rank.", metavar="MEASURE")
+@option("--top", "How many questions to show.", at_least(0), 20)
+@option("--relations", "How many relations to show.", at_least(0), 10)
+@option("--names", "File of entity TAB name, to show names instead of labels.", PATH)
+@option("--confidence", "Confidence of the bootstrap intervals.", SHARE, 0.95)
+@option("--resamples", "Bootstrap samples.", samples(2), 1000)
 @output_options(TABLES)
 def command(
     qrels: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.options import SHARE, samples, sizes_of
+from kgtrec.cli.options import SHARE, option, samples, sizes_of
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
@@ -21,23 +21,15 @@ TABLES = ("summary", "repeats", "scores")
     "that tells the triples, if QRELS is a file.",
     seed="Random seed of the subsamples.",
 )
-@click.option(
+@option(
     "--sizes",
+    'Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
     callback=sizes_of,
     metavar="SIZES",
-    help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
-@click.option("--repeats", type=samples(1), default=50, show_default=True, help="Subsamples of each size.")
-@click.option(
-    "--coefficient",
-    type=click.Choice(COEFFICIENTS),
-    default="tau",
-    show_default=True,
-    help="Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.",
-)
-@click.option(
-    "--confidence", type=SHARE, default=0.95, show_default=True, help="Share of the repeats that an interval holds."
-)
+@option("--repeats", "Subsamples of each size.", samples(1), 50)
+@option("--coefficient", "Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.", COEFFICIENTS, "tau")
+@option("--confidence", "Share of the repeats that an interval holds.", SHARE, 0.95)
 @workers_options
 @output_options(TABLES)
 def command(

@@ -16,6 +16,7 @@ from kgtrec.cli.options import (
     listed,
     measure_option,
     mixed_option,
+    option,
     seed_option,
     ties_option,
 )
@@ -43,41 +44,23 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     "Measure to study; may be repeated, or hold several. Default: MRR, Hits@1, Hits@10, logMRR, pMRR over "
     "answers, and MRR, Hits@10, nDCG, AP over questions."
 )
-@click.option(
+@option(
     "--densities",
+    "Shares of the facts that keep their labels.",
     default=" ".join(f"{density:g}" for density in DENSITIES),
-    show_default=True,
     callback=_numbers,
     metavar="NUMBERS",
-    help="Shares of the facts that keep their labels.",
 )
-@click.option(
+@option(
     "--correlations",
+    "Correlations between missing and found answers; 0: missing at random.",
     default="0",
-    show_default=True,
     callback=_numbers,
     metavar="NUMBERS",
-    help="Correlations between missing and found answers; 0: missing at random.",
 )
-@click.option(
-    "--reference", help="System whose found answers missing labels are correlated with. Default: the strongest."
-)
-@click.option(
-    "--repeats",
-    "--draws",
-    "draws",
-    type=Whole(1, MOST_DRAWS),
-    default=1,
-    show_default=True,
-    help="Sets of labels per density.",
-)
-@click.option(
-    "--found-at",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    help="Rank, among false candidates, at which an answer is found.",
-)
+@option("--reference", "System whose found answers missing labels are correlated with. Default: the strongest.")
+@option("--repeats --draws draws", "Sets of labels per density.", Whole(1, MOST_DRAWS), 1)
+@option("--found-at", "Rank, among false candidates, at which an answer is found.", COUNT, 1)
 @ties_option()
 @mixed_option
 @seed_option("Random seed of the labels.")

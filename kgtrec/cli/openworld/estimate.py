@@ -10,7 +10,7 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import COUNT, SHARE, Real, is_mixed, measure_option, mixed_option
+from kgtrec.cli.options import COUNT, PATH, SHARE, Real, is_mixed, measure_option, mixed_option, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
@@ -32,39 +32,24 @@ _DEPTH = 10  # of a pool whose depth is not recorded
 @click.command(name="estimate")
 @click.argument("judged", type=click.Path(), metavar="CAMPAIGN|QRELS")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's known answers."
-)
-@click.option(
+@option("--labels", "The sparse labels. Default: a campaign's known answers.", PATH, metavar="QRELS")
+@option(
     "--known",
-    type=click.Path(),
+    "Answers known to be true from another source, such as the whole test set from which labels were sampled.",
+    PATH,
     metavar="QRELS",
-    help="Answers known to be true from another source, such as the whole test set from which labels were sampled.",
 )
-@click.option(
-    "--truth", type=click.Path(), metavar="QRELS", help="All true answers, if they are known, for comparison."
-)
+@option("--truth", "All true answers, if they are known, for comparison.", PATH, metavar="QRELS")
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
-@click.option(
+@option(
     "--depth",
-    type=COUNT,
-    help="Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
+    "Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
+    COUNT,
 )
-@click.option(
-    "--method",
-    type=click.Choice(METHODS),
-    help="Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.",
-)
-@click.option("--top", type=COUNT, default=5, show_default=True, help="How many systems to separate.")
-@click.option(
-    "--wrong-order",
-    "p",
-    type=Real(0, 0.5, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Accepted probability of a wrong order.",
-)
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
+@option("--method", "Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.", METHODS)
+@option("--top", "How many systems to separate.", COUNT, 5)
+@option("--wrong-order p", "Accepted probability of a wrong order.", Real(0, 0.5, min_open=True, max_open=True), 0.05)
+@option("--confidence", "Confidence of the intervals.", SHARE, 0.95)
 @mixed_option
 @output_options(TABLES)
 def command(
