@@ -56,7 +56,7 @@ FILES = {
     "campaign sample": "campaign sample campaign --size 2 --out OUT.csv",
     "campaign status": "campaign status campaign --per relation --out OUT.csv",
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
-    "campaign calibration": "campaign calibration golden --format csv --out OUT.csv",
+    "campaign agreement gold": "campaign agreement golden --gold --format csv --out OUT.csv",
     "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
     "meta correlate": "meta correlate scores-a.csv scores-b.csv --out OUT.json",
     "meta sparsity": "meta sparsity C/qrels.txt more.txt --systems ranks -m AP@20 --format json --out OUT.json",
