@@ -27,7 +27,7 @@ from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.data.answer_ranks import AnswerRanks
+    pass
 
 
 _STUDY = ("study.csv", "study-summary.csv")
@@ -107,7 +107,8 @@ def command(
             "expected --by-size together with -m, found only -m; kgtrec evaluate computes any measure from the ranks"
         )
     study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
-    paths = _system_paths(systems)
+    files = (path for system in systems for path in _files(Path(system)))
+    paths = by_name((path.resolve().name if path.is_dir() else path.stem, path) for path in files)
     # all files are checked before anything is written
     for name in paths:
         require_file(Path(out, f"{name}.ranks.parquet"), kind=RANKS)
@@ -137,7 +138,9 @@ def command(
                 else:
                     studies.append(study(system.scores, pairs, progress=advance, **ranking))
                     ranks = studies[-1].ranks
-        _write_ranks(out, name, ranks)
+        written = Path(out, f"{name}.ranks.parquet")
+        write_answer_ranks(written, ranks)
+        say(f"{name}: wrote {written}")
     if studies:
         _write_studies(Path(out), studies)
 
@@ -172,12 +175,6 @@ class _About:
         train = read_pairs(self._train, *where) if self._train else ()
         test = read_pairs(self._test, *where)
         return Alignments.of(test, train, n_left=n_left, n_right=n_right, left=left, right=right)
-
-
-def _system_paths(systems: tuple[str, ...]) -> dict[str, Path]:
-    """Name of each system -> its path; the name is that of the file or folder."""
-    paths = (path for system in systems for path in _files(Path(system)))
-    return by_name((path.resolve().name if path.is_dir() else path.stem, path) for path in paths)
 
 
 def _files(path: Path) -> list[Path]:
@@ -233,12 +230,6 @@ def _study(
 
         parse_measures(measures)  # an unknown name is an error before any file is read
     return partial(study_alignment, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
-
-
-def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:
-    path = Path(out, f"{name}.ranks.parquet")
-    write_answer_ranks(path, ranks)
-    say(f"{name}: wrote {path}")
 
 
 def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:

@@ -83,20 +83,6 @@ def read_judgements(path: str) -> Qrels | Collection:
     return replace(found, collection="") if isinstance(found, Qrels) and is_mixed() else found
 
 
-def is_collection(path: str) -> bool:
-    """Whether a path leads to a collection's folder."""
-    from kgtrec.formats.output.folders import MANIFEST, TOPICS
-
-    return all((Path(path) / name).is_file() for name in (MANIFEST, TOPICS))
-
-
-def read_folder(folder: str) -> Collection:
-    """The collection in a folder."""
-    from kgtrec.formats.collections import read_collection
-
-    return read_collection(folder)
-
-
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
     trust = is_mixed()  # read here: files may be read by another thread, which has no click context

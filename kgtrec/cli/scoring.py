@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     Command,
     collection_option,
@@ -57,8 +57,10 @@ class ScoringRequest:
 
     def keywords(self) -> ScoringOptions:
         """The keywords of all verbs that score."""
+        from kgtrec.formats.collections import read_collection
+
         return {
-            "collection": read_folder(self.collection) if self.collection else None,
+            "collection": read_collection(self.collection) if self.collection else None,
             "mixed": is_mixed(),
             **self.options,
         }

@@ -166,8 +166,12 @@ def command(
     if _is_due(folder / SOURCES, sources):
         if sources is None:
             writers[SOURCES] = partial(write_sources, folder, ())
+        elif sources in LINKS and not Path(sources).exists():
+            raise KgtrecError(
+                f"--sources: expected a file of hosts, found {sources!r}; whether Y and N need a link is --links "
+                f"{sources}"
+            )
         else:
-            _refuse_rule(sources)
             read_sources(sources)
             writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources))  # with its comments
     own_gold = read_gold(folder / GOLD) if (folder / GOLD).exists() and not gold else Gold.none()
@@ -189,7 +193,7 @@ def command(
         if names:
             changes.append(f"{names}: names of {len(known):,} of the pool's {len(entities):,} entities")
     else:
-        known = read_names(folder / NAMES, entities)
+        read_names(folder / NAMES, entities)
     if descriptions and _is_due(folder / DESCRIPTIONS, descriptions):
         told = read_descriptions(descriptions, entities)
         writers[DESCRIPTIONS] = partial(write_descriptions, folder, told)
@@ -257,14 +261,6 @@ def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict
     return {**settings, "links": {**settings.get("links", {}), **changed}}, [
         f"{name}: {told[rule]}" for name, rule in changed.items()
     ]
-
-
-def _refuse_rule(sources: str) -> None:
-    """Tell the option for links to whoever gives a rule for them where a file of hosts belongs."""
-    if sources in LINKS and not Path(sources).exists():
-        raise KgtrecError(
-            f"--sources: expected a file of hosts, found {sources!r}; whether Y and N need a link is --links {sources}"
-        )
 
 
 def _write(path: Path, write: Callable[[], None]) -> None:

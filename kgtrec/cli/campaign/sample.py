@@ -103,12 +103,8 @@ def _draw(
     if not is_replacing() and is_drawn(campaign):
         before = read_expert_sample(campaign, read.pool)
         if not all(
-            np.array_equal(one, other)
-            for one, other in (
-                (before.triple, sample.triple),
-                (before.verdict, sample.verdict),
-                (before.probability, sample.probability),
-            )
+            np.array_equal(getattr(before, name), getattr(sample, name))
+            for name in ("triple", "verdict", "probability")
         ):
             raise KgtrecError(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "

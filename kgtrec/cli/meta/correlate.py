@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, is_collection
+from kgtrec.cli.inputs import files_of
 from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, directions, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, naming
+from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
