@@ -136,7 +136,7 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
 
     Examples
     --------
-    See ``kgtrec campaign calibration``.
+    See ``kgtrec campaign agreement --gold``.
     """
     between_0_and_1("a confidence", confidence)
     row = gold_tasks(campaign.pool, campaign.automatic, campaign.settings, campaign.gold)

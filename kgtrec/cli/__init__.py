@@ -31,7 +31,6 @@ COMMANDS = {
     "questions": "Turn train, valid and test triples into questions and qrels.",
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
-    "ties": "Show the scores under every policy for ties.",
     "chance": "Compute the chance level of a collection.",
     "adjust": "Adjust a published number for chance.",
     "check-paper": "Hold the numbers of a published table against what is possible.",

@@ -11,7 +11,7 @@ import click
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, SEED, force_option, measure_option, samples, sizes_of
+from kgtrec.cli.options import COUNT, PATH, SEED, force_option, measure_option, option, samples, sizes_of
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -27,7 +27,7 @@ from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.data.answer_ranks import AnswerRanks
+    pass
 
 
 _STUDY = ("study.csv", "study-summary.csv")
@@ -35,52 +35,43 @@ _STUDY = ("study.csv", "study-summary.csv")
 
 @click.command(name="align")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="Folder for the collection and each NAME.ranks.parquet.")
-@click.option(
+@option("--out", "Folder for the collection and each NAME.ranks.parquet.", PATH, required=True)
+@option(
     "--similarity",
-    type=click.Choice(SIMILARITIES),
-    default="cosine",
-    show_default=True,
-    help="Similarity of vectors; a matrix has its own. neg-l1 and neg-l2 are negative distances.",
+    "Similarity of vectors; a matrix has its own. neg-l1 and neg-l2 are negative distances.",
+    SIMILARITIES,
+    "cosine",
 )
-@click.option(
+@option(
     "--candidates",
-    type=click.Choice(CANDIDATES),
-    default="test",
-    show_default=True,
-    help="Candidates of a question: the entities of the test alignments, or all entities of the side.",
+    "Candidates of a question: the entities of the test alignments, or all entities of the side.",
+    CANDIDATES,
+    "test",
 )
-@click.option(
+@option(
     "--alignments",
-    type=click.Path(),
-    help="Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "
+    "Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "
     "the rows in is_test of the .npz.",
+    PATH,
 )
-@click.option(
-    "--train", type=click.Path(), help="Train alignments in the same form, which do not count as wrong answers."
-)
-@click.option(
+@option("--train", "Train alignments in the same form, which do not count as wrong answers.", PATH)
+@option(
     "--left-labels",
-    type=click.Path(),
-    help="Labels of the left rows, one per line (or the first of tab-separated columns). "
+    "Labels of the left rows, one per line (or the first of tab-separated columns). "
     "Default: row numbers, left0, left1, ...",
+    PATH,
 )
-@click.option("--right-labels", type=click.Path(), help="The same for the right rows or columns.")
-@click.option(
-    "--by-size",
-    "--study",
-    "sizes",
+@option("--right-labels", "The same for the right rows or columns.", PATH)
+@option(
+    "--by-size --study sizes",
+    "Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions (0.1,0.5,1.0).",
     metavar="SIZES",
     callback=sizes_of,
-    help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
-    "(0.1,0.5,1.0).",
 )
-@click.option("--repeats", type=samples(1), default=10, show_default=True, help="Test sets per size of --by-size.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --by-size.")
+@option("--repeats", "Test sets per size of --by-size.", samples(1), 10)
+@option("--seed", "Seed of --by-size.", SEED, 0)
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
-@click.option(
-    "--block", type=COUNT, help="Questions scored at a time, which limits memory. Default: as many as fill 64 MiB."
-)
+@option("--block", "Questions scored at a time, which limits memory. Default: as many as fill 64 MiB.", COUNT)
 @force_option
 def command(
     systems: tuple[str, ...],
@@ -116,7 +107,8 @@ def command(
             "expected --by-size together with -m, found only -m; kgtrec evaluate computes any measure from the ranks"
         )
     study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
-    paths = _system_paths(systems)
+    files = (path for system in systems for path in _files(Path(system)))
+    paths = by_name((path.resolve().name if path.is_dir() else path.stem, path) for path in files)
     # all files are checked before anything is written
     for name in paths:
         require_file(Path(out, f"{name}.ranks.parquet"), kind=RANKS)
@@ -146,7 +138,9 @@ def command(
                 else:
                     studies.append(study(system.scores, pairs, progress=advance, **ranking))
                     ranks = studies[-1].ranks
-        _write_ranks(out, name, ranks)
+        written = Path(out, f"{name}.ranks.parquet")
+        write_answer_ranks(written, ranks)
+        say(f"{name}: wrote {written}")
     if studies:
         _write_studies(Path(out), studies)
 
@@ -181,12 +175,6 @@ class _About:
         train = read_pairs(self._train, *where) if self._train else ()
         test = read_pairs(self._test, *where)
         return Alignments.of(test, train, n_left=n_left, n_right=n_right, left=left, right=right)
-
-
-def _system_paths(systems: tuple[str, ...]) -> dict[str, Path]:
-    """Name of each system -> its path; the name is that of the file or folder."""
-    paths = (path for system in systems for path in _files(Path(system)))
-    return by_name((path.resolve().name if path.is_dir() else path.stem, path) for path in paths)
 
 
 def _files(path: Path) -> list[Path]:
@@ -242,12 +230,6 @@ def _study(
 
         parse_measures(measures)  # an unknown name is an error before any file is read
     return partial(study_alignment, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
-
-
-def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:
-    path = Path(out, f"{name}.ranks.parquet")
-    write_answer_ranks(path, ranks)
-    say(f"{name}: wrote {path}")
 
 
 def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from kgtrec.baselines import ALL, BASELINES, baseline_blocks, baseline_checkpoints, baselines_of, score_blocks
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED
+from kgtrec.cli.options import listing_option, option, seed_option
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.errors import KgtrecError
 from kgtrec.ranking.write import require_outputs, write_ranked, written
@@ -14,16 +16,13 @@ from kgtrec.report.progress import progress_bar
 from kgtrec.systems.kinds import ScoreBlocks
 
 
-def _list_baselines(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
+def _baselines() -> Iterator[str]:
     for record in BASELINES.values():
         kind = " (a control: not part of all)" if record.is_control else ""
-        click.echo(f"{record.name}{kind}\n    {record.description}\n    {record.source}.")
-        for name, option in record.options.items():
-            choices = f" ({', '.join(option.choices)})" if option.choices else ""
-            click.echo(f"    --option {name}={option.default}{choices}: {option.description}")
-    ctx.exit()
+        yield f"{record.name}{kind}\n    {record.description}\n    {record.source}."
+        for name, setting in record.options.items():
+            choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+            yield f"    --option {name}={setting.default}{choices}: {setting.description}"
 
 
 def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str | list[str]]:
@@ -42,30 +41,16 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
 @click.argument("name")
 @click.argument("collection", type=click.Path())
 @system_options
-@click.option(
-    "--seed",
-    type=SEED,
-    default=0,
-    show_default=True,
-    help="Random seed of the baseline; the same seed gives the same files.",
-)
-@click.option(
-    "--option",
-    "options",
+@seed_option("Random seed of the baseline; the same seed gives the same files.")
+@option(
+    "--option options",
+    "A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
+    "system per combination: NAME@1, NAME@2, ...",
     multiple=True,
     metavar="KEY=VALUE",
     callback=_options,
-    help="A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
-    "system per combination: NAME@1, NAME@2, ...",
 )
-@click.option(
-    "--list",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_baselines,
-    help="List the baselines with their options and exit.",
-)
+@listing_option("--list", "List the baselines with their options and exit.", _baselines)
 def command(
     name: str,
     collection: str,
@@ -99,33 +84,26 @@ def command(
         for label in [f"{name}@{number + 1}" for number in range(n_models)] if several else [record.name]:
             require_outputs(label, out, run_format, gives_run=depth > 0)  # all of them before the first is computed
     test = read_questions(collection)
-    if several:
-        for number, (settings, model) in enumerate(
-            baseline_checkpoints(name, test.train, seed=seed, **options), start=1
-        ):
-            label = f"{name}@{number}"
-            blocks = score_blocks(model, test, block)
-            paths = write_ranked(
-                test,
-                ScoreBlocks.of(label, blocks),
-                out,
-                depth=depth,
-                filtered_by=filtered_by,
-                run_format=run_format,
-                progress=progress_bar,
-            )
-            told = ", ".join(f"{key}={settings[key]}" for key in options)
-            say(f"{written(label, *paths)} ({told})")
-        return
-    for record in records:
-        blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
+    systems = (
+        (
+            (f"{name}@{number}", score_blocks(model, test, block), settings)
+            for number, (settings, model) in enumerate(baseline_checkpoints(name, test.train, seed=seed, **options), 1)
+        )
+        if several
+        else (
+            (record.name, baseline_blocks(record.name, test, seed=seed, block=block, **options), {})
+            for record in records
+        )
+    )
+    for label, blocks, settings in systems:
         paths = write_ranked(
             test,
-            ScoreBlocks.of(record.name, blocks),
+            ScoreBlocks.of(label, blocks),
             out,
             depth=depth,
             filtered_by=filtered_by,
             run_format=run_format,
             progress=progress_bar,
         )
-        say(written(record.name, *paths))
+        about = ", ".join(f"{key}={settings[key]}" for key in options if key in settings)
+        say(written(label, *paths) + (f" ({about})" if about else ""))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import measure_option
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import PATH, measure_option, option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.systems import splits_option
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
@@ -17,16 +17,10 @@ from kgtrec.formats.triples import read_splits
 
 @click.command(name="chance")
 @click.argument("collection", required=False, type=click.Path())
-@click.option("--train", type=click.Path(), help="Train triples, with --test instead of COLLECTION.")
-@click.option("--valid", type=click.Path(), help="Valid triples, if there are any.")
-@click.option("--test", type=click.Path(), help="Test triples.")
-@click.option(
-    "--split",
-    type=click.Choice(SPLITS),
-    default="test",
-    show_default=True,
-    help="Split whose triples become questions; train and valid need the files.",
-)
+@option("--train", "Train triples, with --test instead of COLLECTION.", PATH)
+@option("--valid", "Valid triples, if there are any.", PATH)
+@option("--test", "Test triples.", PATH)
+@option("--split", "Split whose triples become questions; train and valid need the files.", SPLITS, "test")
 @measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
 @output_options()
@@ -38,8 +32,7 @@ def command(
     split: str,
     measures: tuple[str, ...],
     filtered_by: tuple[str, ...],
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Compute the chance level of COLLECTION: expectation and variance of every measure, for each side and both.
 
@@ -55,16 +48,15 @@ def command(
     kgtrec adjust --measure micro.MRR --value 0.338 --chance chance.csv
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
-    form = form_of(out, form)
     _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)
     if train is not None and test is not None:
         triples = read_splits(train, valid, test)
         table = chance_of_split(*triples, split, measures or None, filtered_by=filtered_by)
     else:
         table = chance_table(read_collection(str(collection)), measures or None, filtered_by=filtered_by)
-    show(table, form, out)
-    if out:
-        say(f"wrote {out}: {len(table)} rows")
+    output.show(table)
+    if output.out:
+        say(f"wrote {output.out}: {len(table)} rows")
 
 
 def _require_one_way(collection: str | None, files: dict[str, str | None], split: str) -> None:

@@ -132,7 +132,10 @@ def command(files: tuple[str, ...]) -> None:
 def _read_folder(folder: str, read: _Input) -> None:
     path = Path(folder)
     if any((path / name).exists() for name in (POOL, SETTINGS)):
-        _read_campaign(folder, read)
+        for name, found in checked_campaign(folder).items():
+            read.wrong[name], read.about[name] = found.wrong, found.about
+            for note in found.notes:
+                read.note(name, note)
     elif is_study(path):
         _read_study(folder, read)
     elif (path / STEP).exists():
@@ -211,13 +214,6 @@ def _read_collection(folder: str, read: _Input) -> None:
         del read.wrong[folder]  # a part of it is damaged, which was reported before
 
 
-def _read_campaign(folder: str, read: _Input) -> None:
-    for path, found in checked_campaign(folder).items():
-        read.wrong[path], read.about[path] = found.wrong, found.about
-        for note in found.notes:
-            read.note(path, note)
-
-
 def _read_study(folder: str, read: _Input) -> None:
     try:
         found = read_study(folder)
@@ -246,7 +242,13 @@ def _read(file: str, read: _Input) -> None:
         read.wrong[file].append(str(error))
         return
     if isinstance(found, RunFile):
-        read.wrong[file] += _tags(file, found)
+        (tag, tag_line), *others = found.tags.items()
+        if others:
+            message = (
+                f"expected one run tag, found {len(found.tags)}: {others[0][0]!r} here, {tag!r} on line {tag_line}; "
+                "write one file per system"
+            )
+            read.wrong[file].append(str(FormatError(message, path=file, line=others[0][1])))
         if found.columns is not None:
             _check_rank_column(file, found.columns, read)
         _add_run(file, found.run, read)
@@ -435,14 +437,6 @@ def _check_against_chance(read: _Input) -> None:
                 seen[file] = replace(found, name=file)
         for name, line in no_better_than_chance(list(seen.values())):
             read.note(name, line.removeprefix(f"{name} "))
-
-
-def _tags(file: str, found: RunFile) -> list[str]:
-    (first, first_line), *others = found.tags.items()
-    if not others:
-        return []
-    message = f"expected one run tag, found {len(found.tags)}: {others[0][0]!r} here, {first!r} on line {first_line}"
-    return [str(FormatError(f"{message}; write one file per system", path=file, line=others[0][1]))]
 
 
 def _has_metadata(file: str) -> bool:

@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from kgtrec.cli.options import MOST_COUNT, Whole
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import MOST_COUNT, Whole, option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.published_tables import UNITS, Unit, read_published_table
 from kgtrec.published.check_paper import check_paper
@@ -25,18 +25,18 @@ TABLES = ("findings", "bounds")
     default="",
     help="Data set of the numbers that have none in the table; kgtrec data list has those whose sizes are known.",
 )
-@click.option("--entities", type=Whole(1, MOST_COUNT), help="Entities of the data set. Default: known by its name.")
-@click.option("--triples", type=Whole(1, MOST_COUNT), help="Its test triples. Default: known by its name.")
-@click.option(
+@option("--entities", "Entities of the data set. Default: known by its name.", Whole(1, MOST_COUNT))
+@option("--triples", "Its test triples. Default: known by its name.", Whole(1, MOST_COUNT))
+@option(
     "--chance",
+    "Its chance table, as kgtrec chance writes it. Default: the one that comes with kgtrec, if there is one.",
     metavar="FILE|DATASET",
-    help="Its chance table, as kgtrec chance writes it. Default: the one that comes with kgtrec, if there is one.",
 )
-@click.option(
+@option(
     "--unit",
-    type=click.Choice(UNITS),
-    help="Unit of MRR, Hits@k and AMRI. Default: percent for each of the three where a heading or a cell says so, or "
+    "Unit of MRR, Hits@k and AMRI. Default: percent for each of the three where a heading or a cell says so, or "
     "most numbers are above 1.",
+    UNITS,
 )
 @output_options(TABLES)
 def command(
@@ -46,9 +46,7 @@ def command(
     triples: int | None,
     chance: str | None,
     unit: Unit | None,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Hold the numbers of a published TABLE against what is possible.
 
@@ -68,7 +66,6 @@ def command(
     kgtrec check-paper table-2.csv --entities 40559 --triples 2924 --table bounds
     kgtrec check-paper results.csv --data mine --chance chance.csv --format json
     """
-    form = form_of(out, form)
     numbers = read_published_table(table, data_sets=known_names(), unit=unit)
     found = check_paper(
         numbers,
@@ -77,7 +74,6 @@ def command(
         triples=triples,
         chance=None if chance is None else read_chance_table(chance),
     )
-    only = part or (None if form == "json" else TABLES[0])
-    show(found, form, out, [only] if only else None)
+    output.show(found, TABLES[:1] if output.form != "json" else None)
     if found.count("impossible"):
         sys.exit(2)

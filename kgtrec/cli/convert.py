@@ -9,7 +9,7 @@ from typing import Any, cast
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import PATH, force_option, option
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.errors import FormatError, naming
 from kgtrec.formats.answer_ranks import write_answer_ranks
@@ -25,23 +25,23 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 @click.command(name="convert")
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds, if its content does not show it.")
-@click.option("--name", help="The run's name (tag) in OUT, instead of the one in IN.")
+@option("--kind", "What IN holds, if its content does not show it.", ("run", "qrels"))
+@option("--name", "The run's name (tag) in OUT, instead of the one in IN.")
 @click.option("--sort", is_flag=True, help="Put the rows of each question together, in bounded memory.")
-@click.option(
+@option(
     "--to",
-    type=click.Choice(("parts", "factors", "ir-datasets")),
-    help="Write a folder: of the run IN as Parquet files in parts, of the vectors of the model IN, or of the texts of "
+    "Write a folder: of the run IN as Parquet files in parts, of the vectors of the model IN, or of the texts of "
     "the collection IN for ir_datasets.",
+    ("parts", "factors", "ir-datasets"),
 )
-@click.option("--topics", type=click.Path(), help="Topics with the question ids of IN, as in OLD/topics.tsv.")
-@click.option("--collection", type=click.Path(), help="With --topics: give OUT the ids of this one, by what each asks.")
-@click.option("--entities", type=click.Path(), help="With --to factors: labels of the model's entities, as for rank.")
-@click.option("--relations", type=click.Path(), help="With --to factors: labels of its relations, as for rank.")
-@click.option("--data", type=click.Path(), help="With --to factors: the framework's folder of the data set.")
-@click.option("--templates", type=click.Path(), help="With --to ir-datasets: relation and template, as for a campaign.")
-@click.option("--names", type=click.Path(), help="With --to ir-datasets: entity and name, as for a campaign.")
-@click.option("--descriptions", type=click.Path(), help="With --to ir-datasets: entity and description, likewise.")
+@option("--topics", "Topics with the question ids of IN, as in OLD/topics.tsv.", PATH)
+@option("--collection", "With --topics: give OUT the ids of this one, by what each asks.", PATH)
+@option("--entities", "With --to factors: labels of the model's entities, as for rank.", PATH)
+@option("--relations", "With --to factors: labels of its relations, as for rank.", PATH)
+@option("--data", "With --to factors: the framework's folder of the data set.", PATH)
+@option("--templates", "With --to ir-datasets: relation and template, as for a campaign.", PATH)
+@option("--names", "With --to ir-datasets: entity and name, as for a campaign.", PATH)
+@option("--descriptions", "With --to ir-datasets: entity and description, likewise.", PATH)
 @force_option
 def command(
     source: str,

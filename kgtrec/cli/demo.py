@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from kgtrec.cli.demo_campaign import ERROR, run_campaign
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
-from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole, force_option
+from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Table
@@ -29,6 +28,7 @@ from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.report.show import table_text
 
 SCRIPT = "steps.sh"
+CONFIG, STUDY = "study.toml", "study"
 _DEPTH = 100  # of the runs on the complete labels; the pooled ones hold whole lists, as subsets of their answers need
 # labels -> their file of triples, and the format of their runs: what is pooled must not depend on how a library
 # compresses, since the checksums of the runs are kept with the pool
@@ -49,41 +49,28 @@ _EXPLAINED = {
 
 
 @click.command(name="demo")
-@click.option(
-    "--out", required=True, type=click.Path(), help="Folder to write; new or empty, since a demo has verdicts in it."
-)
-@click.option(
+@option("--out", "Folder to write; new or empty, since a demo has verdicts in it.", PATH, required=True)
+@option(
     "--people",
-    type=Whole(20, MOST_PEOPLE),
-    default=PEOPLE,
-    show_default=True,
-    help="Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+    "Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+    Whole(20, MOST_PEOPLE),
+    PEOPLE,
 )
-@click.option(
-    "--hidden",
-    type=SHARE,
-    default=HIDDEN,
-    show_default=True,
-    help="Share of the true facts that are hidden from the systems.",
-)
-@click.option(
+@option("--hidden", "Share of the true facts that are hidden from the systems.", SHARE, HIDDEN)
+@option(
     "--labels",
-    type=Whole(1, 1000),
-    default=LABELS,
-    show_default=True,
-    help=f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
+    f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
     "but unlabelled.",
+    Whole(1, 1000),
+    LABELS,
 )
-@click.option(
+@option(
     "--error",
-    type=Real(0, 1),
-    default=ERROR,
-    show_default=True,
-    help="Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
+    "Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
+    Real(0, 1),
+    ERROR,
 )
-@click.option(
-    "--seed", type=SEED, default=0, show_default=True, help="Random seed; the same seed gives the same folder."
-)
+@option("--seed", "Random seed; the same seed gives the same folder.", SEED, 0)
 @force_option
 def command(out: str, people: int, hidden: float, labels: int, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.
@@ -114,7 +101,11 @@ def command(out: str, people: int, hidden: float, labels: int, error: float, see
         evaluate_baselines(script, "complete", _DEPTH, seed)
         run_campaign(script, tree.facts, error, seed)
         _compare_labels(script, world.complete)
-        run_study(script)
+        script.note(
+            f"A study of what these label sets say of systems and measures, and its report: {STUDY}/report.html."
+        )
+        script.copy(f"kg/{CONFIG}", CONFIG)
+        script.run("study", CONFIG)
         write_text(SCRIPT, script.text(shlex.join(made_by)))
     click.echo(f"\nThe report, which needs no network: {Path(out, STUDY, 'report.html')}")
     click.echo(f"Everything is in {out}/; {Path(out, SCRIPT)} has each step as a command of its own.")

@@ -10,7 +10,6 @@ import numpy as np
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import REGISTER
 from kgtrec.data.judgements import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.expert_samples import read_expert_sample
@@ -25,7 +24,7 @@ POOLED = ("inverse", "neighbours", "popularity", "rules")
 _ANNOTATORS, _ADJUDICATOR, _EXPERT = ("annotator-1", "annotator-2"), "adjudicator", "expert"
 _MANAGER = "manager"  # of a campaign that is served; one that a program judges needs none
 ERROR, _UNSURE = 0.05, 0.03
-_SOURCE = f"https://{REGISTER}/"
+_SOURCE = "https://register.example/"  # where the annotators look things up; no such host can exist
 # when they judged: made up, so that the folder is the same
 _ANNOTATED = ("2026-01-12T12:00:00Z", "2026-01-13T12:00:00Z")
 _ADJUDICATED, _SAMPLED = "2026-01-19T12:00:00Z", "2026-01-26T12:00:00Z"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -12,8 +12,8 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import SHARE, sides_option
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import SHARE, listing_option, option, sides_option, ties_option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
 
 
-def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
+_WORTH_TELLING = 0.00005  # what four decimals show
+
+
+def _measures() -> Iterator[str]:
     from kgtrec.measures.names import describe_measures
 
     for about in describe_measures():
         also = f" (trec_eval: {', '.join(about.trec_eval)})" if about.trec_eval else ""
-        click.echo(f"{about.name:<20} {about.description}{also}")
-    ctx.exit()
+        yield f"{about.name:<20} {about.description}{also}"
 
 
 @click.command(name="evaluate")
@@ -42,41 +42,34 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     "Measure to compute; may be repeated, or hold several. See --list-measures.",
     "that tells sides, relations and categories, if QRELS is a file.",
     seed="Random seed, for example of --ties nondeterministic.",
+    ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
-@click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
+@option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
 @output_options()
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
-@click.option(
+@option(
     "--weights",
-    metavar="question|relation|FILE",
-    help="Give equal weight to each question or to each relation instead of each item, or weights in a file of "
+    "Give equal weight to each question or to each relation instead of each item, or weights in a file of "
     "relation TAB share.",
+    metavar="question|relation|FILE",
 )
-@click.option("--confidence", type=SHARE, help="Add intervals of this level, such as 0.95, over other test sets.")
-@click.option(
+@option("--confidence", "Add intervals of this level, such as 0.95, over other test sets.", SHARE)
+@option(
     "--drawn",
-    type=click.Choice(("triple", "question")),
-    help="Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
+    "Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
+    ("triple", "question"),
 )
-@click.option(
-    "--list-measures",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_measures,
-    help="List the measures and exit.",
-)
+@listing_option("--list-measures", "List the measures and exit.", _measures)
 def command(
     qrels: str,
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     per: str | None,
-    form: str | None,
-    out: str | None,
+    output: Output,
     sides: tuple[str, ...],
     float32: bool,
     weights: str | None,
@@ -88,16 +81,27 @@ def command(
     Measures over answers (micro.MRR, micro.MR, micro.Hits@10) need answer ranks; macro.MRR, macro.Hits@10, AP@20,
     nDCG@20 and every other name of ir-measures or trec_eval take either.
 
+    --ties all shows how many relevant entities tie with another candidate, in groups of which size; then each measure
+    with the relevant entities last among those they tie with (pessimistic), midway (realistic), on average over all
+    orders (expected), first (optimistic), in one random order (nondeterministic) and, for runs, by label (trec). apart
+    is the distance between optimistic and pessimistic.
+
     \b
     kgtrec evaluate C ranks/*.ranks.parquet
     kgtrec evaluate qrels.txt transe.run.gz -m AP@20 -m nDCG@20 -m RR
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
+    kgtrec evaluate C ranks/*.ranks.parquet --ties all
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     if confidence is None and drawn is not None:
         raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
-    form = form_of(out, form)
+    if scoring.options["ties"] == "all":
+        given = {"--per": per, "--sides": sides, "--float32": float32, "--confidence": confidence, "--weights": weights}
+        if idle := [option for option, value in given.items() if value]:
+            raise KgtrecError(f"expected --ties all without {', '.join(given)}, found {idle[0]}; leave it out")
+        _show_all_orders(qrels, systems, scoring, output)
+        return
     systems, holds_ranks = systems_of(qrels, systems)
     found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
@@ -126,10 +130,27 @@ def command(
                 **keywords,
             )
     if scoring.options["ties"] == "realistic" and any(scores.tied):
-        report_half_places(scores.measures, "--ties expected gives the mean")
+        _report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
-    show(scores, form, out)
+    output.show(scores)
+
+
+def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output) -> None:
+    import numpy as np
+
+    from kgtrec.evaluation.ties import compare_ties
+
+    keywords = scoring.keywords()
+    del keywords["ties"]
+    compared = compare_ties(*scoring.inputs(qrels, systems), **keywords)
+    realistic, expected = (
+        compared.values[:, :, compared.policies.index(policy)] for policy in ("realistic", "expected")
+    )
+    differs = np.any(np.abs(realistic - expected) >= _WORTH_TELLING, axis=0)
+    differing = [compared.measures[place] for place in np.flatnonzero(differs)]
+    _report_half_places(differing, "the mean is under expected")
+    output.show(compared, ("groups", "scores") if output.is_laid_out else ("scores",))
 
 
 def _weights(
@@ -151,7 +172,7 @@ def _weights(
     return shares
 
 
-def report_half_places(measures: Sequence[str], way_out: str) -> None:
+def _report_half_places(measures: Sequence[str], way_out: str) -> None:
     """Print a note about measures for which the realistic rule gives neither the value of an order nor the mean."""
     from kgtrec.measures.names import parse_measure
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import trusts_ids
+from kgtrec.cli.options import is_mixed
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import reading
@@ -80,26 +80,12 @@ def read_judgements(path: str) -> Qrels | Collection:
     from kgtrec.evaluation.given import qrels_of
 
     found = qrels_of(path)
-    return replace(found, collection="") if isinstance(found, Qrels) and trusts_ids() else found
-
-
-def is_collection(path: str) -> bool:
-    """Whether a path leads to a collection's folder."""
-    from kgtrec.formats.output.folders import MANIFEST, TOPICS
-
-    return all((Path(path) / name).is_file() for name in (MANIFEST, TOPICS))
-
-
-def read_folder(folder: str) -> Collection:
-    """The collection in a folder."""
-    from kgtrec.formats.collections import read_collection
-
-    return read_collection(folder)
+    return replace(found, collection="") if isinstance(found, Qrels) and is_mixed() else found
 
 
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
-    trust = trusts_ids()  # read here: files may be read by another thread, which has no click context
+    trust = is_mixed()  # read here: files may be read by another thread, which has no click context
 
     def read(path: str, *, ranks: bool) -> AnyRun | AnswerRanks:
         if not ranks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +23,7 @@ else:
 
 Command = Callable[..., Any]
 
-_TRUST = "kgtrec.trust_ids"
+_MIXED = "kgtrec.mixed"
 #: upper limits of options, above every practical value: beyond them arrays and generators fail
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
@@ -86,10 +86,35 @@ def _finite(
     return number
 
 
+PATH = click.Path()
 SEED = Whole(0, MOST_SEED)
 COUNT = Whole(1, MOST_COUNT)
 SHARE = Real(0, 1, min_open=True, max_open=True)
 GOLD_SHARES = Real(0, 1, max_open=True)
+
+
+def option(
+    names: str, about: str, kind: _ParamType | Iterable[str] | None = None, default: Any = None, **more: Any
+) -> Callable[[Command], Command]:
+    """An option with its help, which shows the default; ``names``: as it is typed, then its parameter, if another.
+
+    ``kind`` is a type, or the choices.
+    """
+    chosen = kind if kind is None or isinstance(kind, click.ParamType) else click.Choice(tuple(kind))
+    if default is not None:
+        more |= {"default": default, "show_default": True}
+    return click.option(*names.split(), type=chosen, help=about, **more)
+
+
+def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order of the help."""
+
+    def decorate(command: Command) -> Command:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate
 
 
 def at_least(least: int) -> Whole:
@@ -171,12 +196,15 @@ def sides_option(about: str) -> Callable[[Command], Command]:
     return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.")
 
 
-ties_option = click.option(
-    "--ties",
-    type=click.Choice(TIE_POLICIES),
-    help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) for "
-    "runs; for answer ranks realistic for measures over answers, expected for those over questions.",
-)
+def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
+    """The option ``--ties``, which may take ``more`` than policies; ``about`` them."""
+    return click.option(
+        "--ties",
+        type=click.Choice((*TIE_POLICIES, *more)),
+        help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) "
+        "for runs; for answer ranks realistic for measures over answers, expected for those over questions." + about,
+    )
+
 
 missing_option = click.option(
     "--missing",
@@ -195,13 +223,6 @@ unlisted_option = click.option(
     "candidates, as trec_eval does. Runs need --collection for it.",
 )
 
-mixed_option = click.option(
-    "--mixed",
-    is_flag=True,
-    help="Only warn about answer ranks that cannot be compared: filtered by other splits, or without the same judged "
-    "non-answers if a measure uses these.",
-)
-
 
 def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     from kgtrec.formats.output.outputs import replacing
@@ -218,23 +239,36 @@ force_option = click.option(
 )
 
 
-def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    context.meta[_TRUST] = wanted
+def _note_mixed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    context.meta[_MIXED] = wanted
 
 
-trust_ids_option = click.option(
-    "--trust-ids",
+mixed_option = click.option(
+    "--mixed",
     is_flag=True,
     expose_value=False,
-    callback=_note_trust,
-    help="Match by question ids, even if the systems were made for another collection.",
+    callback=_note_mixed,
+    help="Match by question ids what was made for another collection, and only warn about systems that cannot be "
+    "compared: filtered by other splits, or without the same judged non-answers if a measure uses these.",
 )
 
 
-def trusts_ids() -> bool:
-    """Whether the current command has the option ``--trust-ids``."""
+def is_mixed() -> bool:
+    """Whether the current command has the option ``--mixed``."""
     context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_TRUST, False))
+    return context is not None and bool(context.meta.get(_MIXED, False))
+
+
+def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
+    """An option that prints lines instead of running the command."""
+
+    def print_lines(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not context.resilient_parsing:
+            for line in lines():
+                click.echo(line)
+            context.exit()
+
+    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=print_lines, help=about)
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:

@@ -5,44 +5,82 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
-import click
-
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import PATH, Command, force_option, option
 from kgtrec.data.table import Result
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 
 
-def output_options(
-    tables: Sequence[str] = (), out: str = "File to write instead of standard output.", *, is_folder: bool = False
-) -> Callable[[Command], Command]:
-    """The options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How and where a command shows its result, and which of its tables."""
 
-    ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``. ``is_folder``:
-    ``--out`` is a folder for other files, and the result is printed.
-    """
-    forms, default = (FORMATS[:-1], "table") if is_folder else (FORMATS, "that of --out's suffix, else table")
+    form: str = "table"
+    out: str | None = None
+    part: str | None = None
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the result is for people, who get several tables, and not for a program."""
+        return self.form in ("table", "latex")
+
+    def show(self, result: Result, names: Sequence[str] | None = None) -> None:
+        """Print a result, or write it to a file; ``names``: its tables without ``--table``, as for ``shown``."""
+        from kgtrec.report.show import shown
+
+        names = (self.part,) if self.part else names
+        if self.form == "parquet":
+            import pyarrow.parquet as pq
+
+            table = next(table for table in result.tables() if names is None or table.key == names[0])
+            with writing(str(self.out), kind=TABLE) as stream:
+                pq.write_table(table.data, stream)
+            return
+        is_terminal = self.out is None and sys.stdout is not None and sys.stdout.isatty()
+        width = shutil.get_terminal_size().columns if is_terminal else None
+        write_text(self.out or "-", shown(result, self.form, names, width=width, bold=is_terminal))
+
+
+def output_options(
+    tables: Sequence[str] = (), out: str = "File to write instead of standard output."
+) -> Callable[[Command], Command]:
+    """The options of :func:`raw_output_options`, which the command gets as one :class:`Output` ``output``."""
 
     def decorate(command: Command) -> Command:
-        command = click.option("--out", type=click.Path(), help=out)(force_option(command))
+        @wraps(command)
+        def shown(*, form: str | None, out: str | None, part: str | None = None, **given: Any) -> Any:
+            return command(output=Output(form_of(out, form), out, part), **given)
+
+        return raw_output_options(tables, out)(shown)
+
+    return decorate
+
+
+def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = False) -> Callable[[Command], Command]:
+    """The options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
+
+    ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``. ``is_printed``:
+    ``--out`` is a folder for other files, and the result is printed.
+    """
+    forms, default = (FORMATS[:-1], "table") if is_printed else (FORMATS, "that of --out's suffix, else table")
+
+    def decorate(command: Command) -> Command:
+        command = option("--out", out, PATH)(force_option(command))
         if tables:
-            command = click.option(
-                "--table",
-                "part",
-                type=click.Choice(tables),
-                help=f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
+            command = option(
+                "--table part",
+                f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
+                tables,
             )(command)
-        return click.option(
-            "--format", "form", type=click.Choice(forms), help=f"Form of the output; by default {default}."
-        )(command)
+        return option("--format form", f"Form of the output; by default {default}.", forms)(command)
 
     return decorate
 
@@ -62,19 +100,3 @@ def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = 
     if out:
         require_file(out, kind=TABLE if form == "parquet" else "")  # before anything is computed
     return form
-
-
-def show(result: Result, form: str, out: str | None = None, names: Sequence[str] | None = None) -> None:
-    """Print a result, or write it to a file; for ``names`` see :func:`kgtrec.report.show.shown`."""
-    from kgtrec.report.show import shown
-
-    if form == "parquet":
-        import pyarrow.parquet as pq
-
-        table = next(table for table in result.tables() if names is None or table.key == names[0])
-        with writing(str(out), kind=TABLE) as stream:
-            pq.write_table(table.data, stream)
-        return
-    is_terminal = out is None and sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal else None
-    write_text(out or "-", shown(result, form, names, width=width, bold=is_terminal))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -16,40 +16,52 @@ from numpy.typing import NDArray
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, SEED, Real, force_option, listed, listed_of, trust_ids_option, trusts_ids
-from kgtrec.cli.output import FORMATS, form_of, show
+from kgtrec.cli.options import (
+    COUNT,
+    PATH,
+    Real,
+    force_option,
+    is_mixed,
+    listed,
+    listed_of,
+    listing_option,
+    mixed_option,
+    option,
+    seed_option,
+)
+from kgtrec.cli.output import FORMATS, Output, form_of
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
-from kgtrec.data.pool import Pool
-from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, counted, nearest
 from kgtrec.evaluation.given import files_of_folder
 from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
+from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import is_origin_path
+from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run
 from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
+from kgtrec.pooling.interactive import replay
 from kgtrec.pooling.pool_runs import (
     CUTS,
     DEFAULT_LEAST,
     DEFAULT_STRATA,
     STRATEGIES,
+    Cut,
     Strategy,
     known_answers_of,
     known_answers_of_triples,
     pool_runs,
     strategy_of,
 )
-from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
+from kgtrec.pooling.summary import summarise_pool
+from kgtrec.pooling.trivial import WAYS, checked_ways, judge_trivial, trivial_counts
 from kgtrec.report.progress import progress_bar
-
-if TYPE_CHECKING:
-    from kgtrec.data.run import AnyRun
-
+from kgtrec.report.show import shown
 
 _RANKS = ".ranks.parquet"
 _UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
@@ -69,114 +81,82 @@ def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     return listed_of(text, WAYS, f"{' or '.join(WAYS)}, or both")
 
 
-def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
-    for strategy in STRATEGIES.values():
-        click.echo(f"{strategy.name:<11} {strategy.description} [{strategy.source}]")
-    ctx.exit()
+def _strategies() -> Iterator[str]:
+    return (f"{each.name:<11} {each.description} [{each.source}]" for each in STRATEGIES.values())
 
 
 @click.command(name="pool")
 @click.argument("collection", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
-@click.option("--out", type=click.Path(), metavar="CAMPAIGN", help="Folder to write; required without --dry-run.")
-@click.option(
-    "--strategy",
-    type=click.Choice(tuple(STRATEGIES)),
-    default="depth",
-    show_default=True,
-    help="Strategy of pooling; see --list-strategies.",
-)
-@click.option("--depth", type=COUNT, help="Last rank that is pooled. Default: 10 for depth, 100 for others.")
-@click.option("--budget", type=COUNT, help="Number of triples, for the strategies that take one.")
-@click.option(
+@option("--out", "Folder to write; required without --dry-run.", PATH, metavar="CAMPAIGN")
+@option("--strategy", "Strategy of pooling; see --list-strategies.", tuple(STRATEGIES), "depth")
+@option("--depth", "Last rank that is pooled. Default: 10 for depth, 100 for others.", COUNT)
+@option("--budget", "Number of triples, for the strategies that take one.", COUNT)
+@option(
     "--cut",
-    type=click.Choice(CUTS),
-    default="filtered",
-    show_default=True,
-    help="Known triples are removed from the lists before ranks are counted (filtered), or after the cut (raw).",
+    "Known triples are removed from the lists before ranks are counted (filtered), or after the cut (raw).",
+    CUTS,
+    "filtered",
 )
-@click.option(
-    "--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one per line."
+@option("--questions questions_path", "Ids of the questions to pool for, one per line.", PATH)
+@option(
+    "--known --seeds known_path",
+    "Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known answers.",
+    PATH,
 )
-@click.option(
-    "--known",
-    "--seeds",
-    "known_path",
-    type=click.Path(),
-    help="Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known "
-    "answers.",
-)
-@click.option(
-    "--family",
-    "families",
+@option(
+    "--family families",
+    "Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
     multiple=True,
     metavar="PATTERN=NAME|FILE",
-    help="Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
 )
-@trust_ids_option
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of ties, turns and samples.")
+@mixed_option
+@seed_option("Random seed of ties, turns and samples.")
 @click.option(
     "--by-question",
     is_flag=True,
     help="Strategy take: questions take turns with their best candidates, as in other strategies with a budget.",
 )
-@click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
-@click.option("--rbp-p", "p", type=Real(0, 1, max_open=True), default=0.8, show_default=True, help="p of strategy rbp.")
-@click.option(
+@option("--rrf-k k", "k of strategy rrf.", Real(0), 60.0)
+@option("--rbp-p p", "p of strategy rbp.", Real(0, 1, max_open=True), 0.8)
+@option(
     "--strata",
+    "Strata of strategy stratified: last rank, and share of each question's candidates that is sampled. "
+    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
     callback=_strata,
     metavar="RANK:SHARE,...",
-    help="Strata of strategy stratified: last rank, and share of each question's candidates that is sampled. "
-    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
 )
-@click.option(
-    "--least",
-    type=COUNT,
-    help=f"Smallest sample per question and stratum, for strategy stratified. Default: {DEFAULT_LEAST}.",
+@option(
+    "--least", f"Smallest sample per question and stratum, for strategy stratified. Default: {DEFAULT_LEAST}.", COUNT
 )
-@click.option(
-    "--judged",
-    "judged_path",
-    type=click.Path(),
-    help="Recorded qrels to replay, for the strategies that need judgements one at a time.",
+@option(
+    "--judged judged_path", "Recorded qrels to replay, for the strategies that need judgements one at a time.", PATH
 )
-@click.option(
+@option(
     "--trivial",
+    "Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
     callback=_ways,
     metavar="types,category",
-    help="Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
 )
-@click.option("--entity-types", type=click.Path(), help="For --trivial types: lines of entity TAB type.")
-@click.option(
-    "--relation-types",
-    type=click.Path(),
-    help="For --trivial types: lines of relation TAB type of its head TAB type of its tail.",
-)
+@option("--entity-types", "For --trivial types: lines of entity TAB type.", PATH)
+@option("--relation-types", "For --trivial types: lines of relation TAB type of its head TAB type of its tail.", PATH)
 @click.option("--observed-types", is_flag=True, help="For --trivial types: use the types observed in train.")
 @click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial judges; write nothing.")
-@click.option(
-    "--report", "report_path", type=click.Path(), help="Write the report here too: .txt, .csv, .json or .tex."
-)
+@option("--report report_path", "Write the report here too: .txt, .csv, .json or .tex.", PATH)
 @force_option
-@click.option(
-    "--list-strategies",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_strategies,
-    help="List the strategies and exit.",
-)
+@listing_option("--list-strategies", "List the strategies and exit.", _strategies)
 def command(
     collection: str,
     runs: tuple[str, ...],
     out: str | None,
     strategy: str,
     depth: int | None,
+    budget: int | None,
+    cut: Cut,
     questions_path: str | None,
     known_path: str | None,
     families: tuple[str, ...],
+    seed: int,
     judged_path: str | None,
     trivial: tuple[str, ...],
     entity_types: str | None,
@@ -200,81 +180,84 @@ def command(
     """
     chosen = strategy_of(strategy)
     files = _run_files(runs)
-    _check(
-        chosen,
-        options,
-        judged=judged_path,
-        out=out,
-        dry_run=dry_run,
-        trivial=trivial,
-        questions=questions_path,
-        known=known_path,
+    _require_options(chosen, options, judged_path)
+    if dry_run and not trivial:
+        raise KgtrecError("expected --trivial together with --dry-run, found none; give types, category or both")
+    if questions_path and known_path:
+        raise KgtrecError("expected --questions or --known, found both; --known already selects the questions")
+    if not out and not dry_run:
+        raise KgtrecError("expected --out CAMPAIGN, the folder for the pool, found none")
+    types = (
+        read_entity_types(entity_types) if entity_types else None,
+        read_relation_types(relation_types) if relation_types else None,
     )
-    _check_types(trivial, entity_types, relation_types, observed_types)
+    checked_ways(trivial, observed=observed_types, given=types)  # before the runs are read
     report_form = form_of(report_path, forms=FORMATS[:-1], option="--report")
     if out and not dry_run:
         require_writable(out)
     test = read_questions(collection)
-    rows, known_answers = _asked(test, questions_path, known_path)
+    rows, known_answers = known_answers_of_triples(test, read_triples(known_path)) if known_path else (None, None)
+    if questions_path:
+        rows = _question_rows(questions_path, test)
     family_of = _families(families, [default_name(file) for file in files])
-    reading = {"questions": rows, "known_answers": known_answers, "depth": depth or chosen.depth, "cut": options["cut"]}
-    pool = _pooled(test, files, strategy, judged_path, reading, options)
-    automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
+    own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
+    if "strata" in own:
+        own = {"strata": own["strata"] or DEFAULT_STRATA, "least": own["least"] or DEFAULT_LEAST}
+    reading: dict[str, Any] = {"depth": depth or chosen.depth, "cut": cut}
+    make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
+    with progress_bar("pooling", len(files), "runs") as advance:
+        pool = make(
+            test,
+            (read_any_run(path, name=default_name(path), trust_ids=is_mixed()) for path in files),
+            strategy=strategy,
+            budget=budget,
+            questions=rows,
+            known_answers=known_answers,
+            seed=seed,
+            progress=advance,
+            **reading,
+            **own,
+        )
+    automatic = Automatic.none(len(pool))
+    if trivial:
+        automatic = judge_trivial(
+            pool, test, by=trivial, observed=observed_types, entity_types=types[0], relation_types=types[1]
+        )
     if dry_run:
-        show(trivial_counts(pool, automatic), "table")
+        Output().show(trivial_counts(pool, automatic))
         return
-    from kgtrec.pooling.summary import summarise_pool
-    from kgtrec.report.show import shown
-
     known = known_answers_of(pool, test, known_answers)
     summary = summarise_pool(pool, family_of, automatic, known)
-    others = {
-        "questions": questions_path,
-        "seeds": known_path,
-        "judged": judged_path,
-        "entity types": entity_types,
-        "relation types": relation_types,
-    }
+    # in an order that does not depend on the command line, so that equal pools have equal bytes
+    inputs: list[tuple[str, str | None]] = [("run", file) for file in sorted(files, key=default_name)]
+    inputs += [("questions", questions_path), ("seeds", known_path), ("judged", judged_path)]
+    inputs += [("entity types", entity_types), ("relation types", relation_types)]
     made = {
         "strategy": strategy,
-        "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
+        "options": reading | ({"budget": budget} if chosen.needs_budget else {}) | own,
         "command": {
             "name": "pool",
-            "trivial": list(trivial),
+            "trivial": trivial,
             "observed_types": observed_types,
             "questions": "seeds" if known_path else "file" if questions_path else "all",
         },
-        "inputs": _inputs(files, others),
+        "inputs": [describe_input(path, role=role) for role, path in inputs if path],
     }
     with together():
         if report_path:
             write_text(report_path, shown(summary, report_form))
-        write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=options["seed"], made=made)
-    show(summary, "table")
-    _say_what_is_next(str(out), automatic)
-
-
-def _say_what_is_next(out: str, automatic: Automatic) -> None:
-    rest = int(automatic.is_automatic.sum())
-    for_people = len(automatic) - rest
-    by_rule = f"; a rule has judged {rest:,} more" if rest else ""
+        write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=seed, made=made)
+    Output().show(summary)
+    judged_by_rule = int(automatic.is_automatic.sum())
+    for_people = len(automatic) - judged_by_rule
+    by_rule = f"; a rule has judged {judged_by_rule:,} more" if judged_by_rule else ""
     say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
     if much := much_text(for_people):
         say(much)
-    say(f"next: kgtrec campaign init {shlex.quote(out)}")
+    say(f"next: kgtrec campaign init {shlex.quote(str(out))}")
 
 
-def _check(
-    strategy: Strategy,
-    options: dict[str, Any],
-    judged: str | None,
-    out: str | None,
-    questions: str | None,
-    known: str | None,
-    *,
-    dry_run: bool,
-    trivial: Sequence[str],
-) -> None:
+def _require_options(strategy: Strategy, options: dict[str, Any], judged: str | None) -> None:
     for name, owner in (("strata", "stratified"), ("least", "stratified"), ("by_question", "take")):
         if options[name] and name not in strategy.parameters:
             raise KgtrecError(
@@ -289,31 +272,6 @@ def _check(
         asking = ", ".join(name for name, other in STRATEGIES.items() if other.interactive)
         raise KgtrecError(
             f"expected a strategy that needs judgements ({asking}) together with --judged, found {strategy.name}"
-        )
-    if dry_run and not trivial:
-        raise KgtrecError("expected --trivial together with --dry-run, found none; give types, category or both")
-    if questions and known:
-        raise KgtrecError("expected --questions or --known, found both; --known already selects the questions")
-    if not out and not dry_run:
-        raise KgtrecError("expected --out CAMPAIGN, the folder for the pool, found none")
-
-
-def _check_types(
-    trivial: Sequence[str], entity_types: str | None, relation_types: str | None, observed_types: bool
-) -> None:
-    if "types" not in trivial:
-        if entity_types or relation_types or observed_types:
-            raise KgtrecError(
-                "expected --trivial types together with --entity-types, --relation-types or --observed-types, found "
-                "none"
-            )
-        return
-    if bool(entity_types) != bool(relation_types):
-        raise KgtrecError("expected both --entity-types and --relation-types, found one of them")
-    if not entity_types and not observed_types:
-        raise KgtrecError(
-            "expected --entity-types and --relation-types, or --observed-types, together with --trivial types, found "
-            "none"
         )
 
 
@@ -334,93 +292,15 @@ def _run_files(runs: Sequence[str]) -> list[str]:
         )
     if "-" in files:
         raise KgtrecError("expected runs as files, found standard input (-), which has no name")
-    first = by_name(((default_name(path), path) for path in files), "runs")
+    pooled = by_name(((default_name(path), path) for path in files), "runs")
     if ranks:
-        _tell_left_out(ranks, first)
-    return files
-
-
-def _tell_left_out(ranks: Sequence[str], runs: Several[str]) -> None:
-    """Print a note that answer ranks are not pooled, and which of them have no run."""
-    without = sorted({Path(path).name.removesuffix(_RANKS) for path in ranks}.difference(runs))
-    say(
-        f"note: {counted(len(ranks), 'file')} of answer ranks, such as {ranks[0]}, left out, as they contain only "
-        f"answers; {counted(len(runs), 'run')} pooled"
-        + (f", and none of {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}" if without else "")
-    )
-
-
-def _read(files: Sequence[str]) -> Iterator[AnyRun]:
-    for path in files:
-        yield read_any_run(path, name=default_name(path), trust_ids=trusts_ids())
-
-
-def _pooled(
-    test: Collection,
-    files: Sequence[str],
-    strategy: str,
-    judged_path: str | None,
-    reading: dict[str, Any],
-    options: dict[str, Any],
-) -> Pool:
-    with progress_bar("pooling", len(files), "runs") as advance:
-        if judged_path:
-            from kgtrec.formats.trec.qrels import read_qrels
-            from kgtrec.pooling.interactive import replay
-
-            return replay(
-                test,
-                _read(files),
-                read_qrels(judged_path),
-                strategy=strategy,
-                budget=options["budget"],
-                seed=options["seed"],
-                progress=advance,
-                **reading,
-            )
-        return pool_runs(
-            test,
-            _read(files),
-            strategy=strategy,
-            budget=options["budget"],
-            seed=options["seed"],
-            by_question=options["by_question"],
-            k=options["k"],
-            p=options["p"],
-            strata=options["strata"] or DEFAULT_STRATA,
-            least=options["least"] or DEFAULT_LEAST,
-            progress=advance,
-            **reading,
+        without = sorted({Path(path).name.removesuffix(_RANKS) for path in ranks}.difference(pooled))
+        say(
+            f"note: {counted(len(ranks), 'file')} of answer ranks, such as {ranks[0]}, left out, as they contain only "
+            f"answers; {counted(len(pooled), 'run')} pooled"
+            + (f", and none of {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}" if without else "")
         )
-
-
-def _automatic(
-    pool: Pool,
-    test: Collection,
-    ways: Sequence[str],
-    entity_types: str | None,
-    relation_types: str | None,
-    observed_types: bool,
-) -> Automatic:
-    if not ways:
-        return Automatic.none(len(pool))
-    from kgtrec.formats.entity_types import read_entity_types, read_relation_types
-
-    return judge_trivial(
-        pool,
-        test,
-        by=ways,
-        observed=observed_types,
-        entity_types=read_entity_types(entity_types) if entity_types else None,
-        relation_types=read_relation_types(relation_types) if relation_types else None,
-    )
-
-
-def _asked(test: Collection, questions: str | None, known: str | None) -> tuple[NDArray[np.int32] | None, Qrels | None]:
-    """Rows of the questions to pool for, and the known answers; None for all."""
-    if known:
-        return known_answers_of_triples(test, read_triples(known))
-    return (_question_rows(questions, test) if questions else None), None
+    return files
 
 
 def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
@@ -458,24 +338,3 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
             if found.setdefault(run, family) != family:
                 raise KgtrecError(f"--family: expected one family for {run!r}, found {found[run]!r} and {family!r}")
     return found
-
-
-def _told(
-    parameters: Sequence[str], reading: dict[str, Any], options: dict[str, Any], *, budget: bool
-) -> dict[str, Any]:
-    """The options that the pool depends on, for the record."""
-    told: dict[str, Any] = {"depth": reading["depth"], "cut": reading["cut"]}
-    if budget:
-        told["budget"] = options["budget"]
-    for name in parameters:
-        told[name] = options[name]
-    if "strata" in told:
-        told["strata"] = [list(stratum) for stratum in options["strata"] or DEFAULT_STRATA]
-        told["least"] = options["least"] or DEFAULT_LEAST
-    return told
-
-
-def _inputs(files: Sequence[str], others: dict[str, str | None]) -> list[dict[str, Any]]:
-    # in an order that does not depend on the command line, so that equal pools have equal bytes
-    described = [describe_input(path, role="run") for path in sorted(files, key=default_name)]
-    return described + [describe_input(path, role=role) for role, path in others.items() if path]

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, Number, force_option, listed
+from kgtrec.cli.options import PATH, SEED, Number, force_option, listed, option
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
@@ -56,16 +56,11 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
 
 @click.command(name="questions")
 @click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), metavar="COLLECTION", help="Folder to write.")
+@option("--out", "Folder to write.", PATH, required=True, metavar="COLLECTION")
 @force_option
-@click.option(
-    "--columns", default="hrt", show_default=True, help="Order of the columns: head, relation and tail, such as htr."
-)
-@click.option(
-    "--delimiter",
-    default="tab",
-    show_default=True,
-    help="Separator of columns: tab, space, comma, whitespace (any amount) or a character.",
+@option("--columns", "Order of the columns: head, relation and tail, such as htr.", default="hrt")
+@option(
+    "--delimiter", "Separator of columns: tab, space, comma, whitespace (any amount) or a character.", default="tab"
 )
 @click.option(
     "--no-header",
@@ -74,25 +69,13 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     default=True,
     help="The first line is a triple, also where it reads like the names of columns.",
 )
-@click.option(
-    "--input-format",
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Format of the triples; by default from the file name.",
-)
-@click.option(
-    "--literals",
-    type=click.Choice(LITERALS),
-    default="skip",
-    show_default=True,
-    help="What to do with N-Triples whose object is a literal.",
-)
-@click.option(
+@option("--input-format --format form", "Format of the triples; by default from the file name.", FORMATS)
+@option("--literals", "What to do with N-Triples whose object is a literal.", LITERALS, "skip")
+@option(
     "--like",
-    type=click.Choice(tuple(POLICIES_LIKE)),
-    help="Leave out the same triples as this framework, unless one of the next four options is given: pykeen drops "
+    "Leave out the same triples as this framework, unless one of the next four options is given: pykeen drops "
     "repeated triples, and test and valid triples with entities or relations that train lacks.",
+    tuple(POLICIES_LIKE),
 )
 @_policy("--repeated", "drop", "Triples repeated within a split. An answer is in the qrels once, also with keep.")
 @_policy("--leaked", "keep", "Test triples that are also in train or valid. Kept, they are answers.")
@@ -102,30 +85,23 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     "Test triples with an entity that train lacks. drop also removes such entities from the candidates.",
 )
 @_policy("--unseen-relations", "keep", "Test triples with a relation that train lacks.")
-@click.option(
+@option(
     "--sample",
+    "Make questions from N random test triples, from a fraction (0.1), or from those in a file like TEST; the "
+    "others become known.",
     metavar="N|FRACTION|FILE",
     callback=_sample,
-    help="Make questions from N random test triples, from a fraction (0.1), or from those in a file like TEST; the "
-    "others become known.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --sample.")
+@option("--seed", "Seed of --sample.", SEED, 0)
 @click.option(
     "--ids", is_flag=True, help="Name entities e0, e1, ... and write entities.tsv; for labels with white space."
 )
-@click.option(
-    "--threshold",
-    type=Number(),
-    default=1.5,
-    show_default=True,
-    help="A side of a relation is N if its mean number of entities is at least this.",
-)
-@click.option(
+@option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
+@option(
     "--categories-from",
+    "Splits whose triples decide relation categories.",
     default="train,valid,test",
-    show_default=True,
     callback=_splits,
-    help="Splits whose triples decide relation categories.",
 )
 @click.pass_context
 def command(

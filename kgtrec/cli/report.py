@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import force_option, listed_of
+from kgtrec.cli.options import PATH, force_option, listed_of, option
 from kgtrec.errors import KgtrecError
 
 _UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
@@ -38,21 +38,19 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
 
 @click.command(name="report")
 @click.argument("study", type=click.Path())
-@click.option(
-    "--out", type=click.Path(), required=True, help="The page, NAME.html; other formats are written beside it."
-)
-@click.option(
+@option("--out", "The page, NAME.html; other formats are written beside it.", PATH, required=True)
+@option(
     "--formats",
+    "html, svg, pdf, png (figures), latex, csv (tables), a list. Default: html.",
     callback=_formats,
     metavar="FORMATS",
-    help="html, svg, pdf, png (figures), latex, csv (tables), a list. Default: html.",
 )
-@click.option(
+@option(
     "--width",
+    "Width of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
+    "4.4in for each panel, two side by side, text of 9 pt.",
     callback=_inches,
     metavar="WIDTH",
-    help="Width of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
-    "4.4in for each panel, two side by side, text of 9 pt.",
 )
 @click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
 @force_option

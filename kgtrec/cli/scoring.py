@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     Command,
     collection_option,
+    is_mixed,
     measure_option,
     missing_option,
     mixed_option,
     seed_option,
+    stacked,
     ties_option,
-    trust_ids_option,
     unlisted_option,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection as Questions
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
     from kgtrec.evaluation.scoring import ScoringOptions
+
+
+_TIES = ties_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,13 @@ class ScoringRequest:
 
     def keywords(self) -> ScoringOptions:
         """The keywords of all verbs that score."""
-        return {"collection": read_folder(self.collection) if self.collection else None, **self.options}
+        from kgtrec.formats.collections import read_collection
+
+        return {
+            "collection": read_collection(self.collection) if self.collection else None,
+            "mixed": is_mixed(),
+            **self.options,
+        }
 
 
 def qrels_and_systems(command: Command) -> Command:
@@ -65,7 +73,7 @@ def qrels_and_systems(command: Command) -> Command:
 
 
 def scoring_options(
-    about_measures: str, collection: str, *, seed: str = "Random seed.", leave_out: Collection[str] = ()
+    about_measures: str, collection: str, *, seed: str = "Random seed.", ties: Callable[[Command], Command] = _TIES
 ) -> Callable[[Command], Command]:
     """The common options, which the command gets as one :class:`ScoringRequest` ``scoring``.
 
@@ -73,23 +81,24 @@ def scoring_options(
     ----------
     about_measures, collection, seed : str
         Help of ``--measure``, what follows "Collection" in that of ``--collection``, and help of ``--seed``.
-    leave_out : collection of str
-        Of ties, missing, unlisted_answers: those that the command has no use for.
+    ties : decorator
+        Another option ``--ties``.
     """
-    policies: dict[str, Any] = {"unlisted_answers": unlisted_option, "missing": missing_option, "ties": ties_option}
-    policies = {name: option for name, option in policies.items() if name not in leave_out}
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def scored(*, measures: tuple[str, ...], folder: str | None, **given: Any) -> Any:
-            own: Any = {name: given.pop(name) for name in (*policies, "mixed", "seed")}
+            own: Any = {name: given.pop(name) for name in ("ties", "missing", "unlisted_answers", "seed")}
             return command(scoring=ScoringRequest(measures, folder, own), **given)
 
-        decorated: Command = scored
-        for option in (collection_option(collection), seed_option(seed), trust_ids_option, mixed_option):
-            decorated = option(decorated)
-        for option in (*policies.values(), measure_option(about_measures)):
-            decorated = option(decorated)
-        return decorated
+        return stacked(
+            measure_option(about_measures),
+            ties,
+            missing_option,
+            unlisted_option,
+            mixed_option,
+            seed_option(seed),
+            collection_option(collection),
+        )(scored)
 
     return decorate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import force_option, option
 from kgtrec.cli.systems import read_questions, splits
 from kgtrec.formats.score_matrix import stamp_score_matrix
 from kgtrec.formats.trec.origins import origin_path
@@ -14,12 +14,11 @@ from kgtrec.formats.trec.origins import origin_path
 @click.command(name="stamp")
 @click.argument("collection", type=click.Path())
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--filter",
-    "filtered_by",
+@option(
+    "--filter filtered_by",
+    "Splits whose known triples were removed from the runs; not recorded by default.",
     callback=splits,
     metavar="SPLITS|raw",
-    help="Splits whose known triples were removed from the runs; not recorded by default.",
 )
 @force_option
 def command(collection: str, files: tuple[str, ...], filtered_by: tuple[str, ...] | None) -> None:

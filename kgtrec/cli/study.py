@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import PATH, force_option, option
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.report.progress import progress_bar
 
 
 @click.command(name="study")
 @click.argument("config", type=click.Path())
-@click.option("--out", type=click.Path(), help="Folder of the study. Default: the folder in CONFIG.")
+@option("--out", "Folder of the study. Default: the folder in CONFIG.", PATH)
 @workers_options
 @click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options at the end.")
 @force_option

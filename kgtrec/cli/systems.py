@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import click
 
-from kgtrec.cli.options import COUNT, at_least, force_option, listed_of
+from kgtrec.cli.options import COUNT, PATH, at_least, force_option, listed_of, option, stacked
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError
@@ -27,46 +25,34 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     return () if names == (_RAW,) else names
 
 
-splits_option = click.option(
-    "--filter",
-    "filtered_by",
+splits_option = option(
+    "--filter filtered_by",
+    "Splits whose known triples are removed from the candidates.",
     default=",".join(SPLITS),
-    show_default=True,
     callback=splits,
     metavar="SPLITS|raw",
-    help="Splits whose known triples are removed from the candidates.",
 )
 
 
-def system_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``."""
-    options = (
-        click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
-        click.option(
-            "--depth",
-            type=at_least(0),
-            default=1000,
-            show_default=True,
-            help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth.",
-        ),
-        splits_option,
-        click.option(
-            "--run-format",
-            type=click.Choice(RUN_FORMATS),
-            default="run.gz",
-            show_default=True,
-            help="Format of the run, by its suffix; parts: a folder NAME.run of Parquet files, for very large ones.",
-        ),
-        click.option(
-            "--block",
-            type=COUNT,
-            help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.",
-        ),
-        force_option,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: the options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``
+system_options = stacked(
+    option("--out", "Folder for each NAME.ranks.parquet and run.", PATH, required=True),
+    option(
+        "--depth",
+        "Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth.",
+        at_least(0),
+        1000,
+    ),
+    splits_option,
+    option(
+        "--run-format",
+        "Format of the run, by its suffix; parts: a folder NAME.run of Parquet files, for very large ones.",
+        RUN_FORMATS,
+        "run.gz",
+    ),
+    option("--block", "Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.", COUNT),
+    force_option,
+)
 
 
 def read_questions(folder: str) -> Collection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.options import MOST_WORKERS, Command, Whole
+from kgtrec.cli.options import MOST_WORKERS, Whole, option, stacked
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -16,32 +16,28 @@ if TYPE_CHECKING:
     from kgtrec.workers.results import Helper
 
 
-def workers_options(command: Command) -> Command:
-    """The options ``--workers`` and ``--scheduler``."""
-    options = (
-        click.option(
-            "--workers",
-            type=Whole(1, MOST_WORKERS),
-            callback=_alone,
-            help="Processes that share the work; the results do not depend on it. Default: 1.",
-        ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            callback=_alone,
-            help="Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 def _alone(context: click.Context, option: click.Parameter, value: Any) -> Any:
     others = {"workers", "scheduler"} - {option.name}
     if value is not None and any(context.params.get(other) is not None for other in others):
         raise click.UsageError("expected --workers or --scheduler, found both")
     return value
+
+
+#: the options ``--workers`` and ``--scheduler``
+workers_options = stacked(
+    option(
+        "--workers",
+        "Processes that share the work; the results do not depend on it. Default: 1.",
+        Whole(1, MOST_WORKERS),
+        callback=_alone,
+    ),
+    option(
+        "--scheduler",
+        "Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
+        metavar="ADDRESS",
+        callback=_alone,
+    ),
+)
 
 
 def executor_of(scheduler: str | None) -> Helper | None:

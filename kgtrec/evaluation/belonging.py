@@ -22,7 +22,7 @@ from kgtrec.evaluation.plausibility import of_other_questions
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 Measures = Sequence[ParsedMeasure | ProvidedMeasure]
-_TRUST = "; or declare that the ids are the same (--trust-ids; in Python, dataclasses.replace(system, collection=''))"
+_TRUST = "; or declare that the ids are the same (--mixed; in Python, dataclasses.replace(system, collection=''))"
 
 
 def different_systems(

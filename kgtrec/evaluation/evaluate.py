@@ -233,7 +233,7 @@ class _MovedByTies:
             depend = "depends" if len(self._moved) == 1 else "depend"
             warn(
                 f"{len(self._moved):,} of {counted(self._totals, 'total')} {depend} on the order of ties: {name} is "
-                f"{worst} in the worst order and {best} in the best; kgtrec ties shows all"
+                f"{worst} in the worst order and {best} in the best; kgtrec evaluate --ties all shows all"
             )
         if self._realistic:
             warn(

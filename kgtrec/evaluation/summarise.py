@@ -188,9 +188,8 @@ def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Flo
         return measure.optimum, 0.0
 
     if measure.aggregate == "geometric mean":
-        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=1)
-    if measure.aggregate == "inverse geometric mean":
-        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=-1)
-    statistic = {"median": "MedianRank", "harmonic mean": "HMR", "inverse mean": "IMR"}[measure.aggregate]
-    drawn = chance.monte_carlo(statistic, candidates, weight, seed=_MONTE_CARLO_SEED, repeats=MONTE_CARLO_REPEATS)
+        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight))
+    drawn = chance.monte_carlo(
+        chance.median_rank, candidates, weight, seed=_MONTE_CARLO_SEED, repeats=MONTE_CARLO_REPEATS
+    )
     return drawn.expectation, drawn.variance

@@ -100,41 +100,38 @@ register_with_forms(
         source=_UNIFIED,
     )
 )
-register_with_forms(
+register(
     Measure(
         "micro.IGMR",
         identity,
         "answers",
         expected=expected_ties.geometric_rank,
         aggregate="inverse geometric mean",
-        has_chance=True,
         description="1 / the geometric mean of the answers' ranks.",
         source=_UNIFIED,
     )
 )
-register_with_forms(
+register(
     Measure(
         "micro.HMR",
         identity,
         "answers",
         expected=expected_ties.harmonic_rank,
         aggregate="harmonic mean",
-        has_chance=True,
         bounds=_UNBOUNDED,
         better="lower",
-        description="Harmonic mean of the answers' ranks, 1 / MRR; chance by simulation.",
+        description="Harmonic mean of the answers' ranks, 1 / MRR.",
         source=_UNIFIED,
     )
 )
-register_with_forms(
+register(
     Measure(
         "micro.IMR",
         identity,
         "answers",
         expected=expected_ties.rank,
         aggregate="inverse mean",
-        has_chance=True,
-        description="1 / the mean rank of the answers; chance by simulation.",
+        description="1 / the mean rank of the answers.",
         source=_UNIFIED,
     )
 )

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import KgtrecError, between_0_and_1, one_of
+from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
 
 COEFFICIENTS = ("tau", "tau_ap", "spearman", "rbo")
@@ -18,23 +18,19 @@ Floats = NDArray[np.float64]
 Coefficient = Callable[[Floats, Floats], Floats]
 
 
-def coefficients_of(
-    names: str | Sequence[str], *, persistence: float = 0.9, symmetric: bool = False
-) -> dict[str, Coefficient]:
+def coefficients_of(names: str | Sequence[str], *, symmetric: bool = False) -> dict[str, Coefficient]:
     """Functions of scores and a reference, by the names of coefficients.
 
     Parameters
     ----------
     names : one or several of COEFFICIENTS
-    persistence : float
-        RBO's p.
     symmetric : bool
         Neither of the two is the reference: tau_AP is the mean of both directions.
 
     Raises
     ------
     KgtrecError
-        If a name is unknown, there is none, or the persistence is not between 0 and 1.
+        If a name is unknown, or there is none.
 
     Examples
     --------
@@ -47,12 +43,11 @@ def coefficients_of(
         one_of("coefficients among", name, COEFFICIENTS)
     if not chosen:
         raise KgtrecError(f"expected a coefficient of {', '.join(COEFFICIENTS)}, found none")
-    between_0_and_1("a persistence", persistence)
     known: dict[str, Coefficient] = {
         "tau": kendall_tau_b,
         "tau_ap": partial(tau_ap, symmetric=symmetric),
         "spearman": spearman_rho,
-        "rbo": partial(rank_biased_overlap, p=persistence),
+        "rbo": rank_biased_overlap,
     }
     return {name: known[name] for name in chosen}
 

@@ -230,7 +230,6 @@ def correlate(
     *,
     names: tuple[str, str] | None = None,
     better: Mapping[str, Better] | None = None,
-    persistence: float = 0.9,
     confidence: float | None = None,
     resamples: int = 1000,
     paired: bool = True,
@@ -260,8 +259,6 @@ def correlate(
         Of the label sets. Default: the tables' own names, or first and second.
     better : mapping of str to {"higher", "lower"}, optional
         The direction of measures that kgtrec does not know.
-    persistence : float
-        RBO's p.
     confidence : float, optional
         Adds resampling ranges: the middle share of the coefficients, such as 0.95, in samples of the questions. Needs
         qrels or ItemScores on both sides. Questions are drawn with all their answers; a question that both label sets
@@ -320,7 +317,7 @@ def correlate(
     >>> correlate(sparse, full, runs, "AP", "tau").of("tau")
     -1.0
     """
-    chosen = coefficients_of(coefficients, persistence=persistence)
+    chosen = coefficients_of(coefficients)
     number_of_workers(workers, executor)
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     _tell_of_no_rankings(pair)
@@ -352,7 +349,6 @@ def between_measures(
     *,
     name: str | None = None,
     better: Mapping[str, Better] | None = None,
-    persistence: float = 0.9,
     confidence: float | None = None,
     resamples: int = 1000,
     workers: int | None = None,
@@ -366,7 +362,7 @@ def between_measures(
     ----------
     qrels
         The label set, or the scores under it, as :func:`correlate` takes one.
-    systems, measures, coefficients, better, persistence, confidence, resamples
+    systems, measures, coefficients, better, confidence, resamples
         As :func:`correlate` has them; neither measure is the reference, so tau_ap is the mean of both directions.
     name : str, optional
         Of the label set.
@@ -391,7 +387,7 @@ def between_measures(
     >>> between_measures(ScoreTable(("a", "b", "c"), ("micro.MR", "RR"), values)).of("tau", first="micro.MR")
     1.0
     """
-    chosen = coefficients_of(coefficients, persistence=persistence, symmetric=True)
+    chosen = coefficients_of(coefficients, symmetric=True)
     number_of_workers(workers, executor)
     both = None if name is None else (name, name)
     pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)

@@ -151,7 +151,7 @@ def _collection_of(parts: Mapping[str, Qrels]) -> str:
             raise CollectionError(
                 f"expected qrels of one collection, found {first} of collection {known[first]} and {name} of "
                 f"collection {found}, {why_another(found, known[first], 'QRELS')}if the ids mean the same questions, "
-                "use --trust-ids (in Python: dataclasses.replace(qrels, collection=''))"
+                "use --mixed (in Python: dataclasses.replace(qrels, collection=''))"
             )
     return known.get(first, "")
 

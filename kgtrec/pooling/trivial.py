@@ -108,7 +108,7 @@ def judge_trivial(
     >>> [automatic.rules[code] for code in automatic.rule]  # rome comes before tea: it has the smaller code
     ['1-1 tail question', 'observed tail type']
     """
-    ways = _checked_ways(by, observed=observed, given=(entity_types, relation_types))
+    ways = checked_ways(by, observed=observed, given=(entity_types, relation_types))
     if not 0 <= share < 1:
         raise KgtrecError(f"expected a share from 0 to below 1, found {share}")
     triples = _under(collection, pool)
@@ -207,9 +207,10 @@ def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
     return TrivialCounts(len(pool), counts)
 
 
-def _checked_ways(
+def checked_ways(
     by: Sequence[str], *, observed: bool, given: tuple[EntityTypes | None, RelationTypes | None]
 ) -> tuple[str, ...]:
+    """The ways to judge automatically; KgtrecError if one is unknown, or types are missing or have no use."""
     named = (by,) if isinstance(by, str) else tuple(by)
     for way in named:
         one_of("ways among", way, WAYS)
@@ -219,10 +220,14 @@ def _checked_ways(
         raise KgtrecError(f"expected types of both entities and relations, found no types of {missing}; give both")
     if "types" in named and not some[0] and not observed:
         raise KgtrecError(
-            "expected types of entities and relations, found none; give both, or take the types observed in train"
+            "expected types of entities and relations, found none; give both (--entity-types and --relation-types), or "
+            "take the types observed in train (--observed-types)"
         )
     if "types" not in named and (some[0] or observed):
-        raise KgtrecError(f"expected types only where triples are judged by types, found them with {list(named)}")
+        raise KgtrecError(
+            f"expected types only where triples are judged by types, found them with {list(named)}; judge by types too "
+            "(--trivial types), or leave them out"
+        )
     return named
 
 

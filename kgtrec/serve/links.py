@@ -24,21 +24,6 @@ def active_roles(people: People) -> dict[str, list[str]]:
     return {name: roles for name, roles in found.items() if roles}
 
 
-def require_person(person: str, roles: Mapping[str, list[str]]) -> None:
-    """Refuse the name of nobody who takes part.
-
-    Raises
-    ------
-    KgtrecError
-        With the names that are near.
-    """
-    if person not in roles:
-        raise KgtrecError(
-            f"expected somebody who takes part, found {person!r}{nearest(person, roles)}; see people.tsv, and name "
-            "people with kgtrec campaign init"
-        )
-
-
 def new_link(gate: Gate, url: str, person: str, roles: Mapping[str, list[str]]) -> str:
     """A new link for one of the people, as they open it; the one they had is void.
 
@@ -47,5 +32,9 @@ def new_link(gate: Gate, url: str, person: str, roles: Mapping[str, list[str]]) 
     KgtrecError
         If nobody of that name takes part.
     """
-    require_person(person, roles)
+    if person not in roles:
+        raise KgtrecError(
+            f"expected somebody who takes part, found {person!r}{nearest(person, roles)}; see people.tsv, and name "
+            "people with kgtrec campaign init"
+        )
     return f"{url}/in/{gate.new_link(person)}"

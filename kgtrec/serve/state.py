@@ -201,7 +201,7 @@ class State:
         except sqlite3.DatabaseError as error:
             raise KgtrecError(
                 f"{self.path}: cannot be used ({error}); no verdict is in it: move it away, and give everybody a new "
-                "link with kgtrec campaign links"
+                "link with kgtrec campaign serve"
             ) from None
         self._open, self._inode = opened, self.path.stat().st_ino
         return opened

@@ -66,8 +66,8 @@ class StudySystems:
     ranks: tuple[Source, ...] = ()
     runs: tuple[Source, ...] = ()
     filtered_by: tuple[str, ...] = ("train", "valid", "test")
-    mixed: bool = False  # systems that cannot be compared cause a warning instead of an error
-    trust_ids: bool = False  # given ranks and runs count as those of the collection, whatever their files record
+    # ranks, runs and qrels of other collections are matched by ids; systems that cannot be compared cause a warning
+    mixed: bool = False
 
     @property
     def are_ranked(self) -> bool:

@@ -120,7 +120,6 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
             lambda value: _are_names(value, lambda each: each in SPLITS, 0),
         ),
         "mixed": _FLAG,
-        "trust_ids": _FLAG,
     },
     "labels": {
         "name": (
@@ -398,7 +397,6 @@ class _Reader:
             baselines=tuple(options.get("baselines", ())),
             filtered_by=tuple(options.get("filter", SPLITS)),
             mixed=options.get("mixed", False),
-            trust_ids=options.get("trust_ids", False),
         )
 
     def _check_systems(self, systems: StudySystems, labels: Sequence[LabelSet]) -> None:

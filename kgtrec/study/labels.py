@@ -38,7 +38,7 @@ class Labels:
         inputs = {"collection": Steps.key_of(base), **self._bench.inputs.sums_of(_files_of(labels))}
         depths = None if labels.depths is None else list(labels.depths)
         options = {"kind": labels.kind, "depths": depths, "about": labels.about, "collection": labels.collection}
-        if labels.kind == "qrels" and not self._bench.config.systems.trust_ids:
+        if labels.kind == "qrels" and not self._bench.config.systems.mixed:
             self._require_own(labels)
 
         def make(folder: Path) -> None:
@@ -63,7 +63,7 @@ class Labels:
             raise CollectionError(
                 f"{labels.path}: expected qrels of collection {expected}, found those of collection {found}, "
                 f"{why_another(found, expected, str(labels.path))}build them for this collection, or, if they "
-                "mean the same questions, set trust_ids = true under [systems]"
+                "mean the same questions, set mixed = true under [systems]"
             )
 
     def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:

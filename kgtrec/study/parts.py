@@ -67,12 +67,7 @@ class Parts:
             "ties": self._bench.config.ties,
             "unlisted_answers": self._bench.config.unlisted_answers,
             "seed": self._bench.config.seed,
-        } | self._mixture()
-
-    def _mixture(self) -> dict[str, bool]:
-        """The options ``mixed`` and ``trust_ids`` of a step, each only if it is true."""
-        allowed = {"mixed": self._bench.config.systems.mixed, "trust_ids": self._bench.config.systems.trust_ids}
-        return {name: True for name, is_allowed in allowed.items() if is_allowed}
+        } | ({"mixed": True} if self._bench.config.systems.mixed else {})
 
     def _bootstrap(self) -> dict[str, Any]:
         return {"confidence": self._bench.config.options.confidence, "resamples": self._bench.config.resamples}

@@ -175,7 +175,7 @@ class Ranks:
             from kgtrec.formats.answer_ranks import read_answer_ranks
             from kgtrec.formats.trec.streamed_runs import read_any_run
 
-            trust = self._bench.config.systems.trust_ids
+            trust = self._bench.config.systems.mixed
             judged = [self._pairs(labels) for labels in self._judged() if labels.collection == base]
 
             def read(system: System, path: Path) -> AnswerRanks | AnyRun:

@@ -373,7 +373,7 @@ def test_gold_is_drawn_filled_in_and_calibrates(folder: Path, tmp_path: Path, ca
     assert "drew 3 triples of the pool as gold" in told
     assert "gold.tsv: 3 of 3 triples of the pool lack a verdict, Y or N" in told
     with pytest.raises(SystemExit):
-        main(["campaign", "calibration", str(folder)])
+        main(["campaign", "agreement", str(folder), "--gold"])
     assert "found no triple of the pool with a known verdict" in capsys.readouterr().err
     lines = (folder / "gold.tsv").read_text().splitlines()
     (folder / "gold.tsv").write_text("\n".join([lines[0], *(f"{line}N" for line in lines[1:]), ""]))
@@ -385,7 +385,7 @@ def test_gold_is_drawn_filled_in_and_calibrates(folder: Path, tmp_path: Path, ca
     assert (tmp_path / "ann.csv").read_bytes() == out.read_bytes()
     assert len((folder / "judgements.jsonl").read_text().splitlines()) == 12
     capsys.readouterr()
-    main(["campaign", "calibration", str(folder)])
+    main(["campaign", "agreement", str(folder), "--gold"])
     people = capsys.readouterr().out.splitlines()[1:3]
     assert [line.split()[:2] for line in people] == [["ann", "3"], ["bob", "3"]]
     main(["check", str(folder)])
@@ -453,6 +453,19 @@ def test_names_of_entities_that_only_gold_has_are_kept(folder: Path, tmp_path: P
 
 def test_calibration_without_gold_says_how_to_get_some(folder: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as left:
-        main(["campaign", "calibration", str(folder)])
+        main(["campaign", "agreement", str(folder), "--gold"])
     assert left.value.code == 2
     assert "see kgtrec campaign init --gold-share" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--gold", "--per", "pair"], "expected --gold alone or with --per triple, found --per pair"),
+        (["--per", "triple"], "expected --gold together with --per triple, found none"),
+    ],
+)
+def test_the_known_verdicts_have_tables_of_their_own(folder: Path, capsys: pytest.CaptureFixture[str], words, message):
+    with pytest.raises(SystemExit):
+        main(["campaign", "agreement", str(folder), *words])
+    assert message in capsys.readouterr().err

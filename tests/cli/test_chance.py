@@ -109,11 +109,10 @@ def test_evaluate_says_what_is_wrong_with_its_options(
         "warning: the shares leave out 3 of the 4 relations of the qrels, such as 'city_in'; they and their "
         "answers count 0\n"
     )
-    for command in ("evaluate", "ties"):
-        assert refused([command, *evaluate[1:], "--out", "x.xlsx"], capsys) == (
-            "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .parquet, or --format with any "
-            "other name, found '.xlsx'\n"
-        )
+    assert refused([*evaluate, "--out", "x.xlsx"], capsys) == (
+        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .parquet, or --format with any "
+        "other name, found '.xlsx'\n"
+    )
     main([*evaluate, "--out", str(tmp_path / "x.txt")])
     main([*evaluate, "--out", str(tmp_path / "x.xlsx"), "--format", "table"])
     assert (tmp_path / "x.txt").read_text() == (tmp_path / "x.xlsx").read_text()

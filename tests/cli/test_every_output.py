@@ -41,7 +41,7 @@ FOLDERS = {
 FILES = {
     "evaluate": "evaluate C ranks/rules.ranks.parquet --out OUT.csv",
     "evaluate parquet": "evaluate C ranks/rules.ranks.parquet --out OUT.parquet",
-    "ties": "ties C ranks/rules.ranks.parquet -m macro.MRR --format csv --out OUT.csv",
+    "evaluate ties": "evaluate C ranks/rules.ranks.parquet -m macro.MRR --ties all --format csv --out OUT.csv",
     "data list": "data list --all --out OUT.csv",
     "chance": "chance C --format csv --out OUT.csv",
     "adjust": "adjust --measure micro.MRR --value 0.3 --chance nations --out OUT.json",
@@ -56,7 +56,7 @@ FILES = {
     "campaign sample": "campaign sample campaign --size 2 --out OUT.csv",
     "campaign status": "campaign status campaign --per relation --out OUT.csv",
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
-    "campaign calibration": "campaign calibration golden --format csv --out OUT.csv",
+    "campaign agreement gold": "campaign agreement golden --gold --format csv --out OUT.csv",
     "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
     "meta correlate": "meta correlate scores-a.csv scores-b.csv --out OUT.json",
     "meta sparsity": "meta sparsity C/qrels.txt more.txt --systems ranks -m AP@20 --format json --out OUT.json",

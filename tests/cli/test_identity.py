@@ -107,7 +107,7 @@ def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here: Path, caps
 
 @pytest.mark.parametrize("form", ["run", "run.gz", "run.zst", "parquet"])
 def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.CaptureFixture[str]):
-    """Against a folder, its qrels by path, and both; --trust-ids takes the ids as they are."""
+    """Against a folder, its qrels by path, and both; --mixed takes the ids as they are."""
     assert run("stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o", "--run-format", form) == 0
     capsys.readouterr()
@@ -120,8 +120,8 @@ def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.Captur
                 assert run("evaluate", qrels[0], system, *qrels[1:], "-m", "RR") == 2
                 told = capsys.readouterr().err
                 assert "was ranked on collection" in told
-                assert "--trust-ids" in told
-        assert run("evaluate", f"{other}/qrels.txt", file, "-m", "RR", "--trust-ids") == 0
+                assert "--mixed" in told
+        assert run("evaluate", f"{other}/qrels.txt", file, "-m", "RR", "--mixed") == 0
         assert value(capsys.readouterr().out, "RR") < 1
         assert run("check", other, file) == 2
         assert "was ranked on collection" in capsys.readouterr().out
@@ -228,7 +228,7 @@ def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsy
 
 
 def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys: pytest.CaptureFixture[str]):
-    """A study refuses it, also where its step was made before; trust_ids = true takes the ids as they are."""
+    """A study refuses it, also where its step was made before; mixed = true takes the ids as they are."""
     for name in ("one.npy", "two.npy"):
         shutil.copy("perfect.npy", name)
         assert run("stamp", "whole", name) == 0
@@ -243,12 +243,12 @@ def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys:
     capsys.readouterr()
     assert run("study", "s.toml") == 2
     assert "turned/qrels.txt: expected qrels of collection" in capsys.readouterr().err
-    Path("s.toml").write_text(text.replace("scores =", "trust_ids = true\nscores ="))
+    Path("s.toml").write_text(text.replace("scores =", "mixed = true\nscores ="))
     assert run("study", "s.toml") == 0, capsys.readouterr().err
     Path("s.toml").write_text(text)
     capsys.readouterr()
     assert run("study", "s.toml") == 2
-    assert "trust_ids = true under [systems]" in capsys.readouterr().err
+    assert "mixed = true under [systems]" in capsys.readouterr().err
 
 
 def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -261,7 +261,7 @@ def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys:
     assert run("campaign", "diagnostics", "P", *other) == 2
     assert "was ranked on collection" in capsys.readouterr().err
     assert run("campaign", "diagnostics", "P", *own) == 0
-    assert run("campaign", "diagnostics", "P", *other, "--trust-ids") == 0
+    assert run("campaign", "diagnostics", "P", *other, "--mixed") == 0
     for level in ("question", "triple"):
         assert run("campaign", "qrels", "P", "--level", level, "--out", level) == 0
         capsys.readouterr()
@@ -271,13 +271,13 @@ def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys:
 
 
 def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsys: pytest.CaptureFixture[str]):
-    """Labels, judgements and what is known by file or folder; --trust-ids takes their ids as they are."""
+    """Labels, judgements and what is known by file or folder; --mixed takes their ids as they are."""
     assert run("baseline", "svd", "whole", "--out", "o", "--depth", 20) == 0
     capsys.readouterr()
     for judged in ("turned", "turned/qrels.txt"):
         assert run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole/qrels.txt") == 2
         assert "expected qrels of one collection, found labels of collection" in capsys.readouterr().err
-        run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole", "--trust-ids")
+        run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole", "--mixed")
         assert "of one collection" not in capsys.readouterr().err
     assert run("baseline", "svd", "turned", "--out", "p", "--depth", 20) == 0
     estimate = ["openworld", "estimate", "whole", "--labels", "whole", "--known", "whole"]
@@ -287,17 +287,17 @@ def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsy
     assert "was ranked on collection" in capsys.readouterr().err
 
 
-def test_whoever_trusts_ids_does_not_mix_filters(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.CaptureFixture[str]):
     """By which splits a run was filtered is believed; what is told of another file is not."""
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
         for form in ("run", "parquet"):
             assert run("baseline", name, "whole", "--out", form, "--run-format", form, "--filter", splits) == 0
     for form in ("run", "parquet"):
         capsys.readouterr()
-        assert run("evaluate", "turned", f"{form}/svd.{form}", f"{form}/rules.{form}", "-m", "RR", "--trust-ids") == 2
-        assert "expected systems that were filtered in the same way" in capsys.readouterr().err
+        assert run("evaluate", "turned", f"{form}/svd.{form}", f"{form}/rules.{form}", "-m", "RR", "--mixed") == 0
+        assert "a mixture: expected systems that were filtered in the same way" in capsys.readouterr().err
     shutil.copy("run/svd.run.json", "run/rules.run.json")
-    assert run("evaluate", "turned", "run/svd.run", "run/rules.run", "-m", "RR", "--trust-ids") == 0
+    assert run("evaluate", "turned", "run/svd.run", "run/rules.run", "-m", "RR", "--mixed") == 0
 
 
 def test_a_link_to_a_run_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):

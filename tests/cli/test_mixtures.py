@@ -25,7 +25,7 @@ def folder(tmp_path_factory) -> Path:
     "words",
     [
         "evaluate C",
-        "ties C",
+        "evaluate C --ties all",
         "meta compare C",
         "meta power C",
         "meta correlate C C/qrels.txt",

@@ -126,11 +126,8 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
         (("runs", "--out", "P", "--strategy", "mtf", "--budget", "1"), "expected --judged QRELS with strategy mtf"),
         (("runs", "--out", "P", "--judged", "q"), "expected a strategy that needs judgements (mtf"),
         (("runs", "--out", "P", "--dry-run"), "expected --trivial together with --dry-run"),
-        (
-            ("runs", "--out", "P", "--trivial", "types"),
-            "or --observed-types, together with --trivial types, found none",
-        ),
-        (("runs", "--out", "P", "--observed-types"), "expected --trivial types together with --entity-types"),
+        (("runs", "--out", "P", "--trivial", "types"), "or take the types observed in train (--observed-types)"),
+        (("runs", "--out", "P", "--observed-types"), "judge by types too (--trivial types)"),
         (("runs", "--out", "P", "--trivial", "typ"), "found 'typ'; did you mean types?"),
         (("runs", "--out", "P", "--family", "x*=y"), "expected a pattern that matches a run (one, two), found 'x*'"),
         (("runs", "--out", "P", "--strata", "5"), "expected last ranks and fractions such as 10:1,100:0.1, found '5'"),

@@ -293,7 +293,7 @@ for words in (
     ["evaluate", "qrels.txt", "s.run", "-m", "AP@20 macro.MRR", "--format", "csv"],
     ["evaluate", "qrels.txt", "s.run", "--format", "json"],
     ["convert", "s.run", "s.parquet"],
-    ["ties", "qrels.txt", "s.parquet"],
+    ["evaluate", "qrels.txt", "s.parquet", "--ties", "all"],
 ):
     main(words)
 """

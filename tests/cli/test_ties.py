@@ -22,28 +22,28 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 def test_the_table_shows_groups_and_policies(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
     """q1's answer ties with one other, q2's with none: RR 0.75 to 1, on average 0.875."""
-    main(["ties", *files, "-m", "RR", "--ties", "expected", "--ties", "trec"])
+    main(["evaluate", *files, "-m", "RR", "--ties", "all"])
     assert capsys.readouterr().out == (
         "system    tied  mean group  largest\n"
         "mine    50.00%         2.0        2\n"
         "\n"
-        "system  measure  pessimistic  expected  optimistic    trec   apart\n"
-        "mine    RR            0.7500    0.8750      1.0000  0.7500  0.2500\n"
+        "system  measure  pessimistic  realistic  expected  optimistic  nondeterministic    trec   apart\n"
+        "mine    RR            0.7500     0.8333    0.8750      1.0000            0.7500  0.7500  0.2500\n"
     )
 
 
 def test_a_folder_stands_for_its_systems(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
     """As for kgtrec evaluate."""
-    main(["ties", *files, "-m", "RR"])
+    main(["evaluate", *files, "-m", "RR", "--ties", "all"])
     by_file = capsys.readouterr().out
-    main(["ties", files[0], str(Path(files[1]).parent), "-m", "RR"])
+    main(["evaluate", files[0], str(Path(files[1]).parent), "-m", "RR", "--ties", "all"])
     assert capsys.readouterr().out == by_file
 
 
 def test_csv_and_json_hold_the_same_digits(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The form follows the suffix; what has no value is an empty cell, or null."""
-    main(["ties", *files, "-m", "RR Bpref", "--out", str(tmp_path / "ties.json")])
-    main(["ties", *files, "-m", "RR Bpref", "--format", "csv"])
+    main(["evaluate", *files, "-m", "RR Bpref", "--out", str(tmp_path / "ties.json"), "--ties", "all"])
+    main(["evaluate", *files, "-m", "RR Bpref", "--format", "csv", "--ties", "all"])
     records = json.loads((tmp_path / "ties.json").read_text())
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["measure"] for row in rows] == [record["measure"] for record in records] == ["RR", "Bpref"]
@@ -74,14 +74,23 @@ def test_a_measure_without_expectation_is_refused(files: tuple[str, str], capsys
     )
 
 
+@pytest.mark.parametrize(
+    "words", [["--per", "side"], ["--float32"], ["--confidence", "0.9"], ["--weights", "question"]]
+)
+def test_all_policies_give_one_total(files: tuple[str, str], capsys: pytest.CaptureFixture[str], words: list[str]):
+    with pytest.raises(SystemExit):
+        main(["evaluate", *files, "--ties", "all", *words])
+    assert f"found {words[0]}; leave it out" in capsys.readouterr().err
+
+
 NOTE = "realistic ranks of tied answers may be half ranks"
 
 
 def test_half_places_are_told_where_they_make_a_difference(files, capsys):
     """For measures that add up places, where realistic and the mean over orders differ."""
-    main(["ties", *files, "-m", "RR AP"])
+    main(["evaluate", *files, "-m", "RR AP", "--ties", "all"])
     assert capsys.readouterr().err.startswith(f"note: AP: {NOTE}")
-    main(["ties", *files, "-m", "RR macro.Hits@1"])
+    main(["evaluate", *files, "-m", "RR macro.Hits@1", "--ties", "all"])
     assert capsys.readouterr().err == ""
     main(["evaluate", *files, "-m", "RR AP@20 nDCG", "--ties", "realistic"])
     error = capsys.readouterr().err
@@ -93,7 +102,7 @@ def test_half_places_are_told_where_they_make_a_difference(files, capsys):
     main(["evaluate", *files, "-m", "AP@20"])
     assert capsys.readouterr().err == (
         "warning: 1 of 1 total depends on the order of ties: AP@20 of mine is 0.7500 in the worst order and 1.0000 in "
-        "the best; kgtrec ties shows all\n"
+        "the best; kgtrec evaluate --ties all shows all\n"
     )
     Path(files[1]).write_text(RUN.replace("x 2 2.0", "x 2 1.0"))
     main(["evaluate", *files, "-m", "AP@20", "--ties", "realistic"])

@@ -153,7 +153,7 @@ def test_all_weight_on_an_unasked_relation_is_undefined_and_told():
     assert np.isnan(value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)
-        for label in ("micro.AMRI", "micro.AGMRI", "micro.AMedianRankI", "micro.ZHMR", "macro.AMRR", "AAP@3"):
+        for label in ("micro.AMRI", "micro.AGMRI", "micro.AMedianRankI", "micro.ZGMR", "macro.AMRR", "AAP@3"):
             assert np.isnan(
                 evaluate(table.collection(), table.inputs()[1], label, weights={"r0": 1}).values[0, 0, 0]
             ), label

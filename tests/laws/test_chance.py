@@ -60,7 +60,7 @@ def simulated():
 @pytest.mark.parametrize("measure", INDEX_AND_Z, ids=lambda m: m.name)
 def test_index_and_z_are_0_at_random_and_z_has_variance_1(measure: Measure, simulated):
     """Within five standard errors of the simulation, so that the expectations and variances behind them are right."""
-    monte_carlo = measure.aggregate in ("median", "harmonic mean", "inverse mean")
+    monte_carlo = measure.aggregate == "median"
     repeats = FEWER_REPEATS if monte_carlo else REPEATS
     for label, sample in zip(spelled(measure), simulated(measure.items, repeats, spelled(measure)), strict=True):
         assert np.isfinite(sample).all(), label
@@ -128,17 +128,14 @@ def constant(questions: int, candidates: int) -> World:
 def test_a_constant_score_of_a_geometric_mean_by_hand():
     """One answer of two candidates: exp of the mean logarithm is the root of 2, where chance gives 3 / 2."""
     root = 2**0.5
-    found = adjusted(constant(1, 2), ["micro.AGMRI", "micro.AIGMR"], "expected").tolist()
-    assert found == pytest.approx([(root - 1.5) / (1 - 1.5), (1 / root - 0.75) / (1 - 0.75)])
+    found = adjusted(constant(1, 2), ["micro.AGMRI"], "expected").tolist()
+    assert found == pytest.approx([(root - 1.5) / (1 - 1.5)])
 
 
-@pytest.mark.parametrize(
-    ("label", "sign"), [("micro.AGMRI", 1), ("micro.AIGMR", -1), ("micro.AHMRI", 1), ("micro.AIMR", -1)]
-)
-def test_a_constant_score_of_a_linked_mean_nears_chance_with_the_number_of_answers(label: str, sign: int):
-    """exp and 1 / x are convex, so the link of the mean is below the mean of the links, by about 1 / answers."""
-    few, many = (adjusted(constant(n, 30), [label], "expected")[0] for n in (5, 500))
-    assert sign * few > 0
+def test_a_constant_score_of_a_geometric_mean_nears_chance_with_the_number_of_answers():
+    """exp is convex, so exp of the mean is below the mean of exp, by about 1 / answers."""
+    few, many = (adjusted(constant(n, 30), ["micro.AGMRI"], "expected")[0] for n in (5, 500))
+    assert few > 0
     assert abs(many) < abs(few) / 10
 
 

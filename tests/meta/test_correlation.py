@@ -436,8 +436,6 @@ def test_unknown_coefficients_and_levels_are_refused():
         correlate(one, one, coefficients="taub")
     with pytest.raises(KgtrecError, match="found none"):
         correlate(one, one, coefficients=())
-    with pytest.raises(KgtrecError, match="expected a persistence between 0 and 1, found 1"):
-        correlate(one, one, persistence=1)
     with pytest.raises(KgtrecError, match="expected an alpha between 0 and 1, found 5"):
         swaps(one, one, alpha=5)
 

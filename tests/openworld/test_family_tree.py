@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.baselines import baseline_blocks
-from kgtrec.cli.demo_world import _KINSHIP
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
@@ -325,10 +324,6 @@ def test_a_share_of_a_hundred_facts_is_so_many_of_them():
     hundred = Triples(facts.head[:100], facts.relation[:100], facts.tail[:100], facts.entities, facts.relations)
     assert len(hundred) == 100
     assert len(hide_facts(hundred, hidden=0.57).complete) == 57
-
-
-def test_the_demo_asks_about_every_relation_of_the_tree():
-    assert set(_KINSHIP) == set(KINSHIP)
 
 
 def test_repeated_facts_are_refused():

@@ -240,7 +240,7 @@ def test_counts_and_their_text():
     ("options", "expected"),
     [
         ({"by": ["type"]}, "expected ways among types, category, found 'type'; did you mean types?"),
-        ({}, "expected types of entities and relations, found none; give both, or take the types observed in train"),
+        ({}, "expected types of entities and relations, found none; give both "),
         (
             {"entity_types": TYPES},
             "expected types of both entities and relations, found no types of relations; give both",

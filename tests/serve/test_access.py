@@ -442,7 +442,7 @@ def test_a_disk_without_room_for_the_state_is_told(page: Page, monkeypatch: pyte
 
 
 def test_two_programs_share_the_state(tmp_path: Path):
-    """What one writes, as kgtrec campaign links does, the other sees."""
+    """What one writes, as kgtrec campaign serve --new-link does, the other sees."""
     one, other = State(tmp_path), State(tmp_path)
     one.set_link("ann", b"hash")
     assert other.links() == [("ann", b"hash")]

@@ -1,4 +1,4 @@
-"""kgtrec campaign serve and links, as far as no browser is needed."""
+"""kgtrec campaign serve, as far as no browser is needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.serve.conftest import URL, Page, campaign_with_roles
 def test_a_new_link_works_at_once_and_the_former_is_out(page: Page, capsys: pytest.CaptureFixture[str]):
     """The server that runs needs to be told nothing."""
     former = page.link_of("ann")
-    main(["campaign", "links", str(page.folder), "--person", "ann", "--new", "--url", f"{URL}/"])
+    main(["campaign", "serve", str(page.folder), "--new-link", "ann", "--url", f"{URL}/"])
     link = capsys.readouterr().out.strip()
     assert re.fullmatch(re.escape(URL) + r"/in/[\w-]{43}", link)
     browser = page.browser()
@@ -32,30 +32,18 @@ def test_a_new_link_works_at_once_and_the_former_is_out(page: Page, capsys: pyte
     assert browser.get(link.removeprefix(URL)).status_code == 200
 
 
-def test_links_tells_who_has_one(page: Page, capsys: pytest.CaptureFixture[str]):
-    """And of nobody which; who has left is not named."""
-    page.link_of("ann")
-    main(["campaign", "links", str(page.folder)])
-    assert capsys.readouterr().out.splitlines() == [
-        "ann: has a link",
-        *(f"{name}: has no link" for name in ("bob", "eve", "ivy", "max")),
-    ]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--person", "anne", "--new", "--url", URL], "somebody who takes part, found 'anne'; did you mean ann?"),
-        (["--person", "gone", "--new", "--url", URL], "expected somebody who takes part, found 'gone'"),
-        (["--person", "ann", "--new"], "expected --url URL, since the page was not served yet"),
-        (["--person", "anna"], "expected somebody who takes part, found 'anna'"),
-        (["--new"], "expected --person NAME with --new"),
+        (["--new-link", "anne", "--url", URL], "somebody who takes part, found 'anne'; did you mean ann?"),
+        (["--new-link", "gone", "--url", URL], "expected somebody who takes part, found 'gone'"),
+        (["--new-link", "ann"], "expected --url URL, since the page was not served yet"),
     ],
 )
 def test_a_link_for_nobody_is_refused(page: Page, capsys: pytest.CaptureFixture[str], words, message):
     """And nobody's is made."""
     with pytest.raises(SystemExit, match="2"):
-        main(["campaign", "links", str(page.folder), *words])
+        main(["campaign", "serve", str(page.folder), *words])
     assert message in capsys.readouterr().err
     assert page.state.links() == []
 
@@ -76,7 +64,7 @@ def test_the_links_are_printed_once(tmp_path: Path, monkeypatch, capsys: pytest.
     main(["campaign", "serve", str(folder), "--port", "0"])
     again = capsys.readouterr()
     assert again.out == ""
-    assert "links are made already; for a new one: kgtrec campaign links" in again.err
+    assert "links are made already; for a new one: kgtrec campaign serve" in again.err
 
 
 def test_who_starts_a_campaign_that_nobody_manages_is_told_how(tmp_path: Path, monkeypatch, capsys):

@@ -9,7 +9,7 @@ import click
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.campaign.storing import storing_options, take_in
 from kgtrec.cli.common import say
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import PATH, force_option, option
 from kgtrec.data.judgements import ADJUDICATOR, ROLES
 
 if TYPE_CHECKING:
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 @click.command(name="adjudicate")
 @click.argument("campaign", type=click.Path())
-@click.option("--out", type=click.Path(), help="File to write what waits to: .csv, .xlsx, .jsonl or .html.")
-@click.option(
-    "--import",
-    "files",
+@option("--out", "File to write what waits to: .csv, .xlsx, .jsonl or .html.", PATH)
+@option(
+    "--import files",
+    "File with an adjudicator's verdicts to take in; may be repeated.",
+    PATH,
     multiple=True,
-    type=click.Path(),
     metavar="FILE",
-    help="File with an adjudicator's verdicts to take in; may be repeated.",
 )
 @click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @storing_options

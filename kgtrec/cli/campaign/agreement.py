@@ -6,39 +6,40 @@ from typing import Literal
 
 import click
 
-from kgtrec.cli.options import SEED, SHARE, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import SEED, SHARE, option, samples
+from kgtrec.cli.output import Output, output_options
+from kgtrec.errors import KgtrecError
 
 
 @click.command(name="agreement")
 @click.argument("campaign", type=click.Path())
-@click.option(
+@option(
     "--per",
-    type=click.Choice(["relation", "pair"]),
-    help="Tell it for each relation, or for each two annotators who judged the same triples.",
+    "Show it for each relation, for each two annotators who judged the same triples, or with --gold for each triple.",
+    ["relation", "pair", "triple"],
 )
+@click.option("--gold", is_flag=True, help="Compare each annotator with the known verdicts of gold.tsv instead.")
 @click.option("--leave-out-unsure", is_flag=True, help="Take unsure for no verdict. Default: for one like Y and N.")
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the bootstrap intervals.")
-@click.option(
+@option("--confidence", "Of the bootstrap intervals.", SHARE, 0.95)
+@option(
     "--resample",
-    type=click.Choice(["question", "triple"]),
-    default="question",
-    show_default=True,
-    help="What is drawn for the intervals. The candidates of a question are judged together.",
+    "What is drawn for the intervals. The candidates of a question are judged together.",
+    ["question", "triple"],
+    "question",
 )
-@click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
+@option("--resamples", "Bootstrap samples.", samples(1), 1000)
+@option("--seed", "Of the samples.", SEED, 0)
 @output_options()
 def command(
     campaign: str,
-    per: Literal["relation", "pair"] | None,
+    per: Literal["relation", "pair", "triple"] | None,
+    gold: bool,
     leave_out_unsure: bool,
     confidence: float,
     resample: Literal["question", "triple"],
     resamples: int,
     seed: int,
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Tell how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
 
@@ -47,18 +48,38 @@ def command(
     corrected for chance, each in its own way. Where few triples are true, kappa and alpha are low however well people
     agree: look at positive and AC1. docs/agreement.md tells the formulas.
 
+    --gold shows how often each annotator is right on triples of the pool whose verdict is known, which annotators judge
+    like all others; kgtrec campaign init --gold-share 0.05 draws some, and you fill in their verdicts. right and wrong
+    count the last verdict of the annotator on each; unsure is neither. share is that of right, with Wilson's interval.
+    Below it are the gold triples that were judged, most often wrong first: one that most people get wrong may be wrong
+    itself.
+
     \b
     kgtrec campaign agreement CAMPAIGN
     kgtrec campaign agreement CAMPAIGN --per relation --out agreement.csv
     kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
+    kgtrec campaign agreement CAMPAIGN --gold --per triple --out gold.csv
     """
     from kgtrec.campaign.agreement import campaign_agreement
+    from kgtrec.campaign.calibrate import calibration
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
-    form = form_of(out, form)
     require_initialised(campaign)
+    read = read_campaign(campaign)
+    if gold:
+        if per in ("relation", "pair"):
+            raise click.UsageError(f"expected --gold alone or with --per triple, found --per {per}")
+        known = calibration(read, confidence=confidence)
+        if len(known.gold) == 0:
+            raise KgtrecError(
+                f"{campaign}: found no triple of the pool with a known verdict; see kgtrec campaign init --gold-share"
+            )
+        output.show(known, ("triples",) if per else None)
+        return
+    if per == "triple":
+        raise click.UsageError("expected --gold together with --per triple, found none")
     found = campaign_agreement(
-        read_campaign(campaign),
+        read,
         per=per,
         unsure="leave out" if leave_out_unsure else "own category",
         confidence=confidence,
@@ -66,4 +87,4 @@ def command(
         resamples=resamples,
         seed=seed,
     )
-    show(found, form, out)
+    output.show(found)

@@ -12,7 +12,7 @@ from kgtrec.campaign.sharing import share_out
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, Whole
+from kgtrec.cli.options import SEED, Whole, option
 from kgtrec.data.campaign import MOST_PER_TRIPLE
 from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 from kgtrec.formats.output.locks import campaign_lock
@@ -21,13 +21,10 @@ from kgtrec.report.show import table_text
 
 @click.command(name="assign")
 @click.argument("campaign", type=click.Path())
-@click.option(
-    "--per-triple",
-    type=Whole(1, MOST_PER_TRIPLE),
-    metavar="N",
-    help="Annotators per triple. Default: as before, at first 2.",
+@option(
+    "--per-triple", "Annotators per triple. Default: as before, at first 2.", Whole(1, MOST_PER_TRIPLE), metavar="N"
 )
-@click.option("--seed", type=SEED, help="Of orders and ties. Default: as before, at first the pool's.")
+@option("--seed", "Of orders and ties. Default: as before, at first the pool's.", SEED)
 def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     """Share the open triples of CAMPAIGN out among its active annotators, and print how much each of them has.
 

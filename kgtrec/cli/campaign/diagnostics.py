@@ -6,8 +6,8 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import by_name, files_of, read_systems
-from kgtrec.cli.options import COUNT, measure_option, mixed_option, trust_ids_option
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import COUNT, is_mixed, measure_option, mixed_option, option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.report.progress import progress_bar
@@ -20,20 +20,10 @@ _MOST_RUNS = 12  # side by side in the table of overlaps
 @click.argument("campaign", type=click.Path())
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
 @measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
-@click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
+@option("--judged-at", "The k of Judged@k.", COUNT, 10, metavar="K")
 @mixed_option
-@trust_ids_option
 @output_options(TABLES)
-def command(
-    campaign: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    judged_at: int,
-    mixed: bool,
-    form: str | None,
-    part: str | None,
-    out: str | None,
-) -> None:
+def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], judged_at: int, output: Output) -> None:
     """Tell what each run brought into the pool of CAMPAIGN, and what would be lost without it.
 
     Contributions, overlap of runs, new positives per depth, and the share of positives among the judged candidates of a
@@ -54,7 +44,6 @@ def command(
     from kgtrec.formats.campaign.pools import read_families
     from kgtrec.formats.output.folders import RUNS
 
-    form = form_of(out, form)
     systems = files_of(systems)
     by_name((default_name(path), path) for path in systems)
     read = read_campaign(campaign)
@@ -69,11 +58,11 @@ def command(
             measures or MEASURES,
             families,
             judged_at=judged_at,
-            mixed=mixed,
+            mixed=is_mixed(),
         )
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
-    names: tuple[str, ...] | None = (part,) if part else None
-    if not part and form in ("table", "latex") and not 1 < len(found.runs) <= _MOST_RUNS:
+    names = None
+    if output.is_laid_out and not 1 < len(found.runs) <= _MOST_RUNS:
         names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
-    show(found, form, out, names)
+    output.show(found, names)

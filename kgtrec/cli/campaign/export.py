@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
-from kgtrec.cli.options import COUNT, force_option
+from kgtrec.cli.options import COUNT, PATH, force_option, option
 from kgtrec.data.judgements import ANNOTATOR, ROLES
 from kgtrec.errors import KgtrecError, counted
 
@@ -18,17 +18,13 @@ FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 
 @click.command(name="export")
 @click.argument("campaign", type=click.Path())
-@click.option(
-    "--annotator", metavar="PERSON", help="Whose tasks. Needed but for Label Studio, which can take everybody's."
-)
-@click.option("--out", required=True, type=click.Path(), help="File to write; for Label Studio a folder.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Form of the tasks; by default that of --out's suffix."
-)
+@option("--annotator", "Whose tasks. Needed but for Label Studio, which can take everybody's.", metavar="PERSON")
+@option("--out", "File to write; for Label Studio a folder.", PATH, required=True)
+@option("--format form", "Form of the tasks; by default that of --out's suffix.", FORMATS)
 @click.option("--all", "everything", is_flag=True, help="Write judged tasks too, with the annotator's own verdicts.")
-@click.option("--first", type=COUNT, metavar="N", help="Write the first N tasks only.")
+@option("--first", "Write the first N tasks only.", COUNT, metavar="N")
 @click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
-@click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
+@option("--guidelines", "Link to the guidelines, shown in Label Studio.", metavar="URL")
 @force_option
 def command(
     campaign: str,

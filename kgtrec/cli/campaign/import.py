@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.campaign.storing import storing_options, take_in
+from kgtrec.cli.options import option
 from kgtrec.data.judgements import ROLES
 
 
@@ -12,12 +13,11 @@ from kgtrec.data.judgements import ROLES
 @click.argument("campaign", type=click.Path())
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @storing_options
-@click.option(
+@option(
     "--role",
-    type=click.Choice(ROLES),
-    default=ROLES[0],
-    show_default=True,
-    help="As what they judged; an adjudicator's file is taken in by kgtrec campaign adjudicate --import.",
+    "As what they judged; an adjudicator's file is taken in by kgtrec campaign adjudicate --import.",
+    ROLES,
+    ROLES[0],
 )
 @click.option("--unassigned", is_flag=True, help="Let annotators judge what they were not assigned.")
 def command(campaign: str, files: tuple[str, ...], **options: object) -> None:

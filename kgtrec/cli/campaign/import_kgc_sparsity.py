@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import force_option
+from kgtrec.cli.options import PATH, force_option, option
 from kgtrec.errors import counted
 from kgtrec.report.tables import aligned
 
@@ -18,13 +18,13 @@ _SHOWN = 3  # lines of each kind
 
 @click.command(name="import-kgc-sparsity")
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), metavar="CAMPAIGN", help="Folder to write; new or empty.")
-@click.option(
+@option("--out", "Folder to write; new or empty.", PATH, required=True, metavar="CAMPAIGN")
+@option(
     "--topics",
-    type=click.Path(),
-    metavar="TOPICS",
-    help="Topics whose ids the questions get, such as those of a collection. Default: those published, which are "
+    "Topics whose ids the questions get, such as those of a collection. Default: those published, which are "
     "those of kgtrec questions on FB15k-237.",
+    PATH,
+    metavar="TOPICS",
 )
 @force_option
 def command(folder: str, out: str, topics: str | None) -> None:

@@ -20,7 +20,7 @@ from kgtrec.campaign.track import track
 from kgtrec.campaign.training import with_training
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import GOLD_SHARES, Whole, force_option
+from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, option
 from kgtrec.data.campaign import (
     ASKED,
     LINKS,
@@ -77,41 +77,30 @@ from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
 
 @click.command(name="init")
 @click.argument("campaign", type=click.Path())
-@click.option(
-    "--names", type=click.Path(), help="Names of entities, entity TAB name a line; that of a whole KG will do."
-)
-@click.option(
-    "--descriptions", type=click.Path(), help="What entities are, entity TAB text a line, to be shown on the page."
-)
-@click.option(
-    "--templates", type=click.Path(), help="Question templates, relation TAB template a line, under a header."
-)
-@click.option("--sources", type=click.Path(), help="Verified hosts, one a line. Without any, every https page will do.")
-@click.option(
-    "--links",
-    "link_rules",
+@option("--names", "Names of entities, entity TAB name a line; that of a whole KG will do.", PATH)
+@option("--descriptions", "What entities are, entity TAB text a line, to be shown on the page.", PATH)
+@option("--templates", "Question templates, relation TAB template a line, under a header.", PATH)
+@option("--sources", "Verified hosts, one a line. Without any, every https page will do.", PATH)
+@option(
+    "--links link_rules",
+    "Whether Y and N need a link: required, asked or none; of one role as in adjudicator=asked.",
     multiple=True,
     metavar="[ROLE=]RULE",
-    help="Whether Y and N need a link: required, asked or none; of one role as in adjudicator=asked.",
 )
-@click.option("--gold", type=click.Path(), help="Triples with a known verdict; those of the pool show who judges well.")
-@click.option(
-    "--gold-share", type=GOLD_SHARES, metavar="SHARE", help="Draw so much of the pool as gold, for you to fill in."
-)
-@click.option(
+@option("--gold", "Triples with a known verdict; those of the pool show who judges well.", PATH)
+@option("--gold-share", "Draw so much of the pool as gold, for you to fill in.", GOLD_SHARES, metavar="SHARE")
+@option(
     "--training",
-    type=Whole(0, MOST_TRAINING),
+    "Gold triples outside the pool that annotators judge first, told the answer of each; 0: none.",
+    Whole(0, MOST_TRAINING),
     metavar="N",
-    help="Gold triples outside the pool that annotators judge first, told the answer of each; 0: none.",
 )
-@click.option(
-    "--guidelines", type=click.Path(), help="Guidelines for annotators, Markdown. Default: a page that fits any."
-)
-@click.option("--annotator", "annotators", multiple=True, metavar="NAME", help="Somebody who judges; may be repeated.")
-@click.option("--adjudicator", "adjudicators", multiple=True, metavar="NAME", help="Somebody who settles conflicts.")
-@click.option("--expert", "experts", multiple=True, metavar="NAME", help="Somebody who judges a sample again.")
-@click.option("--manager", "managers", multiple=True, metavar="NAME", help="Somebody who manages and judges nothing.")
-@click.option("--left", multiple=True, metavar="NAME", help="Somebody who has left; what they judged stays.")
+@option("--guidelines", "Guidelines for annotators, Markdown. Default: a page that fits any.", PATH)
+@option("--annotator annotators", "Somebody who judges; may be repeated.", multiple=True, metavar="NAME")
+@option("--adjudicator adjudicators", "Somebody who settles conflicts.", multiple=True, metavar="NAME")
+@option("--expert experts", "Somebody who judges a sample again.", multiple=True, metavar="NAME")
+@option("--manager managers", "Somebody who manages and judges nothing.", multiple=True, metavar="NAME")
+@option("--left", "Somebody who has left; what they judged stays.", multiple=True, metavar="NAME")
 @force_option
 def command(
     campaign: str,
@@ -176,8 +165,12 @@ def command(
     if _is_due(folder / SOURCES, sources):
         if sources is None:
             writers[SOURCES] = partial(write_sources, folder, ())
+        elif sources in LINKS and not Path(sources).exists():
+            raise KgtrecError(
+                f"--sources: expected a file of hosts, found {sources!r}; whether Y and N need a link is --links "
+                f"{sources}"
+            )
         else:
-            _refuse_rule(sources)
             read_sources(sources)
             writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources))  # with its comments
     own_gold = read_gold(folder / GOLD) if (folder / GOLD).exists() and not gold else Gold.none()
@@ -199,7 +192,7 @@ def command(
         if names:
             changes.append(f"{names}: names of {len(known):,} of the pool's {len(entities):,} entities")
     else:
-        known = read_names(folder / NAMES, entities)
+        read_names(folder / NAMES, entities)
     if descriptions and _is_due(folder / DESCRIPTIONS, descriptions):
         told = read_descriptions(descriptions, entities)
         writers[DESCRIPTIONS] = partial(write_descriptions, folder, told)
@@ -267,14 +260,6 @@ def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict
     return {**settings, "links": {**settings.get("links", {}), **changed}}, [
         f"{name}: {told[rule]}" for name, rule in changed.items()
     ]
-
-
-def _refuse_rule(sources: str) -> None:
-    """Tell the option for links to whoever gives a rule for them where a file of hosts belongs."""
-    if sources in LINKS and not Path(sources).exists():
-        raise KgtrecError(
-            f"--sources: expected a file of hosts, found {sources!r}; whether Y and N need a link is --links {sources}"
-        )
 
 
 def _write(path: Path, write: Callable[[], None]) -> None:

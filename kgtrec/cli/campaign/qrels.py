@@ -10,7 +10,7 @@ import click
 
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
-from kgtrec.cli.options import at_least, force_option
+from kgtrec.cli.options import PATH, at_least, force_option, option
 from kgtrec.errors import CollectionError, naming
 
 if TYPE_CHECKING:
@@ -22,35 +22,30 @@ if TYPE_CHECKING:
 
 @click.command(name="qrels")
 @click.argument("campaign", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="Folder to write.")
-@click.option(
-    "--level",
-    type=click.Choice(LEVELS),
-    default="question",
-    show_default=True,
-    help="question: those that were pooled for; triple: those that the positive triples make.",
+@option("--out", "Folder to write.", PATH, required=True)
+@option(
+    "--level", "question: those that were pooled for; triple: those that the positive triples make.", LEVELS, "question"
 )
-@click.option(
-    "--collection",
-    "folder",
-    type=click.Path(),
+@option(
+    "--collection folder",
+    "Write a whole collection, with what this one knows, for kgtrec rank and evaluate.",
+    PATH,
     metavar="COLLECTION",
-    help="Write a whole collection, with what this one knows, for kgtrec rank and evaluate.",
 )
-@click.option(
+@option(
     "--known",
+    "Known triples for new questions beside the collection's, such as valid.tsv; may be repeated.",
+    PATH,
     multiple=True,
-    type=click.Path(),
     metavar="TRIPLES",
-    help="Known triples for new questions beside the collection's, such as valid.tsv; may be repeated.",
 )
-@click.option(
+@option(
     "--topics",
-    type=click.Path(),
+    "For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
+    PATH,
     metavar="TOPICS",
-    help="For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
 )
-@click.option("--depth", type=at_least(0), help="Use triples down to this pool depth. Default: all.")
+@option("--depth", "Use triples down to this pool depth. Default: all.", at_least(0))
 @force_option
 def command(
     campaign: str,

@@ -8,8 +8,8 @@ import click
 
 from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, SHARE, at_least
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import SEED, SHARE, at_least, option
+from kgtrec.cli.output import Output, form_of, raw_output_options
 from kgtrec.errors import KgtrecError, counted, nearest
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ TABLES = ("statistics", "labels")
 
 @click.command(name="sample")
 @click.argument("campaign", type=click.Path())
-@click.option("--size", type=at_least(2), default=200, show_default=True, help="Triples to draw.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the draw.")
+@option("--size", "Triples to draw.", at_least(2), 200)
+@option("--seed", "Of the draw.", SEED, 0)
 @click.option("--with-automatic", is_flag=True, help="Draw from the triples that a rule judged N too.")
-@click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
+@option("--expert", "Who judges them, of people.tsv; written into the tasks.", metavar="PERSON")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the report's intervals.")
-@output_options(
+@option("--confidence", "Of the report's intervals.", SHARE, 0.95)
+@raw_output_options(
     TABLES,
     "File of tasks to write: .csv, .xlsx, .jsonl or .html; with --report, file to write instead of standard output.",
 )
@@ -71,7 +71,7 @@ def command(
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:
-        _report(campaign, read, confidence, form_of(out, form), part, out)
+        _report(campaign, read, confidence, Output(form_of(out, form), out, part))
     elif out is not None:
         _draw(campaign, read, size, seed, with_automatic, expert, out)
 
@@ -103,12 +103,8 @@ def _draw(
     if not is_replacing() and is_drawn(campaign):
         before = read_expert_sample(campaign, read.pool)
         if not all(
-            np.array_equal(one, other)
-            for one, other in (
-                (before.triple, sample.triple),
-                (before.verdict, sample.verdict),
-                (before.probability, sample.probability),
-            )
+            np.array_equal(getattr(before, name), getattr(sample, name))
+            for name in ("triple", "verdict", "probability")
         ):
             raise KgtrecError(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
@@ -131,7 +127,7 @@ def _draw(
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")
 
 
-def _report(campaign: str, read: Campaign, confidence: float, form: str, part: str | None, out: str | None) -> None:
+def _report(campaign: str, read: Campaign, confidence: float, output: Output) -> None:
     from dataclasses import replace
 
     from kgtrec.campaign.expert_sample import sample_report
@@ -141,5 +137,4 @@ def _report(campaign: str, read: Campaign, confidence: float, form: str, part: s
     automatic = read.automatic.is_automatic
     pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
     found = replace(sample_report(sample, read.judgements, confidence=confidence), pooled=pooled)
-    whole = TABLES[::-1] if form in ("table", "latex") else TABLES[:1]
-    show(found, form, out, (part,) if part else whole)
+    output.show(found, TABLES[::-1] if output.is_laid_out else TABLES[:1])

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import Whole
+from kgtrec.cli.options import Whole, option
 from kgtrec.errors import FormatError, KgtrecError
 
 _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
@@ -19,16 +19,21 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 
 @click.command(name="serve")
 @click.argument("campaign", type=click.Path(), required=False)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--port", type=Whole(0, 65_535), default=8765, show_default=True, help="Port to listen on; 0: any.")
-@click.option("--url", metavar="URL", help="Address under which people reach it, such as https://judge.example.org.")
+@option("--host", "Address to listen on.", default="127.0.0.1", metavar="ADDRESS")
+@option("--port", "Port to listen on; 0: any.", Whole(0, 65_535), 8765)
+@option("--url", "Address under which people reach it, such as https://judge.example.org.", metavar="URL")
 @click.option("--demo", is_flag=True, help="Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.")
-def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool) -> None:
+@option(
+    "--new-link person",
+    "Make NAME a new link and leave; the former one, and who came in by it, is out at once.",
+    metavar="NAME",
+)
+def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool, person: str | None) -> None:
     """Serve the page where the people of CAMPAIGN judge, until Ctrl-C or SIGTERM.
 
-    Each person who has none is given a link, which is printed once; kgtrec campaign links makes new ones. Verdicts are
-    checked as kgtrec campaign import does and added to judgements.jsonl before the page says that they are stored. All
-    other commands may be used meanwhile.
+    Each person who has none is given a link, which is printed once: only a hash of it is stored. --new-link makes a new
+    one, which works at once, also while the page is served. Verdicts are checked as kgtrec campaign import does and
+    added to judgements.jsonl before the page says that they are stored. All other commands may be used meanwhile.
 
     It speaks plain HTTP, by default to this machine alone. To put it on the internet, run a proxy with TLS in front
     of it, such as Caddy or nginx, and give the address of that as --url. Needs kgtrec[serve].
@@ -37,36 +42,43 @@ def command(campaign: str | None, host: str, port: int, url: str | None, demo: b
     kgtrec campaign serve --demo
     kgtrec campaign serve CAMPAIGN
     kgtrec campaign serve CAMPAIGN --url https://judge.example.org
+    kgtrec campaign serve CAMPAIGN --new-link ann
     """
     require_serve()
     if campaign is None and not demo:
         raise click.UsageError("expected CAMPAIGN, or --demo")
-    from kgtrec.formats.campaign.folder import read_people
+    from kgtrec.formats.campaign.folder import read_people, require_initialised
     from kgtrec.formats.output.folders import PEOPLE
     from kgtrec.serve.auth import Gate
     from kgtrec.serve.links import active_roles, new_link
     from kgtrec.serve.run import serve
     from kgtrec.serve.state import State, key_of
 
+    if campaign is not None and person is not None:
+        require_initialised(campaign)
+        with contextlib.closing(State(campaign)) as state:
+            own = (url or state.url() or "").rstrip("/")
+            if not own:
+                raise KgtrecError("expected --url URL, since the page was not served yet")
+            roles = active_roles(read_people(Path(campaign, PEOPLE)))
+            click.echo(new_link(Gate(state, key_of(campaign)), own, person, roles))
+        return
     with contextlib.ExitStack() as held:
         if demo:
             campaign = _demo(campaign, held)
         folder = str(campaign)
 
         def ready(own: str) -> None:
-            state = State(folder)
-            try:
+            with contextlib.closing(State(folder)) as state:
                 gate, roles = Gate(state, key_of(folder)), active_roles(read_people(Path(folder, PEOPLE)))
                 known = {name for name, _ in state.links()}
                 for name in roles:
                     if name not in known:
                         click.echo(f"{name} ({', '.join(roles[name])}): {new_link(gate, own, name, roles)}")
-            finally:
-                state.close()
             if known & roles.keys():
                 say(
                     f"{', '.join(name for name in roles if name in known)}: links are made already; for a new one: "
-                    f"kgtrec campaign links {shlex.quote(folder)} --person NAME --new"
+                    f"kgtrec campaign serve {shlex.quote(folder)} --new-link NAME"
                 )
             if not any("manager" in own_roles for own_roles in roles.values()):
                 say(f"nobody manages it; for a dashboard: kgtrec campaign init {shlex.quote(folder)} --manager NAME")

@@ -9,7 +9,8 @@ import click
 from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import managers_text, next_text, notes_text
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.formats.campaign.folder import read_campaign
 
 TABLES = ("states", "relations", "annotators", "sides")
@@ -17,9 +18,9 @@ TABLES = ("states", "relations", "annotators", "sides")
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
-@click.option("--per", type=click.Choice(("relation", "side")), help="Tell the states for each relation, or side, too.")
+@option("--per", "Tell the states for each relation, or side, too.", ("relation", "side"))
 @output_options(TABLES)
-def command(campaign: str, per: str | None, form: str | None, part: str | None, out: str | None) -> None:
+def command(campaign: str, per: str | None, output: Output) -> None:
     """Tell how far CAMPAIGN is, and what to do next.
 
     Of its triples: automatic (judged N by a rule), open (fewer annotators have judged it than should), agreed,
@@ -31,14 +32,13 @@ def command(campaign: str, per: str | None, form: str | None, part: str | None, 
     kgtrec campaign status CAMPAIGN
     kgtrec campaign status CAMPAIGN --per relation
     """
-    form = form_of(out, form)
     found = read_campaign(campaign)
     progress = track(found)
     states = {None: "states", "relation": "relations", "side": "sides"}[per]
-    people = ("annotators",) if progress.annotators and form in ("table", "latex") else ()
-    whole = None if form == "json" else (states, *people)
-    show(progress, form, out, (part,) if part else whole)
-    if form == "table":
+    people = ("annotators",) if progress.annotators and output.is_laid_out else ()
+    whole = None if output.form == "json" else (states, *people)
+    output.show(progress, whole)
+    if output.form == "table":
         notes = "\n".join(filter(None, (notes_text(progress), gold_notes(found))))
         told = managers_text(progress), notes, next_text(progress, shlex.quote(campaign))
         click.echo("".join(f"\n{text}\n" for text in told if text), nl=False)

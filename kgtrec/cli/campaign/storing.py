@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import PATH, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
 
@@ -20,36 +21,25 @@ FORMATS = ("auto", "csv", "xlsx", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
 
 
-def storing_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
-    options = (
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(FORMATS),
-            default="auto",
-            show_default=True,
-            help="Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
-            "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
-        ),
-        click.option("--person", metavar="NAME", help="Who judged. Default: the annotator whom each row names."),
-        click.option(
-            "--user-map",
-            type=click.Path(),
-            metavar="FILE",
-            help="Lines `user person`: whose account in Label Studio is whose.",
-        ),
-        click.option(
-            "--correct",
-            is_flag=True,
-            help="Let a verdict take the place of what the same person said of the triple before.",
-        ),
-        click.option("--keep-going", is_flag=True, help="Take the other verdicts where some are refused."),
-        click.option("--time", metavar="TIME", help="When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: the options ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``
+storing_options = stacked(
+    option(
+        "--format form",
+        "Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
+        "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
+        FORMATS,
+        "auto",
+    ),
+    option("--person", "Who judged. Default: the annotator whom each row names.", metavar="NAME"),
+    option("--user-map", "Lines `user person`: whose account in Label Studio is whose.", PATH, metavar="FILE"),
+    click.option(
+        "--correct",
+        is_flag=True,
+        help="Let a verdict take the place of what the same person said of the triple before.",
+    ),
+    click.option("--keep-going", is_flag=True, help="Take the other verdicts where some are refused."),
+    option("--time", "When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
+)
 
 
 def take_in(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, output_options
 from kgtrec.data_sets.registry import list_data_sets
 
 
@@ -16,7 +16,7 @@ from kgtrec.data_sets.registry import list_data_sets
     help="Also those whose checksums could not be confirmed, which are not downloaded, with the reason.",
 )
 @output_options()
-def command(unconfirmed: bool, form: str | None, out: str | None) -> None:
+def command(unconfirmed: bool, output: Output) -> None:
     """List the data sets that can be had by name.
 
     The counts of entities, relations and triples were confirmed, and so were the checksums that a download is compared
@@ -27,4 +27,4 @@ def command(unconfirmed: bool, form: str | None, out: str | None) -> None:
     kgtrec data list
     kgtrec data list --all --format json
     """
-    show(list_data_sets(unconfirmed=unconfirmed), form_of(out, form), out)
+    output.show(list_data_sets(unconfirmed=unconfirmed))

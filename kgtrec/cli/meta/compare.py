@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, refuse_twice
-from kgtrec.cli.options import SHARE, at_least, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.parquet import holds_ranks
@@ -23,14 +23,12 @@ TABLES = ("measures", "side", "category", "relation", "questions")
     "that tells sides, relations and categories, if QRELS is a file.",
     seed="Random seed of the samples.",
 )
-@click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
-@click.option("--top", type=at_least(0), default=20, show_default=True, help="How many questions to show.")
-@click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations to show.")
-@click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
-@click.option(
-    "--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the bootstrap intervals."
-)
-@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="Bootstrap samples.")
+@option("--by", "Measure that groups and questions are shown for. Default: no rank.", metavar="MEASURE")
+@option("--top", "How many questions to show.", at_least(0), 20)
+@option("--relations", "How many relations to show.", at_least(0), 10)
+@option("--names", "File of entity TAB name, to show names instead of labels.", PATH)
+@option("--confidence", "Confidence of the bootstrap intervals.", SHARE, 0.95)
+@option("--resamples", "Bootstrap samples.", samples(2), 1000)
 @output_options(TABLES)
 def command(
     qrels: str,
@@ -43,9 +41,7 @@ def command(
     names: str | None,
     confidence: float,
     resamples: int,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Compare two systems, FIRST and SECOND (answer ranks or runs), on QRELS (a file or a collection).
 
@@ -61,7 +57,6 @@ def command(
     """
     from kgtrec.meta.comparison import compare
 
-    form = form_of(out, form)
     refuse_twice(qrels, (first, second))
     are_ranks = [holds_ranks(path) for path in (first, second)]
     judgements = read_judgements(qrels)
@@ -80,11 +75,12 @@ def command(
         relations=relations,
         **keywords,
     )
-    if part is not None and part not in [table.key for table in found.tables()]:
+    if output.part not in (None, *(table.key for table in found.tables())):
         raise KgtrecError(
-            f"expected --collection together with --table {part}, found none; qrels do not have the topics it needs"
+            f"expected --collection together with --table {output.part}, found none; qrels do not have the topics it "
+            "needs"
         )
-    show(found, form, out, (part,) if part else None if form in ("table", "json") else TABLES[:1])
+    output.show(found, None if output.form in ("table", "json") else TABLES[:1])
 
 
 def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, is_collection
-from kgtrec.cli.options import SHARE, choices_option, direction_options, directions, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.inputs import files_of
+from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, directions, option, samples
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, naming
+from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
@@ -28,18 +29,10 @@ if TYPE_CHECKING:
 
 @click.command(name="correlate")
 @click.argument("labels", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND]")
-@click.option(
-    "--systems",
-    multiple=True,
-    type=click.Path(),
-    help="Run, answer ranks, or a folder of them, to score under qrels; may be repeated.",
+@option(
+    "--systems", "Run, answer ranks, or a folder of them, to score under qrels; may be repeated.", PATH, multiple=True
 )
-@click.option(
-    "--second-systems",
-    multiple=True,
-    type=click.Path(),
-    help="The same systems, by name, where SECOND needs other files of them.",
-)
+@option("--second-systems", "The same systems, by name, where SECOND needs other files of them.", PATH, multiple=True)
 @scoring_options(
     "Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.",
     "whose answers runs list, if qrels lack some. Default: FIRST or SECOND, if it is one.",
@@ -50,39 +43,31 @@ if TYPE_CHECKING:
     choices=COEFFICIENTS,
     about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
 )
-@click.option("--persistence", type=SHARE, default=0.9, show_default=True, help="RBO's p.")
-@click.option(
-    "--key",
-    "keys",
+@option(
+    "--key keys",
+    "Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
+    "side, relation, category, question and key are known.",
     multiple=True,
     metavar="COLUMN",
-    help="Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
-    "side, relation, category, question and key are known.",
 )
-@click.option(
+@option(
     "--against",
+    "Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of with SECOND.",
     metavar="COLUMN=LABEL",
-    help="Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of with SECOND.",
 )
 @direction_options
 @click.option("--swaps", "wants_swaps", is_flag=True, help="List the pairs of systems in opposite order instead.")
-@click.option(
-    "--alpha",
-    type=SHARE,
-    default=0.05,
-    show_default=True,
-    help="Below which the difference of a swapped pair is significant.",
-)
-@click.option(
+@option("--alpha", "Below which the difference of a swapped pair is significant.", SHARE, 0.05)
+@option(
     "--confidence",
-    type=SHARE,
-    help="Add the range of this share of resampled sets of questions, such as 0.95, which is no confidence "
+    "Add the range of this share of resampled sets of questions, such as 0.95, which is no confidence "
     "interval of the correlation; needs qrels and systems.",
+    SHARE,
 )
-@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
+@option("--resamples", "How many bootstrap samples.", samples(2), 1000)
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
 @workers_options
-@click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
+@option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
 @output_options()
 def command(
     labels: tuple[str, ...],
@@ -90,7 +75,6 @@ def command(
     second_systems: tuple[str, ...],
     scoring: ScoringRequest,
     coefficients: tuple[str, ...],
-    persistence: float,
     keys: tuple[str, ...],
     against: str | None,
     higher: tuple[str, ...],
@@ -103,8 +87,7 @@ def command(
     workers: int | None,
     scheduler: str | None,
     names: tuple[str, ...],
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Correlate the rankings of the systems under two label sets, FIRST and SECOND: tables of scores, or qrels.
 
@@ -122,7 +105,6 @@ def command(
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
     kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
     """
-    form = form_of(out, form)
     better = directions(higher, lower)
     _refuse(labels, against, names, wants_swaps=wants_swaps)
     asked = list(scoring.measures) or None
@@ -143,11 +125,10 @@ def command(
 
     if wants_swaps:
         swapped = swaps(found[0], found[1], measures=asked, names=(called[0], called[1]), better=better, alpha=alpha)
-        show(swapped, form, out, None if form == "table" else ("swaps",))
+        output.show(swapped, None if output.form == "table" else ("swaps",))
         return
     options: dict[str, Any] = {
         "better": better,
-        "persistence": persistence,
         "confidence": confidence,
         "resamples": resamples,
         "seed": scoring.options["seed"],
@@ -161,7 +142,7 @@ def command(
             correlations = correlate(found[0], found[1], None, asked, chosen, names=both, paired=paired, **options)
         else:
             correlations = between_measures(found[0], None, asked, chosen, name=called[0], **options)
-    show(correlations, form, out)
+    output.show(correlations)
 
 
 def _resampling(found: Sequence[Any], confidence: float | None) -> AbstractContextManager[Callable[[int], None] | None]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.inputs import files_of
-from kgtrec.cli.options import SHARE, choices_option, samples
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import SHARE, choices_option, option, samples
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError
@@ -30,22 +30,13 @@ TABLES = ("measures", "pairs")
 @choices_option(
     "--test", "tests", choices=POWER_TESTS, about="Test to make; may be repeated. Default: t and clustered."
 )
-@click.option("--alpha", type=SHARE, default=0.05, show_default=True, help="Level below which p counts as significant.")
-@click.option(
-    "--resamples",
-    "--repeats",
-    "repeats",
-    type=samples(1),
-    default=1000,
-    show_default=True,
-    help="Samples of --test bootstrap, and shuffles of --test tukey.",
-)
-@click.option(
+@option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
+@option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
+@option(
     "--resample",
-    type=click.Choice(RESAMPLES),
-    default=RESAMPLES[0],
-    show_default=True,
-    help="What those two draw and shuffle: questions with all their answers, or single answers.",
+    "What those two draw and shuffle: questions with all their answers, or single answers.",
+    RESAMPLES,
+    RESAMPLES[0],
 )
 @workers_options
 @output_options(TABLES)
@@ -59,9 +50,7 @@ def command(
     resample: Resample,
     workers: int | None,
     scheduler: str | None,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes.
 
@@ -79,7 +68,6 @@ def command(
     from kgtrec.evaluation.item_scores import item_scores
     from kgtrec.meta.power import power
 
-    form = form_of(out, form)
     files = files_of(systems)
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
@@ -97,4 +85,4 @@ def command(
             executor=executor_of(scheduler),
             progress=advance,
         )
-    show(found, form, out, (part,) if part else TABLES[:1] if form != "json" else None)
+    output.show(found, TABLES[:1] if output.form != "json" else None)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import choices_option, direction_options, directions
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import PATH, choices_option, direction_options, directions, option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
@@ -28,29 +28,29 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 
 @click.command(name="sparsity")
 @click.argument("labels", nargs=-1, required=True, type=click.Path())
-@click.option(
+@option(
     "--systems",
+    "Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
+    PATH,
     multiple=True,
-    type=click.Path(),
-    help="Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
 )
 @scoring_options(
     "Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
     "that tells sides, relations and categories.",
 )
-@click.option("--reference", metavar="NAME", help="Label set that the others are compared with. Default: the first.")
-@click.option(
+@option("--reference", "Label set that the others are compared with. Default: the first.", metavar="NAME")
+@option(
     "--by",
+    "Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
     metavar="COLUMN",
-    help="Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
 )
 @choices_option(
     "--per", choices=PER, about="Rank the systems on each part of the questions apart; side may stand beside another."
 )
-@click.option(
+@option(
     "--relations",
+    "Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
     metavar="NAME|FILE",
-    help="Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
 )
 @choices_option(
     "--coefficient",
@@ -71,8 +71,7 @@ def command(
     coefficients: tuple[str, ...],
     higher: tuple[str, ...],
     lower: tuple[str, ...],
-    form: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Show how sparse LABELS change the ranking of the systems, for each measure.
 
@@ -89,7 +88,6 @@ def command(
     """
     from kgtrec.meta.sparsity import sparsity
 
-    form = form_of(out, form)
     better = directions(higher, lower)
     asked = list(scoring.measures) or None
     tables: ScoreTable | list[ScoreTable]
@@ -109,7 +107,7 @@ def command(
                 raise KgtrecError(f"expected qrels and --systems together with {option}, found no systems")
         tables = _tables(labels, by)
     found = sparsity(tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better)
-    show(found, form, out)
+    output.show(found)
 
 
 def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:

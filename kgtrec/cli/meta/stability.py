@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.options import SHARE, samples, sizes_of
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import SHARE, option, samples, sizes_of
+from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -21,23 +21,15 @@ TABLES = ("summary", "repeats", "scores")
     "that tells the triples, if QRELS is a file.",
     seed="Random seed of the subsamples.",
 )
-@click.option(
+@option(
     "--sizes",
+    'Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
     callback=sizes_of,
     metavar="SIZES",
-    help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
-@click.option("--repeats", type=samples(1), default=50, show_default=True, help="Subsamples of each size.")
-@click.option(
-    "--coefficient",
-    type=click.Choice(COEFFICIENTS),
-    default="tau",
-    show_default=True,
-    help="Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.",
-)
-@click.option(
-    "--confidence", type=SHARE, default=0.95, show_default=True, help="Share of the repeats that an interval holds."
-)
+@option("--repeats", "Subsamples of each size.", samples(1), 50)
+@option("--coefficient", "Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.", COEFFICIENTS, "tau")
+@option("--confidence", "Share of the repeats that an interval holds.", SHARE, 0.95)
 @workers_options
 @output_options(TABLES)
 def command(
@@ -50,9 +42,7 @@ def command(
     confidence: float,
     workers: int | None,
     scheduler: str | None,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Show how the ranking of SYSTEMS changes when only some of the test triples of QRELS are known.
 
@@ -68,7 +58,6 @@ def command(
     """
     from kgtrec.meta.stability import SIZES, stability
 
-    form = form_of(out, form)
     sizes = list(SIZES) if sizes is None else sizes
     with progress_bar("stability", len(sizes) * repeats, "subsamples") as advance:
         found = stability(
@@ -82,4 +71,4 @@ def command(
             progress=advance,
             **scoring.keywords(),
         )
-    show(found, form, out, (part or TABLES[0],))
+    output.show(found, TABLES[:1])

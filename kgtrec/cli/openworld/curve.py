@@ -12,14 +12,15 @@ from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,
     Whole,
+    is_mixed,
     listed,
     measure_option,
     mixed_option,
+    option,
     seed_option,
     ties_option,
-    trust_ids_option,
 )
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.output import Output, raw_output_options
 from kgtrec.cli.systems import read_questions
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
@@ -43,47 +44,28 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     "Measure to study; may be repeated, or hold several. Default: MRR, Hits@1, Hits@10, logMRR, pMRR over "
     "answers, and MRR, Hits@10, nDCG, AP over questions."
 )
-@click.option(
+@option(
     "--densities",
+    "Shares of the facts that keep their labels.",
     default=" ".join(f"{density:g}" for density in DENSITIES),
-    show_default=True,
     callback=_numbers,
     metavar="NUMBERS",
-    help="Shares of the facts that keep their labels.",
 )
-@click.option(
+@option(
     "--correlations",
+    "Correlations between missing and found answers; 0: missing at random.",
     default="0",
-    show_default=True,
     callback=_numbers,
     metavar="NUMBERS",
-    help="Correlations between missing and found answers; 0: missing at random.",
 )
-@click.option(
-    "--reference", help="System whose found answers missing labels are correlated with. Default: the strongest."
-)
-@click.option(
-    "--repeats",
-    "--draws",
-    "draws",
-    type=Whole(1, MOST_DRAWS),
-    default=1,
-    show_default=True,
-    help="Sets of labels per density.",
-)
-@click.option(
-    "--found-at",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    help="Rank, among false candidates, at which an answer is found.",
-)
-@ties_option
+@option("--reference", "System whose found answers missing labels are correlated with. Default: the strongest.")
+@option("--repeats --draws draws", "Sets of labels per density.", Whole(1, MOST_DRAWS), 1)
+@option("--found-at", "Rank, among false candidates, at which an answer is found.", COUNT, 1)
+@ties_option()
 @mixed_option
-@trust_ids_option
 @seed_option("Random seed of the labels.")
-@output_options(
-    CURVE_TABLES, is_folder=True, out="Folder for report.html, figures, and tables as CSV, beside what is printed."
+@raw_output_options(
+    CURVE_TABLES, "Folder for report.html, figures, and tables as CSV, beside what is printed.", is_printed=True
 )
 def command(
     collection: str,
@@ -95,7 +77,6 @@ def command(
     draws: int,
     found_at: int,
     ties: str | None,
-    mixed: bool,
     seed: int,
     form: str | None,
     part: str | None,
@@ -117,7 +98,7 @@ def command(
     from kgtrec.report.files import PAGE, report_files, write_report
     from kgtrec.report.records import table_csv
 
-    form = form_of(None, form)
+    output = Output(form or "table", part=part)
     if out is not None:
         for name in (*(f"{key}.csv" for key in CURVE_TABLES), PAGE):
             require_file(Path(out, name))
@@ -143,14 +124,14 @@ def command(
             ties=ties,
             seed=seed,
             progress=advance,
-            mixed=mixed,
+            mixed=is_mixed(),
         )
-    if form == "table" and part is None:
+    if output.form == "table" and part is None:
         click.echo(f"{found.summary()}\n")
     tables = found.tables()
     whole = [table for table in tables if table.key in CURVE_TABLES]
-    names = [table.key for table in (whole if form in ("csv", "json") else tables[len(whole) :])]
-    show(found, form, None, (part,) if part else names)
+    names = [table.key for table in (whole if not output.is_laid_out else tables[len(whole) :])]
+    output.show(found, names)
     if out is None:
         return
     files = {f"{table.key}.csv": table_csv(table.data).encode() for table in whole}

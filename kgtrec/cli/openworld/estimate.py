@@ -10,8 +10,8 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import COUNT, SHARE, Real, measure_option, mixed_option, trust_ids_option, trusts_ids
-from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.options import COUNT, PATH, SHARE, Real, is_mixed, measure_option, mixed_option, option
+from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.trec.runs import default_name
@@ -32,41 +32,25 @@ _DEPTH = 10  # of a pool whose depth is not recorded
 @click.command(name="estimate")
 @click.argument("judged", type=click.Path(), metavar="CAMPAIGN|QRELS")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's known answers."
-)
-@click.option(
+@option("--labels", "The sparse labels. Default: a campaign's known answers.", PATH, metavar="QRELS")
+@option(
     "--known",
-    type=click.Path(),
+    "Answers known to be true from another source, such as the whole test set from which labels were sampled.",
+    PATH,
     metavar="QRELS",
-    help="Answers known to be true from another source, such as the whole test set from which labels were sampled.",
 )
-@click.option(
-    "--truth", type=click.Path(), metavar="QRELS", help="All true answers, if they are known, for comparison."
-)
+@option("--truth", "All true answers, if they are known, for comparison.", PATH, metavar="QRELS")
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
-@click.option(
+@option(
     "--depth",
-    type=COUNT,
-    help="Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
+    "Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
+    COUNT,
 )
-@click.option(
-    "--method",
-    type=click.Choice(METHODS),
-    help="Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.",
-)
-@click.option("--top", type=COUNT, default=5, show_default=True, help="How many systems to separate.")
-@click.option(
-    "--wrong-order",
-    "p",
-    type=Real(0, 0.5, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Accepted probability of a wrong order.",
-)
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
+@option("--method", "Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.", METHODS)
+@option("--top", "How many systems to separate.", COUNT, 5)
+@option("--wrong-order p", "Accepted probability of a wrong order.", Real(0, 0.5, min_open=True, max_open=True), 0.05)
+@option("--confidence", "Confidence of the intervals.", SHARE, 0.95)
 @mixed_option
-@trust_ids_option
 @output_options(TABLES)
 def command(
     judged: str,
@@ -80,10 +64,7 @@ def command(
     top: int,
     p: float,
     confidence: float,
-    mixed: bool,
-    form: str | None,
-    part: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Estimate how many true answers lack a label, from CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
 
@@ -103,7 +84,6 @@ def command(
     """
     from kgtrec.openworld.estimate import MEASURES, estimate_missing
 
-    form = form_of(out, form)
     paths, holds_ranks = systems_of(judged, systems)
     given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
     sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
@@ -124,11 +104,11 @@ def command(
             known=known_qrels,
             truth=true_qrels,
             questions=questions,
-            mixed=mixed,
+            mixed=is_mixed(),
         )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: answers that cut runs do not list count 0; cut runs: {', '.join(cut)}")
-    show(found, form, out, (part,) if part else None)
+    output.show(found)
 
 
 def _judged(
@@ -152,7 +132,7 @@ def _judged(
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
-        known_answers = replace(campaign.known_answers, collection="") if trusts_ids() else campaign.known_answers
+        known_answers = replace(campaign.known_answers, collection="") if is_mixed() else campaign.known_answers
         judged, weight = judged_answers(campaign.pool, known_answers, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
@@ -172,4 +152,4 @@ def _judged(
 
 def _qrels(found: Qrels | Collection) -> Qrels:
     qrels = found.qrels if isinstance(found, Collection) else found
-    return replace(qrels, collection="") if trusts_ids() else qrels
+    return replace(qrels, collection="") if is_mixed() else qrels

@@ -5,25 +5,15 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole, force_option
+from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
 
 
 @click.command(name="world")
-@click.option("--people", type=Whole(2, MOST_PEOPLE), default=6004, show_default=True, help="How many entities.")
-@click.option(
-    "--hidden",
-    type=SHARE,
-    default=0.5,
-    show_default=True,
-    help="Share of the facts that systems never see: the complete labels.",
-)
-@click.option(
-    "--valid", type=Real(0, 1, max_open=True), default=0.0, show_default=True, help="Share of the facts in valid."
-)
-@click.option(
-    "--seed", type=SEED, default=0, show_default=True, help="Random seed of the tree and of the hidden facts."
-)
-@click.option("--out", required=True, type=click.Path(), help="Folder of the collection.")
+@option("--people", "How many entities.", Whole(2, MOST_PEOPLE), 6004)
+@option("--hidden", "Share of the facts that systems never see: the complete labels.", SHARE, 0.5)
+@option("--valid", "Share of the facts in valid.", Real(0, 1, max_open=True), 0.0)
+@option("--seed", "Random seed of the tree and of the hidden facts.", SEED, 0)
+@option("--out", "Folder of the collection.", PATH, required=True)
 @force_option
 def command(people: int, hidden: float, valid: float, seed: int, out: str) -> None:
     """Make a family tree and all its kinship facts, hide a part of them, and make questions from the hidden facts.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -364,8 +364,8 @@ def _discount_antidifference(x: Floats) -> tuple[Floats, Floats]:
     return first, second
 
 
-def geometric_mean_moments(groups: GroupedCandidates, sign: Literal[1, -1] = 1) -> Moments:
-    r"""Exact expectation and variance of the weighted geometric mean rank, or of its reciprocal.
+def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
+    r"""Exact expectation and variance of the weighted geometric mean rank.
 
     :math:`E = \prod E[r_i^{w_i}]` and :math:`Var = \prod E[r_i^{2 w_i}] - E^2 = E^2 (e^B - 1)`, where
     :math:`B = \sum \ln (E[r_i^{2 w_i}] / E[r_i^{w_i}]^2)` is added up from terms free of cancellation
@@ -374,8 +374,6 @@ def geometric_mean_moments(groups: GroupedCandidates, sign: Literal[1, -1] = 1) 
     Parameters
     ----------
     groups : GroupedCandidates
-    sign : 1 or -1
-        1 for GMR (and WMR, whose weights are 1 / frequency), -1 for IGMR.
 
     Returns
     -------
@@ -395,21 +393,11 @@ def geometric_mean_moments(groups: GroupedCandidates, sign: Literal[1, -1] = 1) 
     if groups.n_answers == 0:
         return Moments(float("nan"), float("nan"))
     alike = groups.row_weight.min() == groups.row_weight.max()
-    exponent = sign * (groups.row_weight[0] if alike else groups.row_weight)
+    exponent = groups.row_weight[0] if alike else groups.row_weight
     log_mean = np.sum(groups.row_count * log_mean_power(groups.row_candidates, exponent))
     spread = np.sum(groups.row_count * log_power_spread(groups.row_candidates, exponent))
     mean = float(np.exp(log_mean))
     return Moments(mean, mean * mean * float(np.expm1(spread)))
-
-
-def inverse_mean_rank(ranks: Floats, weight: Floats) -> Floats:
-    """1 / weighted mean rank, along the last axis; the weights sum to 1."""
-    return np.asarray(1.0 / np.sum(ranks * weight, axis=-1))
-
-
-def harmonic_mean_rank(ranks: Floats, weight: Floats) -> Floats:
-    """1 / weighted mean of 1 / rank, along the last axis; the weights sum to 1."""
-    return np.asarray(1.0 / np.sum(weight / ranks, axis=-1))
 
 
 def median_rank(ranks: Floats, weight: Floats) -> Floats:
@@ -437,11 +425,8 @@ def median_rank(ranks: Floats, weight: Floats) -> Floats:
     return np.asarray(middle[..., 0] / 2)
 
 
-STATISTICS: dict[str, Statistic] = {"IMR": inverse_mean_rank, "HMR": harmonic_mean_rank, "MedianRank": median_rank}
-
-
 def monte_carlo(
-    statistic: Statistic | str,
+    statistic: Statistic,
     candidates: ArrayLike,
     weight: ArrayLike | None = None,
     *,
@@ -453,7 +438,7 @@ def monte_carlo(
 
     Parameters
     ----------
-    statistic : callable or {"IMR", "HMR", "MedianRank"}
+    statistic : callable
         Called with ``(ranks, weight)``, (b, n) and (n,) float arrays, weights summing to 1; returns (b,).
     candidates : (n,) int array, entities
     weight : (n,) float array, optional
@@ -472,21 +457,16 @@ def monte_carlo(
     Raises
     ------
     ValueError
-        If the statistic is unknown, the repeats are too few, or the counts or weights are invalid.
+        If the repeats are too few, or the counts or weights are invalid.
 
     Examples
     --------
-    >>> found = monte_carlo("HMR", [2], seed=0, repeats=4000)  # the mean of 1 and 2
+    >>> found = monte_carlo(median_rank, [2], seed=0, repeats=4000)  # the mean of 1 and 2
     >>> abs(found.expectation - 1.5) < 4 * found.expectation_error
     True
     """
     counts = as_candidates(candidates).ravel()
     weights = normalised_weights(weight, counts.size)
-    if isinstance(statistic, str):
-        if statistic not in STATISTICS:
-            message = f"expected a statistic among {', '.join(STATISTICS)}, or a function, found {statistic!r}"
-            raise ValueError(message)
-        statistic = STATISTICS[statistic]
     if repeats < 4:
         message = f"expected at least 4 repeats, since the error of the variance needs them, found {repeats}"
         raise ValueError(message)
