@@ -22,6 +22,7 @@ from kgtrec.formats.trec.runs import write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import open_run
 from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.system import rank_system, ranked_parts
 from kgtrec.systems.adapter import Given
@@ -113,7 +114,7 @@ def _ranked_by_parts() -> list[Ranked]:
     factors = _factors(collection, "complex")
     vectors = RelationVectors("complex", cast("Rows", factors.R), {}, has_reciprocals=True)
     made = formula_of(factors.E, vectors).factors("a", factors.entities, factors.relations, "")
-    return list(ranked_parts(collection, made, depth=4, block=2))
+    return list(ranked_parts(collection, made, RankOptions(depth=4, block=2)))
 
 
 def _plain(path: Path) -> bytes:

@@ -19,6 +19,7 @@ from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.ranking.options import UNKNOWN, RankKeywords, RankOptions, Unknown
 from kgtrec.ranking.system import require_fit
 from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked, written
 from kgtrec.report.progress import progress_bar
@@ -33,7 +34,6 @@ from kgtrec.systems.kinds import (
     SystemOutput,
     TripleRanks,
 )
-from kgtrec.systems.mapping import UNKNOWN, Unknown
 from kgtrec.systems.registry import adapter_of, adapters
 
 
@@ -148,7 +148,14 @@ def command(
     if depth == 0:
         _refuse_idle(ctx, ("run_format",), "--depth 0, which writes no run")
     test = read_questions(collection)
-    judged = read_qrels(judged_path) if judged_path else None
+    options: RankKeywords = {
+        "sides": sides or SIDES,
+        "filtered_by": filtered_by,
+        "depth": depth,
+        "judged": read_qrels(judged_path) if judged_path else None,
+        "unknown_entities": unknown_entities,
+        "block": block,
+    }
     given, used = _watched(Given(_path(entities), _path(relations), _path(topics), _path(data), trust, device))
     found = [(path, adapter_of(path, kind)) for path in _each_source(sources)]
     systems = [(path, _read(path, adapter, given)) for path, adapter in found]
@@ -162,7 +169,7 @@ def command(
         warnings.simplefilter("ignore", KgtrecWarning)
         for path, system in systems:
             with naming(path, system.name):
-                require_fit(test, system, sides=sides or SIDES, unknown_entities=unknown_entities)
+                require_fit(test, system, RankOptions(**options))
     _refuse_idle(ctx, _idle_of([system for _, system in systems], used), "these sources")
     for number, (path, system) in enumerate(systems):
         if not isinstance(system, ScoreBlocks):
@@ -178,16 +185,11 @@ def command(
                     test,
                     system,
                     out,
-                    depth=depth,
-                    sides=sides or SIDES,
-                    unknown_entities=unknown_entities,
-                    filtered_by=filtered_by,
                     run_format=run_format,
-                    judged=judged,
-                    block=block,
                     workers=workers,
                     executor=executor_of(scheduler),
                     progress=progress_bar,
+                    **options,
                 )
         except BaseException:
             if unfinished.is_dir():

@@ -221,7 +221,7 @@ def renumbered(
     return replace(system, questions=ids, collection=collection.stamp)
 
 
-def warn_of_extra(places: Places, what: str, *, where: str = "", stacklevel: int = 3) -> None:
+def warn_of_extra(places: Places, what: str, *, where: str = "") -> None:
     """Warn that questions or entities of a source, ``where``, are left out because the collection lacks them."""
     if places.extra:
         place = f"{where}: " if where else ""
