@@ -24,16 +24,7 @@ from kgtrec.ranking.system import require_fit
 from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked, written
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import (
-    CollectionFactors,
-    CollectionLists,
-    Factors,
-    RankedLists,
-    ScoreBlocks,
-    Scorer,
-    SystemOutput,
-    TripleRanks,
-)
+from kgtrec.systems.kinds import CollectionLists, Factors, RankedLists, ScoreBlocks, Scorer, SystemOutput, TripleRanks
 from kgtrec.systems.registry import adapter_of, adapters
 
 
@@ -217,7 +208,7 @@ def _watched(given: Given) -> tuple[Given, set[str]]:
 def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
     """The options that none of the systems uses; a permission that nobody needs does no harm."""
     idle = {field.name for field in fields(Given)} - used - {"trust"}
-    if not any(isinstance(system, Scorer | Factors | CollectionFactors) for system in systems):
+    if not any(isinstance(system, Scorer | Factors) for system in systems):
         idle.add("unknown_entities")
     if all(isinstance(system, RankedLists | CollectionLists | TripleRanks) for system in systems):
         idle.add("block")

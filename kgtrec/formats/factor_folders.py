@@ -30,8 +30,8 @@ BY_QUESTION = "query"  # the score of a folder with Q.npy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FactorFolder:
-    """The arrays of a factor folder, mapped."""
+class FactorArrays:
+    """The arrays of a factorised model; those of a factor folder are mapped."""
 
     score: str  # a formula of kgtrec.systems.formulas, or "query"
     parameters: Mapping[str, float | str]  # of the formula
@@ -47,7 +47,7 @@ class FactorFolder:
 
 def read_factor_folder(
     path: PathLike, *, entities: PathLike | None = None, relations: PathLike | None = None
-) -> FactorFolder:
+) -> FactorArrays:
     """The arrays of a factor folder; of large ones only what is used is read later.
 
     Parameters
@@ -101,10 +101,10 @@ def read_factor_folder(
         raise FormatError("expected E.npy, and Q.npy with vectors of the same length, found others", path=folder)
     if questions is not None and questions.shape[1] != 3:
         raise FormatError(f"expected three numbers of each question, found shape {questions.shape}", path=folder)
-    return FactorFolder(score, parameters, reciprocal, names, types, E, b, R, Q, questions)
+    return FactorArrays(score, parameters, reciprocal, names, types, E, b, R, Q, questions)
 
 
-def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
+def write_factor_folder(path: PathLike, factors: FactorArrays) -> None:
     """Write a factor folder, arrays in the types that they have.
 
     Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrays import as_array, require_exact
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
-from kgtrec.data.identity import entity_names
+from kgtrec.data.identity import entity_names, question_places, warn_of_extra
 from kgtrec.data.questions import SIDES, only_side
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.ranking.options import RankOptions
@@ -76,6 +77,10 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
     ([2, 0], [0, 3, 1, 2])
     """
     if isinstance(system, Factors):
+        if (own := system.question_vectors) is not None:
+            # it must have what is asked, whatever becomes of entities that it lacks
+            where = os.fspath(own.path)
+            warn_of_extra(question_places(collection, own.questions, where=where), "questions", where=where)
         answers = system.head_queries, system.tail_queries
     else:
         answers = system.score_heads, system.score_tails

@@ -18,7 +18,6 @@ from kgtrec.ranking.rank import Plan, Progress, Ranked, blocks_ranked, joined
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
     Block,
-    CollectionFactors,
     CollectionLists,
     Factors,
     RankedLists,
@@ -105,7 +104,7 @@ def rank_system(
     Parameters
     ----------
     collection : Collection
-    system : Scorer, Factors, CollectionFactors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
+    system : Scorer, Factors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
     progress, **options
         As for :func:`rank_model`. Ranks of triples give no run.
 
@@ -126,8 +125,6 @@ def require_fit(collection: Collection, system: SystemOutput, options: RankOptio
     """
     if isinstance(system, ScoreBlocks):
         system.blocks(collection, None)
-    elif isinstance(system, CollectionFactors):
-        mapped(system.factors(collection), collection, options)
     elif isinstance(system, Scorer | Factors):
         mapped(system, collection, options)
     elif isinstance(system, CollectionLists):
@@ -148,8 +145,6 @@ def grid_of(collection: Collection, system: SystemOutput, **options: Unpack[Rank
 
 
 def _grid(plan: Plan, system: SystemOutput) -> Grid:
-    if isinstance(system, CollectionFactors):
-        system = system.factors(plan.collection)
     if not isinstance(system, Factors):
         raise KgtrecError(
             f"{system.name}: expected a factorised model for several workers, such as an .npz archive, "
@@ -183,8 +178,6 @@ def ranked_parts(
         )
     if isinstance(system, CollectionLists):
         system = system.lists(collection)
-    if isinstance(system, CollectionFactors):
-        system = system.factors(collection)
     if isinstance(system, Factors) or (workers or 1) > 1 or executor is not None:
         grid = _grid(plan, system)
         if len(grid):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kgtrec.cli import main
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.factor_folders import FactorFolder, read_factor_folder, write_factor_folder
+from kgtrec.formats.factor_folders import FactorArrays, read_factor_folder, write_factor_folder
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems import read_system
 from kgtrec.systems.formulas import FORMULAS, formula_of
@@ -36,7 +36,7 @@ def folder_of(rng, collection, score, *, reciprocal=False, dtype=np.float32):
     n_relations = len(collection.relations) * (1 + reciprocal)
     E, R = rng.normal(size=(len(names), 4)), rng.normal(size=(n_relations, WIDTH.get(score, 4)))
     arrays = E.astype(dtype), rng.normal(size=len(names)).astype(dtype), R.astype(dtype)
-    return FactorFolder(score, PARAMETERS.get(score, {}), reciprocal, names, collection.relations, *arrays)
+    return FactorArrays(score, PARAMETERS.get(score, {}), reciprocal, names, collection.relations, *arrays)
 
 
 @pytest.mark.parametrize("score", sorted(FORMULAS))
