@@ -142,12 +142,18 @@ def _about(**changed):
         (_about(score="biggraph", operator="turn", comparator="dot", bias=False), "operator among none, translation"),
         (_about(score="biggraph", operator="none", comparator=["dot"], bias=False), "comparator among dot, cos, l2"),
         (_about(score="biggraph", operator="diagonal", comparator="dot", bias=1), "true or false as bias, found 1"),
-        (_about(score="biggraph", operator="linear", comparator="dot", bias=True), "expected 16 numbers of a relation"),
+        (
+            _about(score="biggraph", operator="linear", comparator="dot", bias=True),
+            "expected relations of 16 numbers each",
+        ),
         (
             _about(score="biggraph", operator="diagonal", comparator="cos", bias=True),
             "operator diagonal changes each tail",
         ),
-        (lambda folder: np.save(folder / "R.npy", np.zeros((1, 1))), "expected 4 numbers of a relation beside 4 of an"),
+        (
+            lambda folder: np.save(folder / "R.npy", np.zeros((1, 1))),
+            "expected relations of 4 numbers each beside entities of 4",
+        ),
         (_about(score="query", p=1), "expected Q.npy for the score 'query', found no such file"),
         (_about(score="transe"), "expected p for the score 'transe', found none"),
         (_about(reciprocal=True), "expected two rows for each relation in R.npy, 2, found shape"),
