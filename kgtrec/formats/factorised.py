@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
-from kgtrec.formats.factor_folders import BY_QUESTION, FactorArrays
+from kgtrec.formats.factor_folders import BY_QUESTION, FactorArrays, checked
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays
 from kgtrec.formats.score_matrix import read_entity_names, read_label_lines
@@ -39,7 +39,6 @@ def read_factor_archive(
         If the archive or a label file is damaged, or they do not fit each other.
     """
     arrays = archived_arrays(path, ("E", "Q", "questions"), ("b",))
-    _check_shapes(path, arrays)
     entities = Path(path).with_name("entities.txt") if entities is None else entities
     relations = Path(path).with_name("relations.txt") if relations is None else relations
     for labels, what in ((entities, "entities"), (relations, "relations")):
@@ -48,15 +47,8 @@ def read_factor_archive(
                 f"expected the labels of the archive's {what} in {labels}, found no such file; name it with --{what}",
                 path=path,
             )
-    names = read_entity_names(entities)
-    if len(names) != len(arrays["E"]):
-        raise FormatError(
-            f"expected one row of E per line of {entities}, found {len(arrays['E'])} rows and {len(names)} lines",
-            path=path,
-        )
-    types = read_label_lines(relations)
-    E, Q, questions = (arrays[name] for name in ("E", "Q", "questions"))
-    return FactorArrays(BY_QUESTION, {}, False, names, types, E, arrays.get("b"), Q=Q, questions=questions)
+    made = FactorArrays(BY_QUESTION, {}, False, read_entity_names(entities), read_label_lines(relations), **arrays)
+    return checked(made, path, {name: name for name in arrays})
 
 
 def numbered_questions(
@@ -80,19 +72,3 @@ def numbered_questions(
             )
     ids = Vocabulary.of([str(number) for number in range(len(side))])
     return Questions(ids, side == 1, relation.astype(np.int32), anchor.astype(np.int32), entities, relations)
-
-
-def _check_shapes(path: PathLike, arrays: dict[str, NDArray[Any]]) -> None:
-    E, Q, questions, b = arrays["E"], arrays["Q"], arrays["questions"], arrays.get("b")
-    shapes = f"E {E.shape}, Q {Q.shape}, questions {questions.shape}" + ("" if b is None else f", b {b.shape}")
-    fits = E.ndim == Q.ndim == 2 and E.shape[1] == Q.shape[1] and questions.shape == (len(Q), 3)
-    if not fits or (b is not None and b.shape != (len(E),)):
-        raise FormatError(
-            f"expected E (entities x d), Q (questions x d), questions (questions x 3) and b (entities), found {shapes}",
-            path=path,
-        )
-    if questions.dtype.kind not in "iu":
-        raise FormatError(f"expected whole numbers in questions, found {questions.dtype}", path=path)
-    for name in ("E", "Q", "b"):
-        if name in arrays and arrays[name].dtype.kind not in "fiu":
-            raise FormatError(f"expected numbers in {name}, found {arrays[name].dtype}", path=path)

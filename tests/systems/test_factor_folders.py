@@ -118,7 +118,9 @@ def test_questions_that_are_no_triples_of_numbers_are_refused(tmp_path):
     made = folder_of(rng, world(rng, 4, 9), "distmult")
     asked = np.zeros((4, 2), np.int32)
     write_factor_folder(tmp_path / "model", replace(made, score="query", R=None, Q=np.zeros((4, 4)), questions=asked))
-    with pytest.raises(FormatError, match=r"expected three numbers of each question, found shape \(4, 2\)"):
+    with pytest.raises(
+        FormatError, match=r"expected three numbers of each question in questions.npy, 4, found shape \(4, 2\)"
+    ):
         read_system(tmp_path / "model")
 
 
