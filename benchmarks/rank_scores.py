@@ -22,9 +22,10 @@ from sizes import data_folder, parsed
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_places, question_places
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.factorised import read_factorised
+from kgtrec.formats.factorised import numbered_questions, read_factor_archive
 from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.answer_ranks import count_above_and_tied
 from kgtrec.ranking.rank import rank_scores, ranked_blocks
@@ -43,8 +44,13 @@ def real(block: int) -> tuple[Splits, Collection, Blocks]:
     """FB15k-237 and the scores of a trained system."""
     splits = real_splits()
     collection = build_questions(splits.train, splits.valid, splits.test)
-    system = data_folder() / "systems" / "fb15k-237" / "transe.npz"
-    return splits, collection, list(read_factorised(system, collection, block=block))
+    path = data_folder() / "systems" / "fb15k-237" / "transe.npz"
+    model = read_factor_archive(path)
+    asked = numbered_questions(path, model.questions, model.entities, model.relations)
+    row, column = question_places(collection, asked).place, entity_places(collection, model.entities).place
+    E, Q, b = model.E[column].astype(np.float32), model.Q[row].astype(np.float32), model.b[column]
+    firsts = range(0, len(Q), block)
+    return splits, collection, [(np.arange(len(Q))[at : at + block], Q[at : at + block] @ E.T + b) for at in firsts]
 
 
 def made_up_splits() -> Splits:

@@ -28,10 +28,10 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.run import Run
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import write_collection
-from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.triples import read_triples
 from kgtrec.meta.stability import subsample
-from kgtrec.ranking.rank import rank_scores
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems.registry import read_system
 
 MEASURES = "micro.MRR micro.Hits@10 micro.MR macro.MRR macro.Hits@10 macro.MR AP@20 nDCG@20"
 PEER_MEASURES = {"recip_rank", "success_10", "map_cut_20", "ndcg_cut_20"}
@@ -99,8 +99,8 @@ def main() -> None:
         ranks = Path(folder, "ranks")
         ranks.mkdir()
         for name in SYSTEMS:
-            scores = read_factorised(options.data / "systems" / "fb15k-237" / f"{name}.npz", collection)
-            ranked = rank_scores(collection, scores, questions=collection, entities=collection, depth=0, name=name)
+            system = read_system(options.data / "systems" / "fb15k-237" / f"{name}.npz")
+            ranked = rank_system(collection, system, depth=0)
             write_answer_ranks(ranks / f"{name}.ranks.parquet", ranked.answer_ranks)
         sizes = " ".join(f"{size:g}" for size in SIZES)
         ours = measured(
@@ -132,10 +132,8 @@ def main() -> None:
         print("pytrec_eval is not installed: pip install 'kgtrec[peers]'")
         return
     for depth in options.depth:
-        scores = read_factorised(options.data / "systems" / "fb15k-237" / f"{SYSTEMS[0]}.npz", collection)
-        run = rank_scores(
-            collection, scores, questions=collection, entities=collection, depth=depth, name=SYSTEMS[0]
-        ).run
+        system = read_system(options.data / "systems" / "fb15k-237" / f"{SYSTEMS[0]}.npz")
+        run = rank_system(collection, system, depth=depth).run
         print(f"pytrec_eval, lists of {len(run) / len(run.questions):,.0f} candidates:")
         wall, processor = runs * peer_seconds(collection, run, options.rounds)
         print(f"  {wall / runs:.2f} s for a system and subsample; {wall / 3600:.1f} h for all {runs:,}, extrapolated")

@@ -15,7 +15,6 @@ __all__ = offer(
         "collection.questions": ("build_questions",),
         "formats.collections": ("read_collection", "write_collection"),
         "formats.trec.topics": ("read_topics", "write_topics"),
-        "formats.factorised": ("read_factorised",),
         "formats.score_matrix": ("read_score_matrix", "write_score_matrix"),
         "ranking.rank": ("rank_scores", "ranked_blocks"),
         "ranking.system": ("rank_model", "rank_system"),

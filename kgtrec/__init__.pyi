@@ -35,7 +35,6 @@ from kgtrec.formats.answer_ranks import read_answer_ranks as read_answer_ranks
 from kgtrec.formats.answer_ranks import write_answer_ranks as write_answer_ranks
 from kgtrec.formats.collections import read_collection as read_collection
 from kgtrec.formats.collections import write_collection as write_collection
-from kgtrec.formats.factorised import read_factorised as read_factorised
 from kgtrec.formats.score_matrix import read_score_matrix as read_score_matrix
 from kgtrec.formats.score_matrix import write_score_matrix as write_score_matrix
 from kgtrec.formats.trec.qrels import read_qrels as read_qrels

@@ -213,6 +213,25 @@ def between_0_and_1(what: str, value: Any) -> None:
         raise KgtrecError(f"expected {what} between 0 and 1, found {value!r}")
 
 
+@contextmanager
+def of_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Make an error of the block one of what a file holds.
+
+    Examples
+    --------
+    >>> with of_file("entities.txt"):
+    ...     raise KgtrecError("expected distinct labels")
+    Traceback (most recent call last):
+    kgtrec.errors.FormatError: entities.txt: expected distinct labels
+    """
+    try:
+        yield
+    except FormatError:
+        raise
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
 def kind_of(thing: object) -> str:
     """What an error calls the type of something: with its module, since others have a Run too.
 

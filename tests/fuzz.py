@@ -63,7 +63,6 @@ from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
-from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.published_tables import read_published_table
 from kgtrec.formats.relation_shares import read_relation_shares
@@ -75,6 +74,7 @@ from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import read_run
 from kgtrec.formats.trec.topics import read_topics
 from kgtrec.formats.triples import read_triples
+from kgtrec.ranking.system import rank_system
 from kgtrec.study.config_file import read_study_config
 from kgtrec.study.folder import MANIFEST, NOTES, STEPS, read_study
 from kgtrec.study.report import study_report
@@ -680,7 +680,7 @@ def _archive(folder: Path) -> Target:
             for name, array in _factors(collection).items():
                 archive.writestr(zipfile.ZipInfo(f"{name}.npy"), npy(array), method)
         examples.append(sink.getvalue())
-    return Target(examples, path.write_bytes, lambda: list(read_factorised(path, collection)))
+    return Target(examples, path.write_bytes, lambda: rank_system(collection, read_system(path, "factorised")))
 
 
 def _array_in_archive(folder: Path) -> Target:

@@ -16,16 +16,16 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-from kgtrec.formats.factor_folders import BY_QUESTION, FactorFolder, write_factor_folder
+from kgtrec.formats.factor_folders import BY_QUESTION, FactorArrays, write_factor_folder
 from kgtrec.formats.output.outputs import replacing
 from kgtrec.formats.trec.runs import write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import open_run
 from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.system import rank_system, ranked_parts
-from kgtrec.systems.adapter import Given
-from kgtrec.systems.factor_folders import factor_folder_of
+from kgtrec.systems.factor_folders import arrays_of
 from kgtrec.systems.formulas import formula_of
 from kgtrec.systems.kinds import RelationVectors
 from kgtrec.systems.registry import read_system
@@ -50,7 +50,7 @@ def _collection() -> Collection:
     return collection_of(3, 6, grades, {(0, 2, 0), (2, 1, 1)})
 
 
-def _factors(collection: Collection, score: str) -> FactorFolder:
+def _factors(collection: Collection, score: str) -> FactorArrays:
     rng, asked = np.random.default_rng(3), collection.questions
     n = len(collection.entities)
     E = JoinedRows(np.split(rng.integers(-2, 3, (n, 4)).astype(np.float16), [2]))
@@ -58,10 +58,10 @@ def _factors(collection: Collection, score: str) -> FactorFolder:
     if score == BY_QUESTION:
         numbers = np.stack([asked.is_head, asked.relation, asked.anchor], axis=1).astype(np.int32)
         labels = collection.entities, collection.relations
-        return FactorFolder(score, {}, False, *labels, E, b, Q=rng.random((len(asked), 4)), questions=numbers)
+        return FactorArrays(score, {}, False, *labels, E, b, Q=rng.random((len(asked), 4)), questions=numbers)
     settings = {"operator": "complex_diagonal", "comparator": "cos", "bias": True} if score == "biggraph" else {}
     R = rng.random((2 * n_relations, 4))
-    return FactorFolder(score, settings, True, collection.entities, collection.relations, E, b, R)
+    return FactorArrays(score, settings, True, collection.entities, collection.relations, E, b, R)
 
 
 def _factor_folder(folder: Path, score: str) -> Target:
@@ -72,9 +72,8 @@ def _factor_folder(folder: Path, score: str) -> Target:
     def read() -> object:
         system = read_system(folder, "factors")
         ranked = rank_system(collection, system, depth=3, block=2, unknown_entities="last")
-        if score != BY_QUESTION:
-            shutil.rmtree(again, ignore_errors=True)
-            write_factor_folder(again, factor_folder_of(folder, system, Given()))
+        shutil.rmtree(again, ignore_errors=True)
+        write_factor_folder(again, arrays_of(system))
         return _used(ranked)
 
     return parts(folder, _files(folder), read)
@@ -113,7 +112,7 @@ def _ranked_by_parts() -> list[Ranked]:
     factors = _factors(collection, "complex")
     vectors = RelationVectors("complex", cast("Rows", factors.R), {}, has_reciprocals=True)
     made = formula_of(factors.E, vectors).factors("a", factors.entities, factors.relations, "")
-    return list(ranked_parts(collection, made, depth=4, block=2))
+    return list(ranked_parts(collection, made, RankOptions(depth=4, block=2)))
 
 
 def _plain(path: Path) -> bytes:

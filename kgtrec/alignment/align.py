@@ -19,9 +19,9 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.errors import KgtrecError, one_of, whole_number
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
-from kgtrec.ranking.rank import Progress, ranked_blocks
+from kgtrec.ranking.rank import Progress, rank_scores
 
 Candidates = Literal["test", "all"]
 CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)
@@ -143,16 +143,10 @@ class Task:
 
     def ranks(self, side: Side, blocks: Iterator[Block], name: str, progress: Progress | None) -> AnswerRanks:
         """Answer ranks of one direction, with the codes of the whole collection."""
-        parts = ranked_blocks(
-            side.collection,
-            blocks,
-            questions=side.collection,
-            entities=side.collection,
-            name=name,
-            depth=0,
-            progress=progress,
-        )
-        ranks = joined_answer_ranks([part.answer_ranks for part in parts])
+        own = side.collection
+        ranks = rank_scores(
+            own, blocks, questions=own, entities=own, name=name, progress=progress, depth=0
+        ).answer_ranks
         return replace(
             ranks,
             question=ranks.question + np.int32(side.first_question),
@@ -170,21 +164,19 @@ class SimilarityBlocks:
         self, system: EntityVectors | NDArray[Any], alignments: Alignments, similarity: Similarity, block: int | None
     ) -> None:
         one_of("similarity to be one of", similarity, SIMILARITIES)
-        vectors = isinstance(system, EntityVectors)
-        if not vectors and not (isinstance(system, np.ndarray) and system.ndim == 2):
+        if not isinstance(system, EntityVectors) and not (isinstance(system, np.ndarray) and system.ndim == 2):
             raise KgtrecError(
                 "expected EntityVectors or a matrix of similarities as a numpy array, found "
                 + (f"an array of shape {system.shape}" if isinstance(system, np.ndarray) else type(system).__name__)
             )
-        found = (len(system.left), len(system.right)) if isinstance(system, EntityVectors) else system.shape
         expected = len(alignments.left), len(alignments.right)
-        if found != expected:
+        if system.shape != expected:
             raise KgtrecError(
-                f"expected {'vectors' if vectors else 'similarities'} of {expected[0]} left and {expected[1]} right "
-                f"entities, as the alignments have, found {found[0]} and {found[1]}"
+                f"expected a system of {expected[0]} left and {expected[1]} right entities, as the alignments have, "
+                f"found {system.shape[0]} and {system.shape[1]}"
             )
-        if block is not None and block < 1:
-            raise KgtrecError(f"expected a block of 1 question or more, found {block}")
+        if block is not None:
+            whole_number("block", block, 1)
         self._system, self._similarity, self._block = system, similarity, block
 
     def of(self, side: Side) -> Iterator[Block]:
@@ -279,8 +271,7 @@ def _entities(left: pa.StringArray, right: pa.StringArray) -> Vocabulary:
 
 def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questions: slice, entities: slice) -> Side:
     whole = collection.questions
-    ids = Vocabulary(whole.ids.labels[questions])
-    labels = Vocabulary(collection.entities.labels[entities])
+    ids, labels = Vocabulary(whole.ids.labels[questions]), Vocabulary(collection.entities.labels[entities])
     first, first_entity = questions.start, entities.start
 
     none = np.zeros(0, np.int32)

@@ -23,7 +23,8 @@ from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.ranking.similarity import Similarity
 from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subsets
 from kgtrec.measures.names import parse_measures
-from kgtrec.ranking.rank import Progress
+from kgtrec.ranking.options import RankOptions
+from kgtrec.ranking.rank import Plan, Progress
 
 # adjusted measures are registered with their chance levels; others are left out of the defaults
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")
@@ -138,21 +139,14 @@ class _Counter:
     """Counts the answers of one direction within the sampled sets, from the blocks of scores as they are ranked."""
 
     def __init__(self, task: Task, side: Side, pairs: NDArray[np.int64], sets: _Sets) -> None:
-        qrels, known = side.collection.qrels, side.collection.known
-        width = len(side.candidates)
-        self._question, self._entity = qrels.question, qrels.entity
-        aside = np.concatenate(
-            [
-                qrels.question.astype(np.int64) * width + qrels.entity,
-                known.question.astype(np.int64) * width + known.entity,
-            ]
-        )
-        self._aside_question, self._aside_entity = np.divmod(distinct(aside), width)
+        plan = Plan.of(side.collection, RankOptions(depth=0))
+        self._question, self._entity = np.divmod(plan.placed, plan.width)
+        self._aside_question, self._aside_entity = np.divmod(plan.aside, plan.width)
         first, last = np.searchsorted(
             task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
         )
         pair = np.searchsorted(pairs, _pair_keys(task.collection)[first:last])
-        self._members = np.zeros((width, sets.holds.shape[1]), np.bool_)
+        self._members = np.zeros((plan.width, sets.holds.shape[1]), np.bool_)
         for column, holds in enumerate(sets.holds.T):
             self._members[self._entity[holds[pair]], column] = True
         self._parts: list[SubsetCounts] = []

@@ -161,12 +161,11 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
 def _to_factors(source: str, target: str, entities: Path | None, relations: Path | None, data: Path | None) -> None:
     from kgtrec.formats.factor_folders import write_factor_folder
     from kgtrec.systems.adapter import Given
-    from kgtrec.systems.factor_folders import factor_folder_of
+    from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
 
-    given = Given(entities, relations, data=data)
     with naming(source):
-        found = factor_folder_of(Path(source), read_system(source, given=given), given)
+        found = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
     write_factor_folder(target, found)
     say(f"{target}: {found.score}, {len(found.E):,} entities x {found.E.shape[1]} numbers ({found.E.dtype})")
 

@@ -19,21 +19,12 @@ from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.ranking.options import UNKNOWN, RankKeywords, RankOptions, Unknown
 from kgtrec.ranking.system import require_fit
 from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked, written
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import (
-    CollectionFactors,
-    CollectionLists,
-    Factors,
-    RankedLists,
-    ScoreBlocks,
-    Scorer,
-    SystemOutput,
-    TripleRanks,
-)
-from kgtrec.systems.mapping import UNKNOWN, Unknown
+from kgtrec.systems.kinds import CollectionLists, Factors, RankedLists, ScoreBlocks, Scorer, SystemOutput, TripleRanks
 from kgtrec.systems.registry import adapter_of, adapters
 
 
@@ -148,7 +139,14 @@ def command(
     if depth == 0:
         _refuse_idle(ctx, ("run_format",), "--depth 0, which writes no run")
     test = read_questions(collection)
-    judged = read_qrels(judged_path) if judged_path else None
+    options: RankKeywords = {
+        "sides": sides or SIDES,
+        "filtered_by": filtered_by,
+        "depth": depth,
+        "judged": read_qrels(judged_path) if judged_path else None,
+        "unknown_entities": unknown_entities,
+        "block": block,
+    }
     given, used = _watched(Given(_path(entities), _path(relations), _path(topics), _path(data), trust, device))
     found = [(path, adapter_of(path, kind)) for path in _each_source(sources)]
     systems = [(path, _read(path, adapter, given)) for path, adapter in found]
@@ -162,7 +160,7 @@ def command(
         warnings.simplefilter("ignore", KgtrecWarning)
         for path, system in systems:
             with naming(path, system.name):
-                require_fit(test, system, sides=sides or SIDES, unknown_entities=unknown_entities)
+                require_fit(test, system, RankOptions(**options))
     _refuse_idle(ctx, _idle_of([system for _, system in systems], used), "these sources")
     for number, (path, system) in enumerate(systems):
         if not isinstance(system, ScoreBlocks):
@@ -178,16 +176,11 @@ def command(
                     test,
                     system,
                     out,
-                    depth=depth,
-                    sides=sides or SIDES,
-                    unknown_entities=unknown_entities,
-                    filtered_by=filtered_by,
                     run_format=run_format,
-                    judged=judged,
-                    block=block,
                     workers=workers,
                     executor=executor_of(scheduler),
                     progress=progress_bar,
+                    **options,
                 )
         except BaseException:
             if unfinished.is_dir():
@@ -215,7 +208,7 @@ def _watched(given: Given) -> tuple[Given, set[str]]:
 def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
     """The options that none of the systems uses; a permission that nobody needs does no harm."""
     idle = {field.name for field in fields(Given)} - used - {"trust"}
-    if not any(isinstance(system, Scorer | Factors | CollectionFactors) for system in systems):
+    if not any(isinstance(system, Scorer | Factors) for system in systems):
         idle.add("unknown_entities")
     if all(isinstance(system, RankedLists | CollectionLists | TripleRanks) for system in systems):
         idle.add("block")

@@ -126,6 +126,11 @@ class EntityVectors:
     left: NDArray[Any]  # (n_left, d) float, one row per left entity
     right: NDArray[Any]  # (n_right, d) float, one row per right entity
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of left and right entities."""
+        return len(self.left), len(self.right)
+
     def __post_init__(self) -> None:
         """Refuse vectors whose similarity is undefined."""
         for side in ("left", "right"):

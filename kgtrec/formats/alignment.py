@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.alignments import EntityVectors, Pairs
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, of_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
@@ -30,8 +30,6 @@ class AlignmentSystem:
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of left and right entities."""
-        if isinstance(self.scores, EntityVectors):
-            return len(self.scores.left), len(self.scores.right)
         return self.scores.shape[0], self.scores.shape[1]
 
 
@@ -59,12 +57,15 @@ def read_alignment_system(path: PathLike) -> AlignmentSystem:
     (3, 4)
     """
     if Path(path).is_dir():
-        left, right = (mapped_matrix(Path(path) / name) for name in (LEFT, RIGHT))
-        return AlignmentSystem(_vectors(path, np.asarray(left), np.asarray(right)), None)
-    if Path(path).suffix.lower() == ".npy":
+        arrays = {
+            side: np.asarray(mapped_matrix(Path(path) / name)) for side, name in (("left", LEFT), ("right", RIGHT))
+        }
+    elif Path(path).suffix.lower() == ".npy":
         return AlignmentSystem(mapped_matrix(path), None)
-    arrays = archived_arrays(path, ("left", "right"), ("is_test",))
-    return AlignmentSystem(_vectors(path, arrays["left"], arrays["right"]), arrays.get("is_test"))
+    else:
+        arrays = archived_arrays(path, ("left", "right"), ("is_test",))
+    with of_file(path):
+        return AlignmentSystem(EntityVectors(arrays["left"], arrays["right"]), arrays.get("is_test"))
 
 
 def read_pairs(path: PathLike, left: Vocabulary | int, right: Vocabulary | int) -> Pairs:
@@ -115,10 +116,3 @@ def _rows(lines: Lines, column: pa.StringArray, entities: Vocabulary | int, side
             row, f"expected a {side} entity among the {len(entities)} of --{side}-labels, found {column[row].as_py()!r}"
         )
     return rows.astype(np.int64)
-
-
-def _vectors(path: PathLike, left: NDArray[Any], right: NDArray[Any]) -> EntityVectors:
-    try:
-        return EntityVectors(left, right)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None

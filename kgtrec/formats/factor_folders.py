@@ -30,8 +30,8 @@ BY_QUESTION = "query"  # the score of a folder with Q.npy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FactorFolder:
-    """The arrays of a factor folder, mapped."""
+class FactorArrays:
+    """The arrays of a factorised model; those of a factor folder are mapped."""
 
     score: str  # a formula of kgtrec.systems.formulas, or "query"
     parameters: Mapping[str, float | str]  # of the formula
@@ -39,7 +39,7 @@ class FactorFolder:
     entities: Vocabulary
     relations: Vocabulary
     E: Rows  # (entities, d)
-    b: Rows | None  # (entities,)
+    b: Rows | None = None  # (entities,)
     R: Rows | None = None  # (relations, k)
     Q: Rows | None = None  # (questions, d)
     questions: Rows | None = None  # (questions, 3): is a head question, relation number, anchor number
@@ -47,7 +47,7 @@ class FactorFolder:
 
 def read_factor_folder(
     path: PathLike, *, entities: PathLike | None = None, relations: PathLike | None = None
-) -> FactorFolder:
+) -> FactorArrays:
     """The arrays of a factor folder; of large ones only what is used is read later.
 
     Parameters
@@ -79,32 +79,44 @@ def read_factor_folder(
         if not found and name != "b":
             other = f"; with Q.npy the score is {BY_QUESTION!r}" if name == "R" and array_files(folder, "Q") else ""
             raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file{other}", path=folder)
-    arrays = {name: _array(name, found) for name, found in files.items() if found}
-    E, b, R, Q, questions = (arrays.get(name) for name in _ARRAYS)
-    n_relations = len(types) * (1 + reciprocal)
-    for name, dimensions, rows, what in (
-        ("E", 2, len(names), "one row for each entity"),
-        ("b", 1, len(names), "one number for each entity"),
-        ("R", 2, n_relations, f"{'two rows' if reciprocal else 'one row'} for each relation"),
-        ("Q", 2, None, "one row for each question"),
-        ("questions", 2, None if Q is None else Q.shape[0], "one row for each row of Q"),
-    ):
-        shape = arrays[name].shape if name in arrays else None
-        if shape is None or (len(shape) == dimensions and rows in (None, shape[0])):
+    arrays = {name: mapped_rows(found) for name, found in files.items() if found}
+    called = {name: spanned(found) for name, found in files.items()}
+    return checked(FactorArrays(score, parameters, reciprocal, names, types, **arrays), path, called)
+
+
+def checked(made: FactorArrays, path: PathLike, called: Mapping[str, str]) -> FactorArrays:
+    """The arrays of a model, whose names in messages are ``called``.
+
+    Raises
+    ------
+    FormatError
+        If they do not fit each other or the labels, or are no numbers.
+    """
+    several, each = (2, "two rows") if made.has_reciprocals else (1, "one row")
+    d = (*made.E.shape, -1)[1]
+    for name in _ARRAYS:
+        array: Rows | None = getattr(made, name)
+        if array is None:
             continue
-        count = "" if rows is None else f", {rows:,}"
-        lacking = "; is a shard missing?" if len(files[name]) > 1 else ""
-        raise FormatError(
-            f"expected {what} in {spanned(files[name])}{count}, found shape {shape}{lacking}", path=folder
-        )
-    if E is None or (Q is not None and Q.shape[1] != E.shape[1]):
-        raise FormatError("expected E.npy, and Q.npy with vectors of the same length, found others", path=folder)
-    if questions is not None and questions.shape[1] != 3:
-        raise FormatError(f"expected three numbers of each question, found shape {questions.shape}", path=folder)
-    return FactorFolder(score, parameters, reciprocal, names, types, E, b, R, Q, questions)
+        what, shape = {
+            "E": ("one row for each entity", (len(made.entities), d)),
+            "b": ("one number for each entity", (len(made.entities),)),
+            "R": (f"{each} for each relation", (several * len(made.relations), *array.shape[1:2])),
+            "Q": (f"one row of {d} numbers for each question", (*array.shape[:1], d)),
+            "questions": ("three numbers of each question", (0 if made.Q is None else len(made.Q), 3)),
+        }[name]
+        if array.shape != shape or (name != "b" and len(shape) != 2):
+            lacking = "; is a shard missing?" if " to " in called[name] else ""
+            count = "" if name == "Q" else f", {shape[0]:,}"
+            found = f"found shape {array.shape}{lacking}"
+            raise FormatError(f"expected {what} in {called[name]}{count}, {found}", path=path)
+        if array.dtype.kind not in ("iu" if name == "questions" else "fiu"):
+            whole = "whole " if name == "questions" else ""
+            raise FormatError(f"expected {whole}numbers in {called[name]}, found {array.dtype}", path=path)
+    return made
 
 
-def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
+def write_factor_folder(path: PathLike, factors: FactorArrays) -> None:
     """Write a factor folder, arrays in the types that they have.
 
     Raises
@@ -136,10 +148,3 @@ def files_of_factors(folder: Path) -> list[str]:
             arrays = [f"{name}{shard}.npy" for name in _ARRAYS for shard in ("", "-[0-9]*")]
             return [FACTORS, "entities.txt", "relations.txt", *arrays]
     return []
-
-
-def _array(name: str, files: list[Path]) -> Rows:
-    found = mapped_rows(files)
-    if found.dtype.kind not in ("iu" if name == "questions" else "fiu"):
-        raise FormatError(f"expected numbers, found {found.dtype}", path=files[0])
-    return found

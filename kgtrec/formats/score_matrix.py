@@ -266,11 +266,6 @@ def read_entity_names(path: PathLike) -> Vocabulary:
     return read_label_lines(path, column=1)
 
 
-def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
-    """The number of questions per block."""
-    return max(1, BLOCK_BYTES // max(width * itemsize, 1)) if block is None else max(1, block)
-
-
 def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
     """One label per line, or a column of several tab-separated ones, counted from 0."""
     with reading(path) as stream:
@@ -304,7 +299,7 @@ def _blocks(
     n_questions: int,
     block: int | None,
 ) -> Iterator[Block]:
-    step = questions_per_block(matrix.shape[1], matrix.dtype.itemsize, block)
+    step = block or max(1, BLOCK_BYTES // max(matrix.shape[1] * matrix.dtype.itemsize, 1))
     for first in range(0, n_questions, step):
         rows = np.arange(first, min(first + step, n_questions))
         scores = _rows_of(path, matrix, first, len(rows)) if row_of is None else matrix[row_of[rows]]

@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrays import Rounding
-from kgtrec.data.collection import Collection
-from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.array_folders import files_of, mapped_rows, save_rows
 from kgtrec.formats.files import FileState
@@ -25,10 +22,10 @@ from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.panels import Vectors, wide
 from kgtrec.kernels.rows import Rows
 from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
+from kgtrec.ranking.mapping import Mapped
 from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
 from kgtrec.ranking.tiles import Block, Candidates, Counted, TileError, Tiling, count_tile, differ, merged, own_scores
 from kgtrec.systems.kinds import Factors, Scoring
-from kgtrec.systems.mapping import Mapped
 from kgtrec.workers.results import Helper, are_worth_it, results
 
 
@@ -86,27 +83,15 @@ class Grid:
 
     Parameters
     ----------
-    collection : Collection
     factors : Factors
     places : Mapped
         Where the collection's questions and entities are in the model's numbers.
     plan : Plan
     tiling : Tiling
-    filtered_by : tuple of str
-    depth : int
     """
 
-    def __init__(
-        self,
-        collection: Collection,
-        factors: Factors,
-        places: Mapped,
-        plan: Plan,
-        tiling: Tiling,
-        filtered_by: tuple[str, ...],
-        depth: int,
-    ) -> None:
-        self.name, self.collection, self.tiling, self.filtered_by = factors.name, collection, tiling, filtered_by
+    def __init__(self, factors: Factors, places: Mapped, plan: Plan, tiling: Tiling) -> None:
+        self.name, self.collection, self.tiling = factors.name, plan.collection, tiling
         self._factors, self._places, self._plan = factors, places, plan
         n_known, unknown = len(factors.E), np.flatnonzero(places.entity < 0)
         self._number = places.entity.astype(np.intp)  # (entities,) the model's number of each of the collection's
@@ -114,9 +99,9 @@ class Grid:
         entity = np.full(n_known + len(unknown), -1, np.int64)
         entity[self._number] = np.arange(len(self._number))
         tie_order = np.full(len(entity), -1, np.int32)
-        tie_order[self._number] = collection.entities.byte_order
+        tie_order[self._number] = plan.collection.entities.byte_order
         vectors = Vectors(factors.E, factors.b, factors.comparison, factors.is_wide)
-        self.candidates = Candidates(vectors, entity, tie_order, min(depth, len(self._number)))
+        self.candidates = Candidates(vectors, entity, tie_order, min(plan.options.depth, plan.width))
 
     @cached_property
     def _blocks(self) -> list[tuple[NDArray[np.intp], Scoring | None]]:
@@ -143,7 +128,7 @@ class Grid:
     def block(self, number: int) -> Block:
         """One of them, with its queries."""
         own, queries = self._blocks[number]
-        rows, width = self._places.rows[own], len(self.collection.entities)
+        rows, width = self._places.rows[own], self._plan.width
 
         def pairs(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
             _, row, entity = pairs_of(keys, rows, width)
@@ -166,35 +151,22 @@ class Grid:
 
     def ranked(self, block: Block, found: Counted) -> Ranked:
         """What the counts of a block say, in the collection's terms."""
-        collection, row = self.collection, block.placed_row
-        entity, width = self.candidates.entity, len(self.candidates)
+        row, entity, width = block.placed_row, self.candidates.entity, len(self.candidates)
         aside = block.aside_row * width + block.aside_entity
         counts_itself = ~is_among_sorted(row * width + block.placed_entity, aside)
         n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
-        ranks = AnswerRanks.of(
+        ranks = self._plan.ranks(
             self.name,
-            collection,
-            self.filtered_by,
             question=block.rows[row],
             entity=entity[block.placed_entity],
             answer=block.is_answer,
             above=found.above,
             tied=found.tied - counts_itself,
-            n_other=len(collection.entities) - n_aside - counts_itself,
+            n_other=self._plan.width - n_aside - counts_itself,
             score=found.used,
         )
-        if found.best is None:
-            return Ranked(ranks, None)
-        run = Run(
-            self.name,
-            block.rows[found.best.row].astype(np.int32),
-            entity[found.best.entity].astype(np.int32),
-            found.best.score.astype(np.float64),
-            collection.questions.ids,
-            collection.entities,
-            collection.stamp,
-            self.filtered_by,
-        )
+        best = found.best
+        run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
         return Ranked(ranks, run)
 
     def counted(self, block: Block, own: NDArray[np.float32] | None = None) -> list[Counted]:
@@ -275,6 +247,5 @@ class Grid:
         except TileError as error:
             if unfinished is not None:
                 remove_unfinished(unfinished)  # the same command ends in the same way
-            question, entity = self.collection.questions.ids[error.question], self.collection.entities[error.entity]
-            raise wrong_score(question, entity, error.score) from None
+            raise wrong_score(self.collection, error.question, error.entity, error.score) from None
         rounding.tell()

@@ -11,27 +11,18 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names, question_text
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, only_side
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, counted, warn
 from kgtrec.kernels.integer_keys import is_among_sorted
-from kgtrec.ranking.rank import Plan, Ranked, checked_depth, checked_splits, n_others, plan_of
+from kgtrec.ranking.rank import Plan, Ranked
 from kgtrec.systems.kinds import RankedLists, TripleRanks
 
 _SHOWN = 3  # examples in a message
 
 
-def rank_lists(
-    collection: Collection,
-    lists: RankedLists,
-    *,
-    sides: Sequence[str] = SIDES,
-    filtered_by: Sequence[str] = SPLITS,
-    depth: int = 1000,
-    judged: Qrels | None = None,
-) -> Ranked:
+def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
     """The answer ranks and the run of ranked lists; an answer that its list lacks gets bounds.
 
     An answer that is not in its list stands somewhere below the end: ``above`` counts the listed candidates, ``tied``
@@ -41,18 +32,7 @@ def rank_lists(
     The lists of one question are merged: each answer has its place in the list that was made for it, and the run has
     the candidates of the longest list.
 
-    Parameters
-    ----------
-    collection : Collection
-    lists : RankedLists
-    sides : sequence of {"head", "tail"}
-        Which questions are asked.
-    filtered_by : sequence of {"train", "valid", "test"}
-        Splits whose known triples are removed from the lists, if they are there, and from the candidates.
-    depth : int
-        Length of the lists in the run; 0 for no run.
-    judged : Qrels, optional
-        Further judged pairs, as for :func:`kgtrec.rank_scores`.
+    Known triples that the plan filters by are removed from the lists, if they are there, and from the candidates.
 
     Returns
     -------
@@ -63,7 +43,7 @@ def rank_lists(
     ------
     CollectionError
         If no list is for a question of the collection, or none is for a side that is asked; if the lists leave out
-        known answers that ``filtered_by`` keeps; or if two lists for one answer, or for all answers of one question,
+        known answers that the plan keeps; or if two lists for one answer, or for all answers of one question,
         disagree about the place of an answer, as they do where only one has it and the other goes on below its place.
 
     Warns
@@ -85,21 +65,21 @@ def rank_lists(
     ...     "rules", Vocabulary.of(["ann", "jam", "bob"]), Vocabulary.of(["likes"]), is_head=whole(1, 0) == 1,
     ...     anchor=whole(1, 0), relation=whole(0, 0), answer=whole(0, 1), start=np.array([0, 1, 2]),
     ...     entity=whole(0, 2), level=np.array([0, 0]))
-    >>> ranks = rank_lists(collection, lists).answer_ranks
+    >>> from kgtrec.ranking.options import RankOptions
+    >>> ranks = rank_lists(Plan.of(collection, RankOptions()), lists).answer_ranks
     >>> ranks.above.tolist(), ranks.tied.tolist(), ranks.cut.tolist()
     ([0, 1], [0, 1], [False, True])
     """
-    filtered_by, depth = checked_splits(filtered_by), checked_depth(depth)
-    rows = collection.questions.rows_of(sides)
+    collection, filtered_by, depth = plan.collection, plan.options.filtered_by, plan.options.depth
+    rows = collection.questions.rows_of(plan.options.sides)
     require_sides(collection, lists.name, lists.is_head, rows)
     _require_filter(lists, filtered_by)
-    plan = plan_of(collection, filtered_by, judged).of_questions(rows, len(collection.entities))
     found = _matched(collection, lists, rows)
     _warn_of_filtered(collection, lists.name, found, filtered_by)
-    counts = _counts(found, plan, len(collection.entities), len(lists.start) - 1)
+    counts = _counts(found, plan, len(lists.start) - 1)
     _warn_of_contradictions(collection, lists.name, found, counts)
-    ranks = _placed(collection, lists.name, found, counts, plan, filtered_by)
-    return Ranked(ranks, _run(collection, lists.name, found, counts, filtered_by, depth) if depth else None)
+    ranks = _placed(plan, lists.name, found, counts)
+    return Ranked(ranks, _run(plan, lists.name, found, counts) if depth else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +225,7 @@ def _is_open(lists: RankedLists) -> NDArray[np.bool_]:
     return found
 
 
-def _counts(found: _Entries, plan: Plan, width: int, n_lists: int) -> _ListCounts:
+def _counts(found: _Entries, plan: Plan, n_lists: int) -> _ListCounts:
     is_answer = is_among_sorted(found.key, plan.placed[plan.is_answer])
     is_candidate = ~is_among_sorted(found.key, plan.aside)
     n = len(found.key)
@@ -310,13 +290,11 @@ def _longest(question: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[
     return longest
 
 
-def _placed(
-    collection: Collection, name: str, found: _Entries, counts: _ListCounts, plan: Plan, filtered_by: tuple[str, ...]
-) -> AnswerRanks:
+def _placed(plan: Plan, name: str, found: _Entries, counts: _ListCounts) -> AnswerRanks:
     """The row of each placed pair: from the list that was made for it, else from one that holds it, else below."""
-    width = len(collection.entities)
+    collection, width = plan.collection, plan.width
     question, entity = np.divmod(plan.placed, width)
-    n_other = n_others(plan, len(collection.questions), width)
+    n_other = plan.n_other()
     entries = np.flatnonzero(is_among_sorted(found.key, plan.placed))
     _require_one_place(collection, name, found, counts, entries)
     # of several lists that end in a tie with an entity, the one with the most of the tie
@@ -344,7 +322,7 @@ def _placed(
         has = counts_for & (at >= 0)
         has[has] = keys[order[at[has]]] == wanted[has]
         is_placed = has & is_listed & plan.is_answer
-        _require_no_gap(collection, name, found, counts.reach, plan, above, keys, wanted, is_placed)
+        _require_no_gap(plan, name, found, counts.reach, above, keys, wanted, is_placed)
         has &= ~is_listed
         above[has] = np.maximum(above[has], counts.reach[order[at[has]]])
     # an entity that is listed elsewhere may itself be among the candidates of a list
@@ -364,10 +342,8 @@ def _placed(
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
     cut[is_listed] = tied[is_listed] > counts.tied[entry]
-    return AnswerRanks.of(
+    return plan.ranks(
         name,
-        collection,
-        filtered_by,
         question=question,
         entity=entity,
         answer=plan.is_answer,
@@ -380,11 +356,10 @@ def _placed(
 
 
 def _require_no_gap(
-    collection: Collection,
+    plan: Plan,
     name: str,
     found: _Entries,
     reach: NDArray[np.int64],
-    plan: Plan,
     above: NDArray[np.int64],
     keys: NDArray[np.int64],
     wanted: NDArray[np.int64],
@@ -405,7 +380,7 @@ def _require_no_gap(
     if len(lacking):
         first = lacking[0]
         raise CollectionError(
-            f"{name}: expected one place for the {_pair(collection, plan.placed[first])}, found it below "
+            f"{name}: expected one place for the {_pair(plan.collection, plan.placed[first])}, found it below "
             f"{counted(int(above[first]), 'candidate')} in one list, and missing in another that has more; keep one "
             "list for each answer, or one for each question"
         )
@@ -433,27 +408,15 @@ def _require_one_place(
         )
 
 
-def _run(
-    collection: Collection, name: str, found: _Entries, counts: _ListCounts, filtered_by: tuple[str, ...], depth: int
-) -> Run:
-    width = len(collection.entities)
+def _run(plan: Plan, name: str, found: _Entries, counts: _ListCounts) -> Run:
     is_longest = counts.longest[found.list] == found.list
     # candidates of the longest list; of each answer the place in the list that was made for it
     kept = np.flatnonzero((counts.is_candidate & is_longest) | counts.is_answer)
     kept = kept[np.lexsort((found.priority[kept], found.key[kept]))]
     kept = kept[np.r_[True, found.key[kept][1:] != found.key[kept][:-1]][: len(kept)]]
-    question, entity = np.divmod(found.key[kept], width)
-    run = Run.of(
-        name,
-        question.astype(np.int32),
-        entity.astype(np.int32),
-        counts.score[kept],
-        collection.questions.ids,
-        collection.entities,
-        collection=collection.stamp,
-        filtered_by=filtered_by,
-    )
-    return run.cut(depth)
+    question, entity = np.divmod(found.key[kept], plan.width)
+    order = np.lexsort((-plan.collection.entities.byte_order[entity], -counts.score[kept], question))
+    return plan.run(name, question[order], entity[order], counts.score[kept][order]).cut(plan.options.depth)
 
 
 def _warn_of_contradictions(collection: Collection, name: str, found: _Entries, counts: _ListCounts) -> None:
@@ -481,19 +444,11 @@ def _warn_of_contradictions(collection: Collection, name: str, found: _Entries, 
         )
 
 
-def rank_triples(
-    collection: Collection, ranks: TripleRanks, *, sides: Sequence[str] = SIDES, filtered_by: Sequence[str] = SPLITS
-) -> Ranked:
+def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     """The answer ranks that another program counted for each test triple.
 
-    Parameters
-    ----------
-    collection : Collection
-    ranks : TripleRanks
-    sides : sequence of {"head", "tail"}
-        Which questions are asked.
-    filtered_by : sequence of {"train", "valid", "test"}
-        What the other program removed from the candidates; if the file has numbers of candidates, they are checked.
+    The plan filters by what the other program removed from the candidates; if the file has numbers of candidates, they
+    are checked.
 
     Returns
     -------
@@ -511,14 +466,14 @@ def rank_triples(
     KgtrecWarning
         How many ranks are of triples that the collection lacks.
     """
-    filtered_by = checked_splits(filtered_by)
-    rows, width = collection.questions.rows_of(sides), len(collection.entities)
-    require_sides(collection, ranks.name, ranks.is_head, rows)
+    collection, width, filtered_by = plan.collection, plan.width, plan.options.filtered_by
+    if plan.options.judged is not None:
+        raise KgtrecError(f"{ranks.name}: expected scores to rank judged pairs by, found ranks of triples alone")
+    require_sides(collection, ranks.name, ranks.is_head, collection.questions.rows_of(plan.options.sides))
     if "test" not in filtered_by:
         raise KgtrecError(
             f"{ranks.name}: expected ranks from which other answers are removed, found --filter without test"
         )
-    plan = plan_of(collection, filtered_by, None).of_questions(rows, width)
     # the file has ranks of answers only
     plan = replace(plan, placed=plan.placed[plan.is_answer], is_answer=plan.is_answer[plan.is_answer])
     names, questions = entity_names(collection), collection.questions
@@ -548,7 +503,7 @@ def rank_triples(
             "collection with kgtrec questions --like pykeen"
         )
     place = np.searchsorted(key, plan.placed)
-    above, tied, n_other = above[place], tied[place], n_others(plan, len(questions), width)
+    above, tied, n_other = above[place], tied[place], plan.n_other()
     said = None if ranks.candidates is None else ranks.candidates[order][place]
     if said is not None and (wrong := np.flatnonzero(said != n_other + 1)).size:
         first = wrong[0]
@@ -566,10 +521,8 @@ def rank_triples(
         )
     question, entity = np.divmod(plan.placed, width)
     # answers of one question in the order of what stands above them, and then of what ties with them
-    found = AnswerRanks.of(
+    found = plan.ranks(
         ranks.name,
-        collection,
-        filtered_by,
         question=question,
         entity=entity,
         answer=plan.is_answer,

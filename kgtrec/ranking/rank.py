@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,14 @@ from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.frames import is_frame
 from kgtrec.data.identity import entity_names, entity_places, question_places, warn_of_extra
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, kind_of, one_of
+from kgtrec.errors import CollectionError, KgtrecError, kind_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied, score_in_words
 from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, rows_at, stays_on_device
 from kgtrec.kernels.ranking.top_k import TopK, top_k
+from kgtrec.ranking.options import RankOptions, ScoreKeywords
 
 Progress = Callable[[int], None]
 #: what shows how far a long piece of work is: description, total, unit to a function that takes how much more is done
@@ -44,15 +43,61 @@ class Ranked:
 class Plan:
     """The pairs of each question that are ranked or left out, as keys question * n_entities + entity, ascending."""
 
+    collection: Collection
+    options: RankOptions
     placed: NDArray[np.int64]  # pairs that get a row in the answer ranks
     is_answer: NDArray[np.bool_]  # of each placed pair
     aside: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
     filtered: NDArray[np.int64]  # pairs that are no candidates: known in a split that is filtered by, and no answers
 
-    def of_questions(self, rows: NDArray[np.intp], width: int) -> Plan:
-        """What is counted for some questions, given as rows, among ``width`` entities."""
-        placed, aside, filtered = (np.isin(keys // width, rows) for keys in (self.placed, self.aside, self.filtered))
-        return Plan(self.placed[placed], self.is_answer[placed], self.aside[aside], self.filtered[filtered])
+    @classmethod
+    def of(cls, collection: Collection, options: RankOptions) -> Plan:
+        """What the scores of each question of some sides are counted for."""
+        if not isinstance(collection, Collection):
+            raise KgtrecError(
+                "expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found "
+                f"{kind_of(collection)}"
+            )
+        answers, filtered = answers_and_filtered(collection, options.filtered_by)
+        qrels, width = collection.qrels, len(collection.entities)
+        placed = np.concatenate(
+            [qrels.question.astype(np.int64) * width + qrels.entity, _judged_keys(collection, options.judged)]
+        )
+        placed, aside = distinct(placed), np.sort(np.concatenate([filtered, answers]))
+        rows = collection.questions.rows_of(options.sides)
+        if len(rows) < len(collection.questions):
+            placed, aside, filtered = (keys[np.isin(keys // width, rows)] for keys in (placed, aside, filtered))
+        return cls(collection, options, placed, is_among_sorted(placed, answers), aside, filtered)
+
+    @property
+    def width(self) -> int:
+        """How many entities there are."""
+        return len(self.collection.entities)
+
+    def n_other(self) -> NDArray[np.int64]:
+        """(n,) for each placed pair the candidates of its question that are no answers, itself left out."""
+        aside = np.bincount(self.aside // self.width, minlength=len(self.collection.questions))
+        counts_itself = ~is_among_sorted(self.placed, self.aside)
+        found: NDArray[np.int64] = self.width - aside[self.placed // self.width] - counts_itself
+        return found
+
+    def ranks(self, name: str, **columns: Any) -> AnswerRanks:
+        """A system's answer ranks, of columns as :meth:`AnswerRanks.of` takes them."""
+        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **columns)
+
+    def run(self, name: str, question: NDArray[Any], entity: NDArray[Any], score: NDArray[Any]) -> Run:
+        """A system's run, of columns in order."""
+        own = self.collection
+        return Run(
+            name,
+            question.astype(np.int32),
+            entity.astype(np.int32),
+            score.astype(np.float64),
+            own.questions.ids,
+            own.entities,
+            own.stamp,
+            tuple(self.options.filtered_by),
+        )
 
 
 def rank_scores(
@@ -62,11 +107,8 @@ def rank_scores(
     questions: Any = None,
     entities: Any = None,
     name: str = "system",
-    filtered_by: Sequence[str] = SPLITS,
-    depth: int = 1000,
-    judged: Qrels | None = None,
-    sides: Sequence[str] = SIDES,
     progress: Progress | None = None,
+    **options: Unpack[ScoreKeywords],
 ) -> Ranked:
     """The exact rank of every answer among all candidates, and the run cut at ``depth``, from one system's scores.
 
@@ -151,16 +193,7 @@ def rank_scores(
     return joined(
         list(
             ranked_blocks(
-                collection,
-                blocks,
-                questions=questions,
-                entities=entities,
-                name=name,
-                filtered_by=filtered_by,
-                depth=depth,
-                judged=judged,
-                sides=sides,
-                progress=progress,
+                collection, blocks, questions=questions, entities=entities, name=name, progress=progress, **options
             )
         )
     )
@@ -173,11 +206,8 @@ def ranked_blocks(
     questions: Any = None,
     entities: Any = None,
     name: str = "system",
-    filtered_by: Sequence[str] = SPLITS,
-    depth: int = 1000,
-    judged: Qrels | None = None,
-    sides: Sequence[str] = SIDES,
     progress: Progress | None = None,
+    **options: Unpack[ScoreKeywords],
 ) -> Iterator[Ranked]:
     """:func:`rank_scores` one block at a time, for runs that are written as they come; parts are in block order.
 
@@ -195,19 +225,22 @@ def ranked_blocks(
     >>> [(len(part.answer_ranks), len(part.run)) for part in parts]
     [(1, 2), (1, 2)]
     """
-    require_collection(collection)
-    filtered_by = checked_splits(filtered_by)
-    depth = checked_depth(depth)
+    plan = Plan.of(collection, RankOptions(**options))
+    yield from blocks_ranked(plan, blocks, questions, entities, name, progress)
+
+
+def blocks_ranked(
+    plan: Plan, blocks: Any, questions: Any, entities: Any, name: str, progress: Progress | None
+) -> Iterator[Ranked]:
+    """:func:`ranked_blocks` of a plan."""
+    collection, depth = plan.collection, plan.options.depth
     order = _order(collection, questions, entities)
-    plan = plan_of(collection, filtered_by, judged)
     asked = np.zeros(len(collection.questions), np.bool_)
-    asked[collection.questions.rows_of(sides)] = True
+    asked[collection.questions.rows_of(plan.options.sides)] = True
     order, seen = order.of_questions(asked), ~asked
-    device_ranker = DeviceRanker(
-        len(collection.entities), order.column, collection.entities.byte_order if depth else None
-    )
+    ranker = DeviceRanker(plan.width, order.column, collection.entities.byte_order if depth else None)
     if len(seen) == 0:
-        yield _ranked_block(collection, plan, *_empty_block(collection), name, filtered_by, depth, device_ranker)
+        yield _ranked_block(plan, name, ranker, np.zeros(0, np.intp), np.zeros((0, plan.width), np.float32))
     if is_frame(blocks):
         _require_rows(collection, questions, blocks)
         _require_columns(collection, order, blocks)
@@ -215,7 +248,7 @@ def ranked_blocks(
         rows, scores = _checked_block(collection, order, *block, seen, f"block {number}")
         if len(rows) == 0 and len(seen):
             continue  # of questions that the collection lacks
-        yield _ranked_block(collection, plan, rows, scores, name, filtered_by, depth, device_ranker)
+        yield _ranked_block(plan, name, ranker, rows, scores)
         if progress is not None:
             progress(len(rows))
     missing = np.flatnonzero(~seen)
@@ -242,18 +275,8 @@ def _joined_runs(parts: Sequence[Run]) -> Run:
     return replace(parts[0], question=question, entity=entity, score=score)
 
 
-def _ranked_block(
-    collection: Collection,
-    plan: Plan,
-    rows: NDArray[np.intp],
-    scores: Any,
-    name: str,
-    filtered_by: tuple[str, ...],
-    depth: int,
-    device_ranker: DeviceRanker,
-) -> Ranked:
-    questions, entities = collection.questions.ids, collection.entities
-    width = len(entities)
+def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDArray[np.intp], scores: Any) -> Ranked:
+    entities, width, depth = plan.collection.entities, plan.width, plan.options.depth
     placed, row, entity = pairs_of(plan.placed, rows, width)
     _, aside_row, aside_entity = pairs_of(plan.aside, rows, width)
     _, out_row, out_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
@@ -266,11 +289,9 @@ def _ranked_block(
             if depth:
                 best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
     except ScoreError as error:
-        raise wrong_score(questions[rows[error.row]], entities[error.entity], error.score) from None
-    ranks = AnswerRanks.of(
+        raise wrong_score(plan.collection, rows[error.row], error.entity, error.score) from None
+    ranks = plan.ranks(
         name,
-        collection,
-        filtered_by,
         question=rows[row],
         entity=entity,
         answer=plan.is_answer[placed],
@@ -279,44 +300,21 @@ def _ranked_block(
         n_other=counts.n_other,
         score=counts.score,
     )
-    in_order = bool(np.all(rows[1:] > rows[:-1]))
-    ranks = ranks if in_order else joined_answer_ranks([ranks])
-    if best is None:
-        return Ranked(ranks, None)
-    score = best.score.astype(np.float64)
-    run = Run(
-        name,
-        rows[best.row].astype(np.int32),
-        best.entity.astype(np.int32),
-        score,
-        questions,
-        entities,
-        collection.stamp,
-        filtered_by,
-    )
-    return Ranked(ranks, run if in_order else _joined_runs([run]))
+    run = None if best is None else plan.run(name, rows[best.row], best.entity, best.score)
+    if np.all(rows[1:] > rows[:-1]):
+        return Ranked(ranks, run)
+    return joined([Ranked(ranks, run)])
 
 
-def wrong_score(question: str, entity: str, score: float) -> KgtrecError:
-    """What to tell of a score that is NaN or +inf."""
+def wrong_score(collection: Collection, question: int, entity: int, score: float) -> KgtrecError:
+    """The error for a score that is NaN or +inf, of a question and an entity by their rows."""
+    about = f"question {collection.questions.ids[question]!r}, entity {collection.entities[entity]!r}"
     way_out = (
         "use -inf for an entity that should come last"
         if np.isnan(score)
         else "beyond the largest number of a type (3.4e38 in float32, 65,504 in float16) all tie; make scores smaller"
     )
-    return KgtrecError(
-        f"expected numbers as scores, found {score_in_words(score)} for question {question!r}, entity {entity!r}; "
-        + way_out
-    )
-
-
-def plan_of(collection: Collection, filtered_by: tuple[str, ...], judged: Qrels | None) -> Plan:
-    """What the scores of each question are counted for."""
-    answers, filtered = answers_and_filtered(collection, filtered_by)
-    qrels = collection.qrels
-    key = qrels.question.astype(np.int64) * len(collection.entities) + qrels.entity
-    placed = distinct(np.concatenate([key, _judged_keys(collection, judged)]))
-    return Plan(placed, is_among_sorted(placed, answers), np.sort(np.concatenate([filtered, answers])), filtered)
+    return KgtrecError(f"expected numbers as scores, found {score_in_words(score)} for {about}; {way_out}")
 
 
 def answers_and_filtered(
@@ -358,14 +356,6 @@ def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int
     return question.astype(np.int64) * len(collection.entities) + entity
 
 
-def n_others(plan: Plan, n_questions: int, width: int) -> NDArray[np.int64]:
-    """(n,) for each placed pair the candidates of its question that are no answers, itself left out."""
-    aside = np.bincount(plan.aside // width, minlength=n_questions)
-    counts_itself = ~is_among_sorted(plan.placed, plan.aside)
-    found: NDArray[np.int64] = width - aside[plan.placed // width] - counts_itself
-    return found
-
-
 def pairs_of(
     keys: NDArray[np.int64], rows: NDArray[np.intp], width: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -375,37 +365,6 @@ def pairs_of(
     row = np.repeat(np.arange(len(rows)), count)
     place = np.arange(len(row)) + np.repeat(low - (np.cumsum(count) - count), count)
     return place, row, (keys[place] - rows[row] * width).astype(np.intp)
-
-
-def require_collection(collection: Any) -> None:
-    """Refuse what is no collection, such as the path of one."""
-    if not isinstance(collection, Collection):
-        raise KgtrecError(
-            f"expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found {kind_of(collection)}"
-        )
-
-
-def checked_splits(filtered_by: Sequence[str]) -> tuple[str, ...]:
-    """The splits that are named, each once, in the order of ``SPLITS``; a KgtrecError if there is no such split."""
-    named = (filtered_by,) if isinstance(filtered_by, str) else tuple(filtered_by)
-    for split in named:
-        one_of("splits to filter by among", split, SPLITS)
-    return tuple(split for split in SPLITS if split in named)
-
-
-def checked_depth(depth: int) -> int:
-    """The depth of a run as an int; a KgtrecError if it is no whole number from 0."""
-    try:
-        depth = operator.index(depth)
-    except TypeError:
-        raise KgtrecError(f"expected a whole number as depth, found {depth!r}") from None
-    if depth < 0:
-        raise KgtrecError(f"expected a depth of 0 (no run) or more, found {depth}")
-    return depth
-
-
-def _empty_block(collection: Collection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    return np.zeros(0, np.intp), np.zeros((0, len(collection.entities)), np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

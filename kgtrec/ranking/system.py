@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import ordered_labels
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES
-from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 from kgtrec.ranking.grid import Grid
 from kgtrec.ranking.lists import rank_lists, rank_triples, require_sides
-from kgtrec.ranking.rank import (
-    Progress,
-    Ranked,
-    checked_depth,
-    checked_splits,
-    joined,
-    plan_of,
-    ranked_blocks,
-    require_collection,
-)
+from kgtrec.ranking.mapping import mapped, score_blocks
+from kgtrec.ranking.options import RankKeywords, RankOptions
+from kgtrec.ranking.rank import Plan, Progress, Ranked, blocks_ranked, joined
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
     Block,
-    CollectionFactors,
     CollectionLists,
     Factors,
     RankedLists,
@@ -39,7 +28,6 @@ from kgtrec.systems.kinds import (
     TripleRanks,
     kind_in_words,
 )
-from kgtrec.systems.mapping import Unknown, placed_in, score_blocks
 from kgtrec.workers.results import Helper
 
 
@@ -51,13 +39,8 @@ def rank_model(
     entities: Vocabulary | Sequence[str] | Mapping[str, int],
     relations: Vocabulary | Sequence[str] | Mapping[str, int],
     name: str = "system",
-    sides: Sequence[str] = SIDES,
-    unknown_entities: Unknown = "error",
-    filtered_by: Sequence[str] = SPLITS,
-    depth: int = 1000,
-    judged: Qrels | None = None,
-    block: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[RankKeywords],
 ) -> Ranked:
     """The exact ranks and the run of any trained model: two functions that score all entities in its own numbers.
 
@@ -74,11 +57,9 @@ def rank_model(
         The model's labels in the order of its numbers, or each one's number, as PyKEEN's ``entity_to_id``.
     name : str
         The system's name, which becomes the run tag.
-    sides : sequence of {"head", "tail"}
-        Which questions are asked.
     unknown_entities : {"error", "last"}
-        What becomes of entities that the model has not seen, see :func:`kgtrec.systems.mapping.mapped`.
-    filtered_by, depth, judged, progress
+        What becomes of entities that the model has not seen, see :func:`kgtrec.ranking.mapping.mapped`.
+    sides, filtered_by, depth, judged, progress
         As for :func:`kgtrec.rank_scores`.
     block : int, optional
         Questions that are scored at a time. Default: as many as fit 64 MiB of scores.
@@ -112,41 +93,29 @@ def rank_model(
     scorer = Scorer(
         name, ordered_labels(entities, "entities"), ordered_labels(relations, "relations"), score_tails, score_heads
     )
-    return rank_system(
-        collection,
-        scorer,
-        sides=sides,
-        unknown_entities=unknown_entities,
-        filtered_by=filtered_by,
-        depth=depth,
-        judged=judged,
-        block=block,
-        progress=progress,
-    )
+    return rank_system(collection, scorer, progress=progress, **options)
 
 
-def rank_system(collection: Collection, system: SystemOutput, *, depth: int = 1000, **options: Any) -> Ranked:
+def rank_system(
+    collection: Collection, system: SystemOutput, *, progress: Progress | None = None, **options: Unpack[RankKeywords]
+) -> Ranked:
     """The answer ranks and the run of whatever :func:`kgtrec.systems.read_system` gives.
 
     Parameters
     ----------
     collection : Collection
-    system : Scorer, Factors, CollectionFactors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
-    depth : int
-        Length of the lists in the run; 0 for no run. Ranks of triples give no run.
-    **options
-        As for :func:`ranked_parts`.
+    system : Scorer, Factors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
+    progress, **options
+        As for :func:`rank_model`. Ranks of triples give no run.
 
     Returns
     -------
     Ranked
     """
-    return joined(list(ranked_parts(collection, system, depth=depth, **options)))
+    return joined(list(ranked_parts(collection, system, RankOptions(**options), progress=progress)))
 
 
-def require_fit(
-    collection: Collection, system: SystemOutput, *, sides: Sequence[str] = SIDES, unknown_entities: Unknown = "error"
-) -> None:
+def require_fit(collection: Collection, system: SystemOutput, options: RankOptions) -> None:
     """Refuse a system whose questions or entities are not those of a collection, before anything is ranked.
 
     Raises
@@ -156,64 +125,41 @@ def require_fit(
     """
     if isinstance(system, ScoreBlocks):
         system.blocks(collection, None)
-    elif isinstance(system, CollectionFactors):
-        placed_in(system.factors(collection), collection, sides=sides, unknown=unknown_entities)
     elif isinstance(system, Scorer | Factors):
-        placed_in(system, collection, sides=sides, unknown=unknown_entities)
+        mapped(system, collection, options)
     elif isinstance(system, CollectionLists):
         system.lists(collection)
     else:
-        require_sides(collection, system.name, system.is_head, collection.questions.rows_of(sides))
+        require_sides(collection, system.name, system.is_head, collection.questions.rows_of(options.sides))
 
 
-def grid_of(
-    collection: Collection,
-    system: SystemOutput,
-    *,
-    sides: Sequence[str] = SIDES,
-    unknown_entities: Unknown = "error",
-    filtered_by: Sequence[str] = SPLITS,
-    depth: int = 1000,
-    judged: Qrels | None = None,
-    block: int | None = None,
-) -> Grid:
-    """A factorised model's ranking, cut into tiles; parameters as for :func:`ranked_parts`.
+def grid_of(collection: Collection, system: SystemOutput, **options: Unpack[RankKeywords]) -> Grid:
+    """A factorised model's ranking, cut into tiles; options as for :func:`rank_model`.
 
     Raises
     ------
     KgtrecError
         If the system is none whose scores can be computed in any cut; or what :func:`require_fit` raises.
     """
-    require_collection(collection)
-    if isinstance(system, CollectionFactors):
-        system = system.factors(collection)
+    return _grid(Plan.of(collection, RankOptions(**options)), system)
+
+
+def _grid(plan: Plan, system: SystemOutput) -> Grid:
     if not isinstance(system, Factors):
         raise KgtrecError(
             f"{system.name}: expected a factorised model for several workers, such as an .npz archive, "
             f"found {kind_in_words(system)}; rank it without --workers and --scheduler"
         )
-    filtered_by = checked_splits(filtered_by)
     return Grid(
-        collection,
-        system,
-        placed_in(system, collection, sides=sides, unknown=unknown_entities),
-        plan_of(collection, filtered_by, judged),
-        Tiling.of(len(system.E), block),
-        filtered_by,
-        checked_depth(depth),
+        system, mapped(system, plan.collection, plan.options), plan, Tiling.of(len(system.E), plan.options.block)
     )
 
 
 def ranked_parts(
     collection: Collection,
     system: SystemOutput,
+    options: RankOptions,
     *,
-    sides: Sequence[str] = SIDES,
-    unknown_entities: Unknown = "error",
-    filtered_by: Sequence[str] = SPLITS,
-    depth: int = 1000,
-    judged: Qrels | None = None,
-    block: int | None = None,
     workers: int | None = None,
     executor: Helper | None = None,
     unfinished: Path | None = None,
@@ -221,20 +167,10 @@ def ranked_parts(
 ) -> Iterator[Ranked]:
     """:func:`rank_system` part by part, for runs that are written as they come.
 
-    Parameters
-    ----------
-    sides : sequence of {"head", "tail"}
-        Which questions are asked.
-    unknown_entities : {"error", "last"}
-        What becomes of entities that a model has not seen, see :func:`kgtrec.systems.mapping.mapped`.
-    filtered_by, depth, judged, progress
-        As for :func:`kgtrec.rank_scores`.
-    block : int, optional
-        Questions that are scored at a time.
-    workers, executor, unfinished
-        Of a factorised model, as for :meth:`kgtrec.ranking.grid.Grid.parts`.
+    ``workers``, ``executor`` and ``unfinished`` are of a factorised model, as for
+    :meth:`kgtrec.ranking.grid.Grid.parts`.
     """
-    require_collection(collection)
+    plan = Plan.of(collection, options)
     if not isinstance(system, SystemOutput):
         raise KgtrecError(
             "expected a system, of kgtrec.read_system or of a framework's own function such as pykeen_system, found "
@@ -242,49 +178,21 @@ def ranked_parts(
         )
     if isinstance(system, CollectionLists):
         system = system.lists(collection)
-    if isinstance(system, CollectionFactors):
-        system = system.factors(collection)
     if isinstance(system, Factors) or (workers or 1) > 1 or executor is not None:
-        grid = grid_of(
-            collection,
-            system,
-            sides=sides,
-            unknown_entities=unknown_entities,
-            filtered_by=filtered_by,
-            depth=depth,
-            judged=judged,
-            block=block,
-        )
+        grid = _grid(plan, system)
         if len(grid):
             yield from grid.parts(workers=workers, executor=executor, unfinished=unfinished, progress=progress)
             return
     if isinstance(system, RankedLists | TripleRanks):
-        if isinstance(system, RankedLists):
-            found = rank_lists(collection, system, sides=sides, filtered_by=filtered_by, depth=depth, judged=judged)
-        elif judged is not None:
-            raise KgtrecError(f"{system.name}: expected scores to rank judged pairs by, found ranks of triples alone")
-        else:
-            found = rank_triples(collection, system, sides=sides, filtered_by=filtered_by)
-        yield found
+        yield rank_lists(plan, system) if isinstance(system, RankedLists) else rank_triples(plan, system)
         if progress is not None:
-            progress(len(collection.questions.rows_of(sides)))
+            progress(len(collection.questions.rows_of(options.sides)))
         return
     blocks: Iterator[Block]
     if isinstance(system, Factors):
         blocks = iter(())  # there is no question
     elif isinstance(system, ScoreBlocks):
-        blocks = system.blocks(collection, block)
+        blocks = system.blocks(collection, options.block)
     else:
-        blocks = score_blocks(system, collection, sides=sides, unknown=unknown_entities, block=block)
-    yield from ranked_blocks(
-        collection,
-        blocks,
-        questions=collection,
-        entities=collection,
-        name=system.name,
-        filtered_by=filtered_by,
-        depth=depth,
-        judged=judged,
-        sides=sides,
-        progress=progress,
-    )
+        blocks = score_blocks(system, collection, options)
+    yield from blocks_ranked(plan, blocks, collection, collection, system.name, progress)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from kgtrec.data.answer_ranks import joined_answer_ranks
 from kgtrec.data.collection import Collection
-from kgtrec.data.questions import SIDES
-from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
@@ -19,9 +16,11 @@ from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.pairs import remove_other_runs, require_no_runs
 from kgtrec.formats.trec.runs import RunWriter, files_of_run
 from kgtrec.ranking.journal import remove_unfinished
+from kgtrec.ranking.options import RankKeywords, RankOptions
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.ranking.system import ranked_parts
 from kgtrec.systems.kinds import SystemOutput, TripleRanks
+from kgtrec.workers.results import Helper
 
 PARTS = "parts"  # the format of a run that is a folder of Parquet files
 
@@ -31,13 +30,12 @@ def write_ranked(
     system: SystemOutput,
     out: str | Path,
     *,
-    depth: int,
-    sides: Sequence[str] = SIDES,
-    filtered_by: tuple[str, ...] = SPLITS,
     run_format: str = "run.gz",
+    workers: int | None = None,
+    executor: Helper | None = None,
     unfinished: Path | None = None,
     progress: ShowProgress | None = None,
-    **options: Any,
+    **options: Unpack[RankKeywords],
 ) -> tuple[Path, Path | None]:
     """Rank one system; write its answer ranks and, unless ``depth`` is 0 or it has none to give, its run.
 
@@ -45,6 +43,8 @@ def write_ranked(
 
     Parameters
     ----------
+    workers, executor
+        Of a factorised model, as for :meth:`kgtrec.ranking.grid.Grid.parts`.
     unfinished : path, optional
         Folder of the finished blocks of a factorised model, with which a ranking that was interrupted goes on. Default:
         ``NAME.unfinished`` beside the results.
@@ -52,8 +52,7 @@ def write_ranked(
         Shows how far it is: takes description, total and unit, and gives a context manager with a function of how much
         more is done.
     **options
-        ``unknown_entities``, ``judged``, ``block``, ``workers`` and ``executor``, as for
-        :func:`kgtrec.ranking.system.ranked_parts`.
+        As for :func:`kgtrec.rank_model`.
 
     Returns
     -------
@@ -65,7 +64,8 @@ def write_ranked(
     KgtrecError
         If the system's name is empty, or names another folder; or as :func:`kgtrec.rank_system`.
     """
-    gives_run = depth > 0 and not isinstance(system, TripleRanks)
+    chosen = RankOptions(**options)
+    gives_run = chosen.depth > 0 and not isinstance(system, TripleRanks)
     ranks, run = require_outputs(system.name, out, run_format, gives_run=gives_run)
     unfinished = unfinished or unfinished_of(system.name, out)
     parts = []
@@ -73,21 +73,19 @@ def write_ranked(
         with ExitStack() as stack:
             writer = None
             if gives_run:
-                to_run = RunWriter(
-                    run, system.name, collection=collection.stamp, filtered_by=filtered_by, parts=run_format == PARTS
-                )
+                splits, in_parts = tuple(chosen.filtered_by), run_format == PARTS
+                to_run = RunWriter(run, system.name, collection=collection.stamp, filtered_by=splits, parts=in_parts)
                 writer = stack.enter_context(to_run)
-            n_questions = len(collection.questions.rows_of(sides))
+            n_questions = len(collection.questions.rows_of(chosen.sides))
             shown = nullcontext(None) if progress is None else progress(system.name, n_questions, "questions")
             for part in ranked_parts(
                 collection,
                 system,
-                depth=depth,
-                sides=sides,
-                filtered_by=filtered_by,
+                chosen,
+                workers=workers,
+                executor=executor,
                 unfinished=unfinished,
                 progress=stack.enter_context(shown),
-                **options,
             ):
                 parts.append(part.answer_ranks)
                 if writer is not None and part.run is not None:

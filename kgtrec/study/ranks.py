@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System
 
 if TYPE_CHECKING:
-    from kgtrec.systems.kinds import Factors, ScoreBlocks
+    from kgtrec.systems.kinds import SystemOutput
 
 _LONGEST = 50  # characters of a system's name in the name of a step; at most 200 bytes in UTF-8
 
@@ -119,7 +120,7 @@ class Ranks:
         step = self._bench.do(name, make, inputs=inputs, options=options)
         return Steps.key_of(step), step / f"{system.name}.ranks.parquet"
 
-    def _output(self, system: System) -> Factors | ScoreBlocks:
+    def _output(self, system: System) -> SystemOutput:
         """What is ranked: a factorised system, or blocks of scores."""
         from kgtrec.systems.kinds import ScoreBlocks
 
@@ -128,15 +129,11 @@ class Ranks:
             from kgtrec.baselines import baseline_blocks
 
             return ScoreBlocks.of(system.name, baseline_blocks(system.name, collection, seed=self._bench.config.seed))
-        if system.source.path.suffix.lower() == ".npz":
-            from kgtrec.formats.factorised import read_factor_archive
-            from kgtrec.systems.score_files import by_question
+        from kgtrec.systems.registry import read_system
 
-            archive = read_factor_archive(system.source.path)
-            return by_question(system.name, archive, system.source.path).factors(collection)
-        from kgtrec.formats.score_matrix import read_score_matrix
-
-        return ScoreBlocks.of(system.name, read_score_matrix(system.source.path, collection))
+        path = system.source.path
+        found = read_system(path, "factorised" if path.suffix.lower() == ".npz" else "matrix")
+        return replace(found, name=system.name)
 
     def _union(self) -> Qrels | None:
         """All pairs that any label set judges: each needs a rank."""

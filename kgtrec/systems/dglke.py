@@ -8,20 +8,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, one_of
+from kgtrec.errors import FormatError, of_file, one_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.systems import formulas
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import Factors
+from kgtrec.systems.formulas import formula_of
+from kgtrec.systems.kinds import Factors, RelationVectors
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 
 _CONFIG = "config.json"
 _ENTITIES, _RELATIONS = "_entity.npy", "_relation.npy"
-_MODELS = ("TransE", "TransE_l1", "TransE_l2", "DistMult", "ComplEx", "RESCAL", "RotatE", "SimplE")
 _EPS = 2.0  # DGL-KE's EMB_INIT_EPS, by which phases of RotatE are scaled
 _SIMPLE_BOUND = 20.0  # beyond it DGL-KE cuts scores of SimplE
+#: model -> its formula, and the parameters of that
+_MODELS: dict[str, tuple[str, dict[str, float | str]]] = {
+    "TransE": ("transe-squared", {}),
+    "TransE_l1": ("transe", {"p": 1}),
+    "TransE_l2": ("transe-squared", {}),
+    "DistMult": ("distmult", {}),
+    "ComplEx": ("complex", {}),
+    "RESCAL": ("rescal", {}),
+    "RotatE": ("rotate", {}),
+    "SimplE": ("simple", {"bound": _SIMPLE_BOUND}),
+}
+#: labels -> the keys of the settings that name their file; DGL-KE writes the map of entities under "emp_file"
+_MAPS = {"entities": ("emap_file", "emp_file"), "relations": ("rmap_file",)}
 
 
 def _read(path: Path, given: Given) -> Factors:
@@ -30,41 +41,25 @@ def _read(path: Path, given: Given) -> Factors:
         raise FormatError("expected the settings of dglke_train with a model_name, found none", path=path / _CONFIG)
     model = config["model_name"]
     one_of("a model among", model, _MODELS, path=path / _CONFIG)
+    score, parameters = _MODELS[model]
     E, R = (_matrix(path, config, ending) for ending in (_ENTITIES, _RELATIONS))
-    _require_dimensions(path, model, E, R)
-    entities, relations = _labels(path, config, given)
+    entities, relations = (labels_beside(path, path, _names(config, what), what, given) for what in _MAPS)
     require_labels(entities, len(E), "entities", path=path)
     require_labels(relations, len(R), "relations", path=path)
-    return _system(model, E, R, config, path, entities, relations)
-
-
-def _system(
-    model: str,
-    E: NDArray[Any],
-    R: NDArray[Any],
-    config: dict[str, Any],
-    path: Path,
-    entities: Vocabulary,
-    relations: Vocabulary,
-) -> Factors:
-    name, kind = path.resolve().name, f"a DGL-KE model ({model})"
-    if model == "TransE_l1":
-        return formulas.minus_distance(E, R, 1).factors(name, entities, relations, kind)
     if model == "RotatE":
         scale = (_number(path, config, "gamma") + _EPS) / _number(path, config, "hidden_dim")
-        phases = np.asarray(R, np.float64) / (scale / np.pi)
-        return formulas.rotation_distance(E, phases).factors(name, entities, relations, kind)
-    if model == "SimplE":
-        remark = f"scores are cut at {_SIMPLE_BOUND:g} and -{_SIMPLE_BOUND:g}, as DGL-KE does; entities beyond tie"
-        return formulas.simple(E, R, _SIMPLE_BOUND).factors(name, entities, relations, kind, (remark,))
-    product = {
-        "TransE": formulas.squared_distance,
-        "TransE_l2": formulas.squared_distance,
-        "DistMult": formulas.distmult,
-        "ComplEx": formulas.complex_product,
-        "RESCAL": formulas.rescal,
-    }[model]
-    return product(E, R).factors(name, entities, relations, kind)
+        R = np.asarray(R, np.float64) / (scale / np.pi)
+    with of_file(path):
+        formula = formula_of(E, RelationVectors(score, R, parameters))
+    bound = f"{_SIMPLE_BOUND:g} and -{_SIMPLE_BOUND:g}"
+    remarks = (f"scores are cut at {bound}, as DGL-KE does; entities beyond tie",) if model == "SimplE" else ()
+    return formula.factors(path.resolve().name, entities, relations, f"a DGL-KE model ({model})", remarks)
+
+
+def _names(config: dict[str, Any], what: str) -> list[str]:
+    """The names that a file of labels may have: those of the settings, else what others call it."""
+    named = [Path(config[key]).name for key in _MAPS[what] if isinstance(config.get(key), str)]
+    return list(dict.fromkeys([*named, f"{what}.tsv", f"{what}.dict"]))
 
 
 def _matrix(path: Path, config: dict[str, Any], ending: str) -> NDArray[Any]:
@@ -80,36 +75,11 @@ def _matrix(path: Path, config: dict[str, Any], ending: str) -> NDArray[Any]:
     return matrix
 
 
-def _require_dimensions(path: Path, model: str, E: NDArray[Any], R: NDArray[Any]) -> None:
-    d, found = E.shape[1], R.shape[1]
-    expected = d * d if model == "RESCAL" else d // 2 if model == "RotatE" else d
-    if found != expected or (d % 2 and model in ("ComplEx", "RotatE", "SimplE")):
-        even = ", an even number for entities" if model in ("ComplEx", "RotatE", "SimplE") else ""
-        raise FormatError(
-            f"expected relations of {expected} numbers each beside entities of {d}{even}, as {model} has them, found "
-            f"relations of {found}",
-            path=path,
-        )
-
-
 def _number(path: Path, config: dict[str, Any], key: str) -> float:
     value = config.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
         raise FormatError(f"expected a number above 0 as {key}, found {value!r}", path=path / _CONFIG)
     return float(value)
-
-
-def _labels(path: Path, config: dict[str, Any], given: Given) -> tuple[Vocabulary, Vocabulary]:
-    found = []
-    # DGL-KE writes the name of the map of entities under "emp_file"
-    for what, keys, own in (
-        ("entities", ("emap_file", "emp_file"), given.entities),
-        ("relations", ("rmap_file",), given.relations),
-    ):
-        named = [Path(config[key]).name for key in keys if isinstance(config.get(key), str)]
-        names = dict.fromkeys([*named, f"{what}.tsv", f"{what}.dict"])
-        found.append(labels_beside(path, own, (given.data, path), names, what))
-    return found[0], found[1]
 
 
 ADAPTERS = (

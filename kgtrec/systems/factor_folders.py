@@ -1,77 +1,70 @@
-"""Factor folders: models as mapped arrays, of our own format."""
+"""Factorised models of our own formats: factor folders, whose arrays are mapped, and the arrays of archives."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorFolder, read_factor_folder
-from kgtrec.formats.factorised import FactorArchive, numbered_questions, read_factor_archive
+from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorArrays, read_factor_folder
+from kgtrec.formats.factorised import numbered_questions
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.formulas import formula_of
-from kgtrec.systems.kinds import CollectionFactors, Factors, RelationVectors, SystemOutput, kind_in_words
-from kgtrec.systems.score_files import by_question
+from kgtrec.systems.kinds import Factors, QuestionVectors, RelationVectors, SystemOutput, kind_in_words
 
 
-def _read(path: Path, given: Given) -> Factors | CollectionFactors:
-    folder = read_factor_folder(path, entities=given.entities, relations=given.relations)
-    name, kind = path.resolve().name, f"a factor folder ({folder.score})"
-    if folder.Q is not None and folder.questions is not None:
-        asked = numbered_questions(path, folder.questions[:], folder.entities, folder.relations)
-        archive = FactorArchive(folder.E, folder.Q, folder.b, asked, path / "entities.txt")
-        return replace(by_question(name, archive, path), kind=kind)
-    if folder.R is None:
+def _read(path: Path, given: Given) -> Factors:
+    arrays = read_factor_folder(path, entities=given.entities, relations=given.relations)
+    return factors_of(arrays, path, path.resolve().name, f"a factor folder ({arrays.score})")
+
+
+def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factors:
+    """The model of some arrays, which were read at a path.
+
+    Raises
+    ------
+    FormatError
+        If they are not those that the score takes.
+    """
+    if arrays.Q is not None and arrays.questions is not None:
+        asked = numbered_questions(path, arrays.questions[:], arrays.entities, arrays.relations)
+        own = QuestionVectors(asked, arrays.Q, path)
+        tails, heads = (partial(own.queries, is_head) for is_head in (False, True))
+        labels = arrays.entities, arrays.relations
+        return Factors(name, *labels, arrays.E, arrays.b, tails, heads, kind=kind, question_vectors=own)
+    if arrays.R is None:
         raise FormatError("expected R.npy, or Q.npy and questions.npy, found neither", path=path)
-    vectors = RelationVectors(folder.score, folder.R, folder.parameters, folder.has_reciprocals)
+    vectors = RelationVectors(arrays.score, arrays.R, arrays.parameters, arrays.has_reciprocals)
     try:
-        formula = formula_of(folder.E, vectors)
-        first = np.zeros(1 if len(folder.E) and len(folder.R) else 0, np.int64)
-        formula.comparison.pairs(formula.head_queries(first, first), np.asarray(folder.E[first], np.float64))
+        formula = formula_of(arrays.E, vectors)
+        first = np.zeros(1 if len(arrays.E) and len(arrays.R) else 0, np.int64)
+        formula.comparison.pairs(formula.head_queries(first, first), np.asarray(arrays.E[first], np.float64))
     except (KgtrecError, ValueError, IndexError) as error:
         raise FormatError(
-            f"expected vectors that the score {folder.score!r} takes, found others ({error})", path=path
+            f"expected vectors that the score {arrays.score!r} takes, found others ({error})", path=path
         ) from None
-    return replace(formula.factors(name, folder.entities, folder.relations, kind), b=folder.b)
+    return replace(formula.factors(name, arrays.entities, arrays.relations, kind), b=arrays.b)
 
 
-def factor_folder_of(source: Path, system: SystemOutput, given: Given) -> FactorFolder:
-    """What a factor folder of a source holds.
+def arrays_of(system: SystemOutput) -> FactorArrays:
+    """What a factor folder of a system holds.
 
     Raises
     ------
     KgtrecError
         If the system is not made of vectors, as most models that a framework scores are not.
     """
-    if isinstance(system, Factors) and system.relation_vectors is not None:
-        vectors = system.relation_vectors
-        return FactorFolder(
-            vectors.score,
-            vectors.parameters,
-            vectors.has_reciprocals,
-            system.entities,
-            system.relations,
-            system.E,
-            system.b,
-            R=vectors.R,
-        )
-    if isinstance(system, CollectionFactors) and source.suffix.lower() == ".npz":
-        archive = read_factor_archive(source, entities=given.entities, relations=given.relations)
-        asked = archive.questions
+    if isinstance(system, Factors) and (own := system.question_vectors) is not None:
+        asked = own.questions
         numbers = np.stack([asked.is_head, asked.relation, asked.anchor], axis=1).astype(np.int32)
-        return FactorFolder(
-            BY_QUESTION,
-            {},
-            False,
-            asked.entities,
-            asked.relations,
-            archive.E,
-            archive.b,
-            Q=archive.Q,
-            questions=numbers,
-        )
+        labels = system.entities, system.relations
+        return FactorArrays(BY_QUESTION, {}, False, *labels, system.E, system.b, Q=own.Q, questions=numbers)
+    if isinstance(system, Factors) and (made := system.relation_vectors) is not None:
+        about = made.score, made.parameters, made.has_reciprocals
+        return FactorArrays(*about, system.entities, system.relations, system.E, system.b, R=made.R)
     raise KgtrecError(
         f"expected a model that is made of vectors, such as an .npz archive, found {kind_in_words(system)}; "
         "kgtrec rank takes it as it is"

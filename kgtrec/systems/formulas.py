@@ -94,7 +94,8 @@ def formula_of(E: Rows, relations: RelationVectors) -> Formula:
     if relations.R.shape[1] != expected or (d % 2 and has_halves):
         even = ", an even number" if has_halves else ""
         raise KgtrecError(
-            f"expected {expected} numbers of a relation beside {d} of an entity{even}, found {relations.R.shape[1]}"
+            f"expected relations of {expected} numbers each beside entities of {d}{even}, as {score} has them, found "
+            f"relations of {relations.R.shape[1]}"
         )
     formula = FORMULAS[score](E, relations.R, **relations.parameters)
     if relations.has_reciprocals:

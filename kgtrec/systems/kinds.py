@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
 from kgtrec.kernels.ranking.panels import are_wide
@@ -48,6 +50,20 @@ class RelationVectors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class QuestionVectors:
+    """The queries of a model that has one for each of some questions, and none for others."""
+
+    questions: Questions  # (n,) under the model's labels
+    Q: Rows  # (n, d)
+    path: Path  # where they were read, for messages
+
+    def queries(self, is_head: bool, anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> NDArray[Any]:
+        """Those of some questions of one side."""
+        sides = np.full(len(anchor), is_head)
+        return self.Q[self.questions.rows(sides, relation.astype(np.int32), anchor.astype(np.int32))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Factors:
     """A model that compares a query with each entity's vector, in its own numbers; by default ``query @ E.T + b``.
 
@@ -66,6 +82,7 @@ class Factors:
     kind: str = "a factorised model"
     remarks: tuple[str, ...] = ()
     relation_vectors: RelationVectors | None = None  # from which queries are made; None: in another way
+    question_vectors: QuestionVectors | None = None  # the queries, if they are of these questions alone
 
     @property
     def is_wide(self) -> bool:
@@ -75,16 +92,6 @@ class Factors:
         none = np.zeros(0, np.int64)
         queries = [make(none, none) for make in (self.tail_queries, self.head_queries) if make is not None]
         return are_wide(self.E, self.b, *map(np.asarray, queries))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CollectionFactors:
-    """Factors that have queries for the questions of a collection alone, which are only known with it."""
-
-    name: str
-    factors: Callable[[Collection], Factors]
-    kind: str = "a factorised model"
-    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +161,7 @@ class TripleRanks:
     remarks: tuple[str, ...] = ()
 
 
-SystemOutput = Scorer | Factors | CollectionFactors | ScoreBlocks | RankedLists | CollectionLists | TripleRanks
+SystemOutput = Scorer | Factors | ScoreBlocks | RankedLists | CollectionLists | TripleRanks
 
 
 def kind_in_words(system: SystemOutput) -> str:

@@ -13,26 +13,22 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, of_file
 from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
-from kgtrec.systems import formulas
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import Factors, Scorer, Scoring, TripleRanks
-from kgtrec.systems.numbered_labels import labels_beside
-from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_of
+from kgtrec.systems.formulas import formula_of
+from kgtrec.systems.kinds import Factors, RelationVectors, Scorer, Scoring, TripleRanks
+from kgtrec.systems.numbered_labels import labels_beside, require_labels
+from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_scoring
 
 _CONFIG_CLASS = "kge.config.Config"
 _CHECKPOINT = re.compile(r"checkpoint_(best|[0-9]{5})\.pt")
 _TRACE = "trace.yaml"
 _RECIPROCAL = "reciprocal_relations_model"
-_PRODUCTS = {
-    "DistMult": formulas.distmult,
-    "ComplEx": formulas.complex_product,
-    "Rescal": formulas.rescal,
-    "CP": formulas.canonical_polyadic,
-}
+_PRODUCTS = {"DistMult": "distmult", "ComplEx": "complex", "Rescal": "rescal", "CP": "cp"}  # class -> formula
+_LABELS = ("entities", "relations")
 _LOOKED_AT = 1 << 20  # bytes of a file that are looked at to recognise it
 
 
@@ -42,11 +38,8 @@ def _read_checkpoint(path: Path, given: Given) -> Factors | Scorer:
     state, options = _parts(source, checkpoint)
     name = _name(path, source)
     entities, relations = _labels(source, checkpoint, given)
-    found = _formula(source, state, options, len(entities), len(relations))
-    if found is None:
-        return _through_package(source, options, given, name, entities, relations)
-    formula, kind = found
-    return formula.factors(name, entities, relations, kind)
+    found = _factors(source, state, options, name, entities, relations)
+    return _through_package(source, options, given, name, entities, relations) if found is None else found
 
 
 def _checkpoint_in(path: Path) -> Path:
@@ -75,42 +68,30 @@ def _parts(path: Path, checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]
     return state, options
 
 
-def _formula(
-    path: Path, state: dict[str, Any], options: dict[str, Any], n_entities: int, n_relations: int
-) -> tuple[formulas.Formula, str] | None:
-    """How the model's score is computed, if that is known here, and what the model is in words."""
+def _factors(
+    path: Path, state: dict[str, Any], options: dict[str, Any], name: str, entities: Vocabulary, relations: Vocabulary
+) -> Factors | None:
+    """The model, if it is known here how its score is computed."""
     model = options["model"]
     is_reciprocal = _option(options, model, "class_name") == "ReciprocalRelationsModel"
     own = _section(options, model, "base_model") if is_reciprocal else _section(options, model)
     kind = own.get("type", model) if is_reciprocal else model
     if not isinstance(kind, str):
         return None
-    class_name = _option(options, kind, "class_name")
-    l_norm = own.get("l_norm", _option(options, kind, "l_norm"))
-    if class_name not in _PRODUCTS and not (class_name == "TransE" and isinstance(l_norm, int | float) and l_norm > 0):
-        return None
+    class_name, l_norm = _option(options, kind, "class_name"), own.get("l_norm", _option(options, kind, "l_norm"))
+    parameters: dict[str, float | str] = {}
+    score = _PRODUCTS.get(class_name)
+    if class_name == "TransE" and isinstance(l_norm, int | float) and l_norm > 0:
+        score, parameters = ("transe-squared", {}) if l_norm == 2 else ("transe", {"p": float(l_norm)})
     E, R = (_embeddings(state, what) for what in ("entity", "relation"))
-    if E is None or R is None:
+    if score is None or E is None or R is None:
         return None
-    expected = n_relations * (2 if is_reciprocal else 1)
-    for rows, count, what in ((E, n_entities, "entities"), (R, expected, "relations")):
-        if len(rows) != count:
-            reciprocal = " (two for each, since it has reciprocal relations)" if is_reciprocal and rows is R else ""
-            raise FormatError(
-                f"expected embeddings of {count:,} {what}{reciprocal}, as the labels are, found {len(rows):,}; are "
-                "they the labels of this model's data set?",
-                path=path,
-            )
-    _require_dimensions(path, class_name, E, R)
-    if class_name in _PRODUCTS:
-        formula: formulas.Formula = _PRODUCTS[class_name](E, R)
-    elif l_norm == 2:
-        formula = formulas.squared_distance(E, R)
-    else:
-        formula = formulas.minus_distance(E, R, float(l_norm))
-    if is_reciprocal:
-        formula = formulas.with_reciprocals(formula)
-    return formula, f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
+    require_labels(entities, len(E), "entities", path=path)
+    require_labels(relations, len(R), "relations", path=path, of_each=1 + is_reciprocal)
+    with of_file(path):
+        formula = formula_of(E, RelationVectors(score, R, parameters, is_reciprocal))
+    words = f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
+    return formula.factors(name, entities, relations, words)
 
 
 def _section(options: dict[str, Any], *keys: str) -> dict[str, Any]:
@@ -142,36 +123,20 @@ def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
     return None
 
 
-def _require_dimensions(path: Path, model: str, E: NDArray[Any], R: NDArray[Any]) -> None:
-    d, found = E.shape[1], R.shape[1]
-    expected = d * d if model == "Rescal" else d // 2 if model == "CP" else d
-    if found != expected or (d % 2 and model in ("ComplEx", "CP")):
-        raise FormatError(
-            f"expected relations of {expected} numbers each beside entities of {d}, as {model} has them, found "
-            f"relations of {found}",
-            path=path,
-        )
-
-
 def _labels(path: Path, checkpoint: Any, given: Given) -> tuple[Vocabulary, Vocabulary]:
     """Those that the user names; else those of a packaged model; else those of the data set's folder."""
     dataset = checkpoint.get("dataset")
     meta = dataset.get("meta") if isinstance(dataset, dict) else None
     found = []
-    for what, key, own, name in (
-        ("entities", "entity_ids", given.entities, LIBKGE_DICTIONARIES[0]),
-        ("relations", "relation_ids", given.relations, LIBKGE_DICTIONARIES[1]),
-    ):
+    for what, key, name in zip(_LABELS, ("entity_ids", "relation_ids"), LIBKGE_DICTIONARIES, strict=True):
         packaged = meta.get(key) if isinstance(meta, dict) else None
-        if own is None and given.data is None and isinstance(packaged, list):
+        if getattr(given, what) is None and given.data is None and isinstance(packaged, list):
             if not all(isinstance(label, str) for label in packaged):
                 raise FormatError(f"expected labels in {key}, found other values", path=path)
-            try:
+            with of_file(path):
                 found.append(Vocabulary.of(packaged))
-            except KgtrecError as error:
-                raise FormatError(str(error), path=path) from None
         else:
-            found.append(labels_beside(path, own, (given.data, path.parent), (name,), what))
+            found.append(labels_beside(path, path.parent, (name,), what, given))
     return found[0], found[1]
 
 
@@ -191,7 +156,6 @@ def _through_package(
             "in Python (kgtrec.rank_model)",
             path=path,
         ) from None
-    torch = torch_of(what)
     checkpoint = load_trusted(path, what, given)
     checkpoint["file"], checkpoint["folder"] = str(path), str(path.parent)
     config = Config.create_from(checkpoint)
@@ -201,13 +165,8 @@ def _through_package(
     model = KgeModel.create_from(checkpoint, dataset)
     model.eval()
 
-    def scoring(score: Any, *, anchor_first: bool) -> Scoring | None:
-        def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
-            place = next(model.parameters()).device
-            columns = [torch.as_tensor(each, dtype=torch.long, device=place) for each in (anchor, relation)]
-            with torch.inference_mode():
-                return score(*(columns if anchor_first else columns[::-1]))
-
+    def able(score: Any) -> Scoring | None:
+        scores = torch_scoring(model, score)
         try:
             scores(np.zeros(1, np.int64), np.zeros(1, np.int64))
         except Exception:  # models such as ConvE refuse a side by a bare Exception
@@ -218,8 +177,8 @@ def _through_package(
         name,
         entities,
         relations,
-        scoring(model.score_sp, anchor_first=True),
-        scoring(model.score_po, anchor_first=False),
+        able(model.score_sp),
+        able(lambda tail, relation: model.score_po(relation, tail)),
         f"{what}, scored by LibKGE",
         512,
     )
@@ -270,11 +229,8 @@ def _read_trace(path: Path, given: Given) -> TripleRanks:
     if splits != ["test", "train", "valid"]:
         remarks.append(f"ranks are filtered by {', '.join(splits)} alone, so name the same with --filter")
     entities, relations = (
-        labels_beside(source, own, (given.data, source.parent), (name,), what)
-        for what, own, name in (
-            ("entities", given.entities, LIBKGE_DICTIONARIES[0]),
-            ("relations", given.relations, LIBKGE_DICTIONARIES[1]),
-        )
+        labels_beside(source, source.parent, (name,), what, given)
+        for what, name in zip(_LABELS, LIBKGE_DICTIONARIES, strict=True)
     )
     task = _texts(source, lines, number, "task", "sp|po")
     columns = {

@@ -11,6 +11,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import reading
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples.ids import read_numbered_labels
+from kgtrec.systems.adapter import Given
 
 _HEAD = 1 << 16  # bytes of a first line
 _NUMBERED = re.compile(rb"[0-9]+\t[^\t\r\n]+")
@@ -37,23 +38,22 @@ def labels_in(path: Path) -> Vocabulary:
     return read_numbered_labels(path) if _NUMBERED.fullmatch(first) else read_label_lines(path)
 
 
-def labels_beside(
-    source: Path, given: Path | None, folders: Iterable[Path | None], names: Iterable[str], what: str
-) -> Vocabulary:
-    """The labels that the user named, or those in the first file of these names in one of the folders.
+def labels_beside(source: Path, folder: Path, names: Iterable[str], what: str, given: Given) -> Vocabulary:
+    """The labels that the user named, or those in the first file of these names in the user's folder or another one.
 
     Raises
     ------
     FormatError
         If there is none.
     """
-    if given is not None:
-        return labels_in(given)
+    own: Path | None = getattr(given, what)
+    if own is not None:
+        return labels_in(own)
     names = list(names)
-    for folder in folders:
-        found = [] if folder is None else [folder / name for name in names if (folder / name).is_file()]
-        if found:
-            return labels_in(found[0])
+    for place in (given.data, folder):
+        for name in names:
+            if place is not None and (place / name).is_file():
+                return labels_in(place / name)
     raise FormatError(
         f"expected the labels of its {what} in {' or '.join(names)} beside it, found no such file; name the folder of "
         f"the data set with --data, or the file with --{what}",
@@ -67,15 +67,17 @@ def require_labels(
     what: str,
     way_out: str = "are they those of this model's data set?",
     *,
+    of_each: int = 1,
     path: Path | None = None,
 ) -> None:
-    """Refuse labels that are not as many as the entities, or relations, of a model.
+    """Refuse labels that are not as many as the entities, or relations, of a model, which has ``of_each`` so many.
 
     Raises
     ------
     KgtrecError
         With both numbers and the way out; of a file or a folder a FormatError that names it.
     """
-    if len(labels) != expected:
-        message = f"expected labels for the {expected:,} {what} of the model, found {len(labels):,}; {way_out}"
+    if len(labels) * of_each != expected:
+        several = "" if of_each == 1 else f", {of_each} for each label"
+        message = f"expected labels for the {expected:,} {what} of the model{several}, found {len(labels):,}; {way_out}"
         raise KgtrecError(message) if path is None else FormatError(message, path=path)

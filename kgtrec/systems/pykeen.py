@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgtrec.data.identity import ordered_labels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, of_file
 from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import Scorer, Scoring, TripleRanks
 from kgtrec.systems.numbered_labels import require_labels
-from kgtrec.systems.torch_files import load_trusted, require_device, torch_of
+from kgtrec.systems.torch_files import load_trusted, require_device, torch_of, torch_scoring
 
 if TYPE_CHECKING:
     from pykeen.models import Model
@@ -60,15 +59,12 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
     model.eval()
 
     def scoring(predict: Any, *, anchor_first: bool) -> Scoring:
-        def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
-            columns = (anchor, relation) if anchor_first else (relation, anchor)
-            batch = torch.as_tensor(np.stack(columns, axis=1), dtype=torch.long, device=model.device)
-            with torch.inference_mode():
-                found = predict(batch)
+        def scores(anchor: Any, relation: Any) -> Any:
+            batch = torch.stack((anchor, relation) if anchor_first else (relation, anchor), dim=1)
             # some interactions give one row for all questions of a batch of one
-            return found.reshape(len(anchor), -1)
+            return predict(batch).reshape(len(anchor), -1)
 
-        return scores
+        return torch_scoring(model, scores)
 
     kind = type(model).__name__
     return Scorer(
@@ -194,10 +190,8 @@ def _labels(path: Path) -> Vocabulary:
                 line=line,
             )
         labels.append(row[at_label])
-    try:
+    with of_file(path):
         return Vocabulary.of(labels)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
 
 
 ADAPTERS = (

@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import question_places, warn_of_extra
-from kgtrec.formats.factorised import FactorArchive, read_factor_archive
+from kgtrec.formats.factorised import read_factor_archive
 from kgtrec.formats.score_matrix import HDF5_SUFFIXES, read_score_matrix
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import Block, CollectionFactors, Factors, ScoreBlocks, Scoring
+from kgtrec.systems.factor_folders import factors_of
+from kgtrec.systems.kinds import Block, Factors, ScoreBlocks
 from kgtrec.systems.ogb import is_submission
 
 
-def _factorised(path: Path, given: Given) -> CollectionFactors:
-    archive = read_factor_archive(path, entities=given.entities, relations=given.relations)
-    return by_question(path.stem, archive, path)
-
-
-def by_question(name: str, archive: FactorArchive, path: Path) -> CollectionFactors:
-    """A factorised system with a vector for each question; ``path`` is for messages."""
-    asked = archive.questions
-
-    def factors(collection: Collection) -> Factors:
-        # the archive must have what is asked, whatever becomes of entities that it lacks
-        rows = question_places(collection, asked, where=os.fspath(path))
-        warn_of_extra(rows, "questions", where=os.fspath(path))
-        return Factors(
-            name,
-            asked.entities,
-            asked.relations,
-            archive.E,
-            archive.b,
-            _queries(archive, is_head=False),
-            _queries(archive, is_head=True),
-            kind="a factorised system",
-        )
-
-    return CollectionFactors(name, factors, "a factorised system")
-
-
-def _queries(archive: FactorArchive, *, is_head: bool) -> Scoring:
-    asked = archive.questions
-
-    def queries(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> NDArray[Any]:
-        rows = asked.rows(np.full(len(anchor), is_head), relation.astype(np.int32), anchor.astype(np.int32))
-        found: NDArray[Any] = archive.Q[rows]
-        return found
-
-    return queries
+def _factorised(path: Path, given: Given) -> Factors:
+    arrays = read_factor_archive(path, entities=given.entities, relations=given.relations)
+    return factors_of(arrays, path, path.stem, "a factorised system")
 
 
 def _matrix(path: Path, given: Given) -> ScoreBlocks:

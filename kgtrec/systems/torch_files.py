@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.systems.adapter import Given
+from kgtrec.systems.kinds import Scoring
 
 
 def torch_of(what: str, packages: str = "torch") -> Any:
@@ -52,6 +56,19 @@ def require_device(device: Any) -> None:
         raise KgtrecError(
             f"expected a device that torch finds on this machine ({', '.join(there)}), found {str(device)!r}: {why}"
         ) from None
+
+
+def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
+    """Scores of a model in inference mode; ``score`` takes anchors and relations as tensors on the model's device."""
+    torch = torch_of("a model")
+
+    def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
+        place = getattr(model, "device", None) or next(model.parameters()).device
+        numbers = (torch.as_tensor(each, dtype=torch.long, device=place) for each in (anchor, relation))
+        with torch.inference_mode():
+            return score(*numbers)
+
+    return scores
 
 
 def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -> Any:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kgtrec.data.identity import ordered_labels
 from kgtrec.errors import KgtrecError
 from kgtrec.systems.kinds import Scorer, Scoring
 from kgtrec.systems.numbered_labels import require_labels
-from kgtrec.systems.torch_files import torch_of
+from kgtrec.systems.torch_files import torch_of, torch_scoring
 
 if TYPE_CHECKING:
     from torchkge.data_structures import KnowledgeGraph
@@ -36,7 +33,7 @@ def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None
     KgtrecError
         If the knowledge graph has other entities or relations than the model.
     """
-    torch = torch_of("a TorchKGE model")
+    torch_of("a TorchKGE model")
     if not hasattr(model, "inference_prepare_candidates"):
         raise KgtrecError(f"expected a TorchKGE model, found {type(model).__name__}")
     if not all(hasattr(kg, each) for each in ("ent2ix", "rel2ix")):
@@ -57,20 +54,14 @@ def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None
         model.evaluated_projections = False  # those of an earlier ranking may be of other weights
 
     def scoring(*, tails: bool) -> Scoring:
-        def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
-            place = next(model.parameters()).device
-            number = torch.as_tensor(anchor, dtype=torch.long, device=place)
-            kind = torch.as_tensor(relation, dtype=torch.long, device=place)
-            with torch.inference_mode():
-                # the entity that is asked for is not looked at: the anchor stands in for it
-                head, tail, embedded, candidates = model.inference_prepare_candidates(
-                    number, number, kind, entities=True
-                )
-                if tails:
-                    return model.inference_scoring_function(head, candidates, embedded)
-                return model.inference_scoring_function(candidates, tail, embedded)
+        def scores(anchor: Any, relation: Any) -> Any:
+            # the entity that is asked for is not looked at: the anchor stands in for it
+            head, tail, embedded, candidates = model.inference_prepare_candidates(
+                anchor, anchor, relation, entities=True
+            )
+            return model.inference_scoring_function(*((head, candidates) if tails else (candidates, tail)), embedded)
 
-        return scores
+        return torch_scoring(model, scores)
 
     kind = type(model).__name__
     return Scorer(

@@ -222,11 +222,11 @@ WRONG = {
     ),
     "sizes": (
         lambda: align(THREE, Alignments.by_row(4, 4)),
-        "expected similarities of 4 left and 4 right entities, as the alignments have, found 3 and 3",
+        "expected a system of 4 left and 4 right entities, as the alignments have, found 3 and 3",
     ),
     "list": (lambda: align([[1.0]], ONE_TO_ONE), "a matrix of similarities as a numpy array, found list"),
     "one axis": (lambda: align(np.ones(3), ONE_TO_ONE), "found an array of shape (3,)"),
-    "block": (lambda: align(THREE, ONE_TO_ONE, block=0), "expected a block of 1 question or more, found 0"),
+    "block": (lambda: align(THREE, ONE_TO_ONE, block=0), "expected block to be a whole number from 1 on, found 0"),
     "nan": (
         lambda: align(np.where(THREE == 0.1, np.nan, THREE), ONE_TO_ONE),
         "found NaN for question 'head2', entity 'left0'",

@@ -18,8 +18,8 @@ from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.matching import match
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.registry import registered
-from kgtrec.ranking.lists import rank_lists
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.ranking.system import rank_system
 from kgtrec.systems.kinds import RankedLists
 from tests.collections_by_hand import collection_of
 from tests.examples import examples
@@ -112,7 +112,7 @@ class CutWorld:
         options |= {"filtered_by": self.filtered_by, "depth": 0}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)
-            return replace(rank_lists(collection, self.lists, **options).answer_ranks, collection="")
+            return replace(rank_system(collection, self.lists, **options).answer_ranks, collection="")
 
     def whole(self, collection):
         options = {"filtered_by": self.filtered_by, "depth": 0}
@@ -219,7 +219,7 @@ def test_the_least_and_the_most_are_those_of_some_order_of_the_rest(world):
     listed, lists = lists_of(collection, scores, length)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)
-        cut = rank_lists(collection, lists).answer_ranks
+        cut = rank_system(collection, lists).answer_ranks
     found = quietly(collection, cut, MEASURES)
     rest = listed[0][length:]
     values = []
@@ -238,7 +238,7 @@ def test_an_answer_below_the_cut_by_hand():
     """Of ten candidates three are listed: the answer is fourth at best and tenth at worst."""
     collection = collection_of(1, 10, {(0, 9): 1}, set())
     _, lists = lists_of(collection, -np.arange(10.0)[None], 3)
-    ranks = rank_lists(collection, lists).answer_ranks
+    ranks = rank_system(collection, lists).answer_ranks
     with pytest.warns(KgtrecWarning, match="1 of 1 answers are below the ends of its lists"):
         scores = evaluate(collection, ranks, ["micro.MR", "micro.MRR"])
     assert scores.least.ravel().tolist() == [4, 1 / 10]
@@ -260,7 +260,7 @@ def positions(ranks, qrels, below, ties="realistic"):
 def test_what_is_judged_wrong_below_the_cut_ties_by_hand():
     """Nothing is listed: the two wrong ones tie for the last two positions, or for the first two."""
     collection = collection_of(1, 3, {(0, 0): 1, (0, 1): 0, (0, 2): 0})
-    ranks = rank_lists(collection, lists_of(collection, np.array([[2.0, 1.0, 0.0]]), 0)[1]).answer_ranks
+    ranks = rank_system(collection, lists_of(collection, np.array([[2.0, 1.0, 0.0]]), 0)[1]).answer_ranks
     assert positions(ranks, collection.qrels, "best") == {0: [1, 1], 1: [2, 2], 2: [3, 3]}
     assert positions(ranks, collection.qrels, "worst") == {0: [3, 3], 1: [1, 1], 2: [2, 2]}
     for below, answer, others in (("best", 1, {2, 3}), ("worst", 3, {1, 2})):
@@ -274,7 +274,7 @@ def test_what_is_judged_wrong_below_the_cut_ties_by_hand():
 def test_an_answer_that_is_the_only_candidate_by_hand():
     """The other two are known from elsewhere: the rank is 1, and AMRI = 1 - (1 - 1) / (1 - 1) stays undefined."""
     collection = collection_of(1, 3, {(0, 0): 1}, {(0, 1, 0), (0, 2, 1)})
-    ranks = rank_lists(collection, lists_of(collection, np.zeros((1, 3)), 0)[1]).answer_ranks
+    ranks = rank_system(collection, lists_of(collection, np.zeros((1, 3)), 0)[1]).answer_ranks
     scores = evaluate(collection, ranks, ["micro.MR", "micro.AMRI"])
     assert scores.least is None
     np.testing.assert_array_equal(scores.values.ravel(), [1, np.nan])
@@ -286,8 +286,8 @@ def test_a_listed_candidate_that_is_an_answer_later_stays_above_the_cut_by_hand(
     before = collection_of(1, 3, {(0, 0): 1, (0, 2): 2})
     after = collection_of(1, 3, {(0, 0): 1, (0, 1): 1, (0, 2): 2})
     lists = lists_of(before, np.array([[0.0, 2.0, 1.0]]), 1)[1]
-    later = rank_lists(before, lists, judged=replace(after.qrels, collection="")).answer_ranks
-    for ranks in (replace(later, collection=""), rank_lists(after, lists).answer_ranks):
+    later = rank_system(before, lists, judged=replace(after.qrels, collection="")).answer_ranks
+    for ranks in (replace(later, collection=""), rank_system(after, lists).answer_ranks):
         assert positions(ranks, after.qrels, "best") == {0: [3, 3], 1: [1, 1], 2: [2, 2]}
         assert positions(ranks, after.qrels, "worst") == {0: [2, 2], 1: [1, 1], 2: [3, 3]}
 
@@ -321,7 +321,7 @@ def test_lists_of_different_lengths_by_hand():
     binary = collection_of(1, 5, {(0, 0): 1, (0, 1): 1})
     graded = collection_of(1, 5, {(0, 0): 2, (0, 1): 1})
     rows = (0, [[2], [0], [3]]), (1, [])
-    ranks = rank_lists(binary, lists_by_hand(binary, *rows)).answer_ranks
+    ranks = rank_system(binary, lists_by_hand(binary, *rows)).answer_ranks
     assert ranks.above.tolist() == [1, 0]
     assert ranks.cut.tolist() == [False, True]
     assert positions(ranks, binary.qrels, "best") == {0: [3, 3], 1: [1, 1]}
@@ -332,7 +332,7 @@ def test_lists_of_different_lengths_by_hand():
     np.testing.assert_allclose(scores.most.ravel()[0], (1 + 2 / 3) / 2)
     assert np.isnan(scores.least.ravel()).tolist() == [False, False, True]
     assert scores.tables()[0].note.endswith("below the ends of lists; not known for Judged@2")
-    ranks = rank_lists(graded, lists_by_hand(graded, *rows)).answer_ranks
+    ranks = rank_system(graded, lists_by_hand(graded, *rows)).answer_ranks
     scores = evaluate(graded, ranks, ["AP", "AP(rel=2)", "nDCG"])
     assert np.isnan(scores.least.ravel()).tolist() == [False, True, True]
 
@@ -341,7 +341,7 @@ def test_lists_of_different_lengths_by_hand():
 def test_raw_ranks_below_the_cut_by_hand():
     """Of answers a, b and others x, y only x is listed: either answer alone is second at best, and fourth at worst."""
     collection = collection_of(1, 4, {(0, 0): 1, (0, 1): 1})
-    ranks = rank_lists(collection, lists_by_hand(collection, (-1, [[2]])), filtered_by=("train", "valid")).answer_ranks
+    ranks = rank_system(collection, lists_by_hand(collection, (-1, [[2]])), filtered_by=("train", "valid")).answer_ranks
     for ties, value in (("realistic", 3), ("optimistic", 2), ("pessimistic", 4), ("expected", 3)):
         scores = evaluate(collection, ranks, "micro.MR", per="answer", ties=ties)
         assert scores.least.ravel().tolist() == [2, 2]
@@ -353,7 +353,7 @@ def test_raw_ranks_below_the_cut_by_hand():
 def test_an_answer_that_may_tie_with_the_end_of_its_list_by_hand():
     """The list ends in a tie of a and x, who is known from train. Answer b may tie with them, or be below."""
     collection = collection_of(1, 3, {(0, 0): 1, (0, 1): 1}, {(0, 2, 0)})
-    ranks = rank_lists(collection, lists_by_hand(collection, (-1, [[0, 2]]))).answer_ranks
+    ranks = rank_system(collection, lists_by_hand(collection, (-1, [[0, 2]]))).answer_ranks
     assert ranks.cut.tolist() == [False, True]
     assert positions(ranks, collection.qrels, "best") == {0: [2, 2], 1: [1, 1]}
     assert positions(ranks, collection.qrels, "worst") == {0: [1, 1], 1: [2, 2]}

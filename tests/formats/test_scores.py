@@ -11,9 +11,10 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.collections import write_collection
-from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
+from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
+from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import read_system
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
@@ -57,6 +58,19 @@ def write_factorised(folder, collection, *, dtype="f4", extra=0, bias=True, **ch
     return folder / "s.npz", whole[:, place]
 
 
+def columns(ranked):
+    """All numbers of answer ranks and run."""
+    ranks, run = ranked.answer_ranks, ranked.run
+    return [getattr(ranks, name).tolist() for name in ("question", "entity", "above", "tied", "n_other", "score")] + [
+        getattr(run, name).tolist() for name in ("question", "entity", "score")
+    ]
+
+
+def of_matrix(collection, scores):
+    """The same of a whole matrix."""
+    return columns(rank_scores(collection, scores, questions=collection, entities=collection))
+
+
 def joined(blocks):
     rows, scores = zip(*blocks, strict=True)
     return np.concatenate(rows).tolist(), np.concatenate(scores)
@@ -68,24 +82,19 @@ def joined(blocks):
 def test_factorised_scores_are_aligned_by_label(tmp_path, collection, dtype, bias, block):
     """Entities, relations and questions in any order come out in the collection's, for any block size."""
     path, whole = write_factorised(tmp_path, collection, dtype=dtype, bias=bias)
-    blocks = list(read_factorised(path, collection, block=block))
-    rows, scores = joined(blocks)
-    assert rows == list(range(len(collection.questions)))
-    assert scores.dtype == np.float32
-    assert np.array_equal(scores, whole)
-    assert len(blocks) == {None: 1, 1: len(rows), 4: -(-len(rows) // 4)}[block]
+    assert columns(rank_system(collection, read_system(path), block=block)) == of_matrix(collection, whole)
 
 
 def test_what_the_collection_lacks_is_left_out_with_a_warning(tmp_path, collection):
     """Further entities and questions of a system do not disturb it."""
     path, whole = write_factorised(tmp_path, collection, extra=2)
     with pytest.warns(KgtrecWarning) as caught:
-        blocks = read_factorised(path, collection)
+        found = rank_system(collection, read_system(path))
     assert [str(warning.message) for warning in caught] == [
-        f"{path}: left out 2 entities that are not in the collection",
         f"{path}: left out 1 questions that are not in the collection",
+        "s: 2 of its entities are not in the collection and are no candidates",
     ]
-    assert np.array_equal(joined(blocks)[1], whole)
+    assert columns(found) == of_matrix(collection, whole)
 
 
 def test_label_files_may_lie_elsewhere(tmp_path, collection):
@@ -96,19 +105,20 @@ def test_label_files_may_lie_elsewhere(tmp_path, collection):
     with pytest.raises(
         FormatError, match=r"expected the labels of the archive's entities in .*; name it with --entities"
     ):
-        read_factorised(path, collection)
-    assert np.array_equal(joined(read_factorised(path, collection, entities=moved))[1], whole)
+        read_system(path)
+    found = rank_system(collection, read_system(path, given=Given(entities=moved)))
+    assert columns(found) == of_matrix(collection, whole)
 
 
 WRONG_ARCHIVES = {
     "no Q": ({"Q": None}, r"expected the arrays E, Q and questions \(and b, if there is one\), found E, b, questions"),
-    "widths": ({"E": np.zeros((5, 2))}, r"expected E \(entities x d\), .*, found E \(5, 2\), Q \(6, 3\)"),
-    "bias": ({"b": np.zeros(4)}, r"found .* b \(4,\)"),
+    "widths": ({"E": np.zeros((5, 2))}, r"expected one row of 2 numbers for each question in Q, found shape \(6, 3\)"),
+    "bias": ({"b": np.zeros(4)}, r"expected one number for each entity in b, 5, found shape \(4,\)"),
     "floats": ({"questions": np.zeros((6, 3))}, "expected whole numbers in questions, found float64"),
     "text": ({"E": np.full((5, 3), "a")}, "expected numbers in E, found <U1"),
     "rows": (
         {"E": np.zeros((4, 3)), "b": np.zeros(4)},
-        "expected one row of E per line of .*, found 4 rows and 5 lines",
+        r"expected one row for each entity in E, 5, found shape \(4, 3\)",
     ),
     "relation": (
         {"questions": np.full((6, 3), 3, np.int32)},
@@ -128,7 +138,7 @@ def test_wrong_archives_are_refused(tmp_path, collection, case):
     changes, message = WRONG_ARCHIVES[case]
     path, _ = write_factorised(tmp_path, collection, **changes)
     with pytest.raises(KgtrecError, match=message) as caught:
-        read_factorised(path, collection)
+        rank_system(collection, read_system(path))
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -137,13 +147,13 @@ def test_an_entity_that_the_system_lacks_is_named(tmp_path, collection):
     path, _ = write_factorised(tmp_path, collection)
     lines = (tmp_path / "entities.txt").read_text().replace("jam\n", "ham\n")
     (tmp_path / "entities.txt").write_text(lines)
-    message = "expected all 5 entities of the collection, found no jam; 1 others are not in the collection, such as ham"
+    message = r"s.npz: expected all 6 questions of the collection, found no \(.*jam.*\); .* such as \(.*ham.*\)"
     with pytest.raises(CollectionError, match=message):
-        read_factorised(path, collection)
+        rank_system(collection, read_system(path))
     ids = tmp_path / "entities.tsv"  # whatever its ids, entities are known by their labels
     ids.write_text("".join(f"e{number}\t{label}\n" for number, label in enumerate(lines.split())))
     with pytest.raises(CollectionError, match=message):
-        read_factorised(path, collection, entities=ids)
+        rank_system(collection, read_system(path, given=Given(entities=ids)))
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 half"])
@@ -152,7 +162,7 @@ def test_damaged_archives(tmp_path, collection, content):
     path, _ = write_factorised(tmp_path, collection)
     path.write_bytes(content)
     with pytest.raises(FormatError, match=r"expected a whole .npz archive of numbers, found other or damaged data"):
-        read_factorised(path, collection)
+        read_system(path)
 
 
 def test_cut_off_archive(tmp_path, collection):
@@ -160,7 +170,7 @@ def test_cut_off_archive(tmp_path, collection):
     path, _ = write_factorised(tmp_path, collection)
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(FormatError, match=r"expected a whole .npz archive"):
-        read_factorised(path, collection)
+        read_system(path)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4", "i4"])
@@ -308,18 +318,18 @@ def test_scores_of_an_archive_are_the_same_in_blocks_of_any_size(tmp_path, colle
     rng = np.random.default_rng(4)
     changes = {"E": rng.normal(size=(5, 200)).astype(dtype), "Q": rng.normal(size=(6, 200)).astype(dtype)}
     path, _ = write_factorised(tmp_path, collection, dtype=dtype, **changes)
-    whole = joined(read_factorised(path, collection))[1]
+    whole = columns(rank_system(collection, read_system(path)))
     for block in range(1, 6):
-        assert np.array_equal(joined(read_factorised(path, collection, block=block))[1], whole)
+        assert columns(rank_system(collection, read_system(path), block=block)) == whole
 
 
 @pytest.mark.parametrize("value", [1e300, np.nan, np.inf])
 def test_numbers_beyond_float32_are_no_noise(tmp_path, collection, value):
-    """They come through as infinity or NaN, which whoever ranks refuses or takes; nothing is warned of here."""
+    """They are infinity or NaN, which is refused; nothing is warned of."""
     changes = {"E": np.full((5, 3), value), "Q": np.full((6, 3), value)}
     path, _ = write_factorised(tmp_path, collection, dtype="f8", **changes)
-    scores = joined(read_factorised(path, collection))[1]
-    assert not np.isfinite(scores).any()
+    with pytest.raises(KgtrecError, match=r"expected numbers as scores, found (NaN|\+inf) for question"):
+        rank_system(collection, read_system(path))
 
 
 @pytest.mark.parametrize("extra", [0, 2])
@@ -334,16 +344,15 @@ def test_numbers_beyond_float32_are_no_noise(tmp_path, collection, value):
     ],
 )
 def test_what_rounding_takes_from_an_archive_in_float64_is_an_error(tmp_path, collection, changes, is_refused, extra):
-    """By blocks of scores as by the ranking of factors; in float32 nothing is taken."""
+    """In float32 nothing is taken."""
     rng = np.random.default_rng(5)
     E, b, Q = rng.normal(size=(5 + extra, 3)), rng.normal(size=5 + extra), rng.normal(size=(6 + bool(extra), 3))
     arrays = changes(E, b)
     path, _ = write_factorised(tmp_path, collection, extra=extra, Q=Q.astype(arrays["E"].dtype), **arrays)
-    for rank in (lambda: list(read_factorised(path, collection)), lambda: rank_system(collection, read_system(path))):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)
-            if not is_refused:
-                rank()
-                continue
-            with pytest.raises(KgtrecError, match="expected scores that differ in float32 where they"):
-                rank()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        if not is_refused:
+            rank_system(collection, read_system(path))
+            return
+        with pytest.raises(KgtrecError, match="expected scores that differ in float32 where they"):
+            rank_system(collection, read_system(path))

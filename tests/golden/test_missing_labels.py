@@ -7,10 +7,10 @@ import pytest
 
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
-from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.triples import read_triples
 from kgtrec.openworld.estimate import estimate_missing
-from kgtrec.ranking.rank import rank_scores
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems.registry import read_system
 
 pytestmark = pytest.mark.slow
 
@@ -27,14 +27,7 @@ def estimate(fb15k_237, data):
     ids, entities = collection.questions.ids, collection.entities
     labels = Qrels.of(question, entity, np.ones(len(question), np.int32), ids, entities)
     runs = [
-        rank_scores(
-            collection,
-            read_factorised(data / f"systems/fb15k-237/{name}.npz", collection),
-            questions=collection,
-            entities=collection,
-            name=name,
-            depth=100,
-        ).run
+        rank_system(collection, read_system(data / f"systems/fb15k-237/{name}.npz"), depth=100).run
         for name in ("transe", "distmult")
     ]
     return estimate_missing(labels, collection.qrels, runs, truth=collection.qrels)

@@ -10,8 +10,11 @@ import csv
 import numpy as np
 import pytest
 
-from kgtrec.formats.factorised import read_factorised
+from kgtrec.data.identity import entity_places, question_places
+from kgtrec.formats.factorised import numbered_questions, read_factor_archive
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems.registry import read_system
 
 SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")
 
@@ -24,13 +27,7 @@ def test_a_system_gives_its_published_scores(data, fb15k_237, system):
     folder = data / "systems" / "fb15k-237"
     with (folder / "reference.tsv").open() as lines:
         published = {row["system"]: row for row in csv.DictReader(lines, delimiter="\t")}[system]
-    ranks = rank_scores(
-        fb15k_237,
-        read_factorised(folder / f"{system}.npz", fb15k_237),
-        questions=fb15k_237,
-        entities=fb15k_237,
-        depth=0,
-    ).answer_ranks
+    ranks = rank_system(fb15k_237, read_system(folder / f"{system}.npz"), depth=0).answer_ranks
     realistic = ranks.above + 1 + ranks.tied / 2
     assert len(ranks) == 40_932
     assert np.mean(1 / realistic) == pytest.approx(float(published["micro.MRR"]), abs=5e-6)
@@ -41,8 +38,11 @@ def test_a_system_gives_its_published_scores(data, fb15k_237, system):
 @pytest.mark.slow
 def test_a_real_run_is_the_list_that_a_full_sort_gives(data, fb15k_237):
     """200 questions of one system: the run cut at 100 equals a stable sort of all candidates by score and label."""
-    blocks = read_factorised(data / "systems" / "fb15k-237" / "rotate.npz", fb15k_237, block=200)
-    rows, scores = next(blocks)
+    arrays = read_factor_archive(data / "systems" / "fb15k-237" / "rotate.npz")
+    asked = numbered_questions("rotate", arrays.questions, arrays.entities, arrays.relations)
+    rows, place = np.arange(200), question_places(fb15k_237, asked).place
+    column = entity_places(fb15k_237, arrays.entities).place
+    scores = arrays.Q[place[rows]].astype("f4") @ arrays.E[column].astype("f4").T + arrays.b[column]
     blank = np.zeros((len(fb15k_237.questions) - len(rows), scores.shape[1]), np.float32)
     run = rank_scores(
         fb15k_237,

@@ -27,11 +27,12 @@ from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.collections import read_collection, write_collection
-from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import read_run, write_run
 from kgtrec.ranking.rank import Ranked, rank_scores
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems.registry import read_system
 
 Triple = tuple[str, str, str]
 Question = tuple[str, str, str]  # side, anchor, relation
@@ -166,14 +167,7 @@ def npz(model: Model, collection: Collection, whole: Collection, draw: st.DataOb
     np.savez(folder / "m.npz", E=E, Q=Q, questions=np.array(coded, np.int32))
     (folder / "entities.txt").write_text("".join(f"{entity}\n" for entity in entities), "utf-8")
     (folder / "relations.txt").write_text("".join(f"{relation}\n" for relation in RELATIONS), "utf-8")
-    return rank_scores(
-        collection,
-        read_factorised(folder / "m.npz", collection),
-        questions=collection,
-        entities=collection,
-        depth=10,
-        name="m",
-    )
+    return rank_system(collection, read_system(folder / "m.npz"), depth=10)
 
 
 @pytest.mark.parametrize("way", [matrix_and_names, blocks, stamped_npy, npy_beside, bare_npy, npz])

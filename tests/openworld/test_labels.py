@@ -18,8 +18,8 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels, possible_correlations, rows_of
 from kgtrec.openworld.theory import correlation_range
-from kgtrec.ranking.lists import rank_lists
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.ranking.system import rank_system
 from kgtrec.systems.kinds import RankedLists
 from tests.examples import examples
 
@@ -242,7 +242,7 @@ def test_ranks_of_cut_lists_stay_cut():
         "lists", collection.entities, asked.relations, asked.is_head, asked.anchor, asked.relation,
         np.full(len(asked), -1, np.int32), start, collection.entities.encode(["eve", "bob"]), np.array([0, 1]),
     )  # fmt: skip
-    ranks = rank_lists(collection, lists).answer_ranks
+    ranks = rank_system(collection, lists).answer_ranks
     true = TrueFacts.of(collection)
     for seed in range(4):
         sparse = hide_labels(true, 0.5, seed=seed)

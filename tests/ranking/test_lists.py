@@ -15,7 +15,6 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.ranking.lists import rank_lists, rank_triples
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.kinds import RankedLists, TripleRanks
@@ -137,13 +136,13 @@ def test_whole_lists_give_the_ranks_of_their_scores(world, each, seed):
     collection, scores, filtered_by, judged, _ = world
     lists = lists_of(collection, scores, each=each, seed=seed)
     options = options_of(collection, filtered_by, judged)
-    found = quietly(rank_lists, collection, lists, depth=0, **options).answer_ranks
+    found = quietly(rank_system, collection, lists, depth=0, **options).answer_ranks
     expected = rank_scores(collection, scores, questions=collection, entities=collection, depth=0, **options)
     assert [row[:6] for row in rank_rows(found)] == [row[:6] for row in rank_rows(expected.answer_ranks)]
     assert not found.cut.any()
     known = without_answers(collection, known_pairs(collection, filtered_by))
     filtered = lists_of(collection, scores, without=known, each=each, seed=seed)
-    again = quietly(rank_lists, collection, filtered, depth=0, **options).answer_ranks
+    again = quietly(rank_system, collection, filtered, depth=0, **options).answer_ranks
     for own, row, cut in zip(rank_rows(again), rank_rows(expected.answer_ranks), again.cut, strict=True):
         if row[:2] in known:  # nobody knows where a judged pair stands that the lists leave out
             assert own[:6] == (*row[:3], 0, row[5], row[5])
@@ -171,7 +170,7 @@ def test_a_cut_list_is_exact_above_its_end_and_bounds_what_is_below(world, each,
         seed=seed,
     )
     options = options_of(collection, filtered_by, judged)
-    found = quietly(rank_lists, collection, lists, depth=0, **options).answer_ranks
+    found = quietly(rank_system, collection, lists, depth=0, **options).answer_ranks
     exact = rank_scores(collection, scores, questions=collection, entities=collection, depth=0, **options).answer_ranks
     assert [row[:3] for row in rank_rows(found)] == [row[:3] for row in rank_rows(exact)]
     assert found.n_other.tolist() == exact.n_other.tolist()
@@ -200,7 +199,7 @@ def test_whole_lists_give_the_run_and_the_macro_measures_of_their_scores(world, 
     collection, scores, filtered_by, _, _ = world
     options = options_of(collection, filtered_by, None)
     lists = lists_of(collection, scores, seed=seed)
-    found = quietly(rank_lists, collection, lists, depth=depth, **options)
+    found = quietly(rank_system, collection, lists, depth=depth, **options)
     expected = rank_scores(collection, scores, questions=collection, entities=collection, depth=depth, **options)
     assert found.run.question.tolist() == expected.run.question.tolist()
     assert found.run.entity.tolist() == expected.run.entity.tolist()
@@ -221,7 +220,7 @@ def test_lists_of_single_answers_give_the_macro_measures_where_no_two_share_a_pl
     merged = with_answers_that_share_places(collection, scores, filtered_by)
     options = options_of(collection, filtered_by, None)
     lists = lists_of(collection, scores, each=True, seed=seed)
-    found = quietly(rank_lists, collection, lists, **options)
+    found = quietly(rank_system, collection, lists, **options)
     expected = rank_scores(collection, merged, questions=collection, entities=collection, **options)
     if any(answers_of(collection)):
         numbers = [
@@ -281,7 +280,7 @@ def test_ranks_of_triples_are_those_of_the_scores(graph, filtered_by):
     options = {"filtered_by": filtered_by, "depth": 0}
     exact = rank_scores(collection, scores, questions=collection, entities=collection, **options).answer_ranks
     theirs = triples_of(collection, exact, rng, candidates=exact.n_other.astype(np.int64) + 1)
-    found = rank_triples(collection, theirs, filtered_by=filtered_by)
+    found = rank_system(collection, theirs, filtered_by=filtered_by)
     assert found.run is None
     assert [row[:6] for row in rank_rows(found.answer_ranks)] == [row[:6] for row in rank_rows(exact)]
     assert found.answer_ranks.filtered_by == exact.filtered_by
@@ -297,7 +296,7 @@ def test_lists_of_one_side_are_those_of_both(graph, side, seed):
     """The rows of the side's questions, whatever else the lists answer."""
     collection, scores, _ = graph
     lists = lists_of(collection, scores, each=True, seed=seed)
-    both, one = rank_lists(collection, lists), rank_lists(collection, lists, sides=[side])
+    both, one = rank_system(collection, lists), rank_system(collection, lists, sides=[side])
     is_own = collection.questions.is_head[both.answer_ranks.question] == (side == "head")
     rows = rank_rows(both.answer_ranks)
     assert rank_rows(one.answer_ranks) == [row for row, own in zip(rows, is_own, strict=True) if own]
@@ -348,7 +347,7 @@ def tails_of_ann(collection, *rows, **fields):
 def test_each_answer_has_its_place_in_the_list_that_was_made_for_it(kinship):
     """Bob stands below dot; cid, whose list ends before it, somewhere below dot and eve."""
     lists = tails_of_ann(kinship, ("bob", ["dot", "bob", "eve"]), ("cid", ["dot", "eve"]))
-    ranks = rank_lists(kinship, lists, sides=["tail"])
+    ranks = rank_system(kinship, lists, sides=["tail"])
     assert by_label(kinship, ranks.answer_ranks) == {("tail0", "bob"): (1, 0, False), ("tail0", "cid"): (2, 1, True)}
     names = [kinship.entities[entity] for entity in ranks.run.entity]
     assert names == ["dot", "bob", "eve"]
@@ -358,14 +357,14 @@ def test_what_is_filtered_does_not_set_answers_apart_in_their_own_lists():
     """Answers a and b are above the one candidate d; c, known from train, is above a and below b in their two lists."""
     collection = collection_of(1, 4, {(0, 0): 1, (0, 1): 1}, {(0, 2, 0)})
     single = ("tail", "e0", "r", "e0", ["e2", "e0", "e3"]), ("tail", "e0", "r", "e1", ["e1", "e2", "e3"])
-    assert rank_lists(collection, some_lists(collection, single)).answer_ranks.score.tolist() == [-1 / 2, -1 / 2]
+    assert rank_system(collection, some_lists(collection, single)).answer_ranks.score.tolist() == [-1 / 2, -1 / 2]
     whole = [("tail", "e0", "r", None, ["e0", "e2", "e1", "e3"])]
-    assert rank_lists(collection, some_lists(collection, whole)).answer_ranks.score.tolist() == [-1 / 3, -2 / 3]
+    assert rank_system(collection, some_lists(collection, whole)).answer_ranks.score.tolist() == [-1 / 3, -2 / 3]
 
 
 def test_an_answer_without_a_list_of_its_own_can_have_any_rank(kinship):
     """The list for bob leaves cid out, whatever its score was; ann, dot and eve are candidates."""
-    ranks = rank_lists(kinship, tails_of_ann(kinship, ("bob", ["dot", "bob", "eve"])), sides=["tail"]).answer_ranks
+    ranks = rank_system(kinship, tails_of_ann(kinship, ("bob", ["dot", "bob", "eve"])), sides=["tail"]).answer_ranks
     assert by_label(kinship, ranks) == {("tail0", "bob"): (1, 0, False), ("tail0", "cid"): (0, 3, True)}
 
 
@@ -373,7 +372,7 @@ def test_a_question_without_a_list_has_bounds_and_is_told(kinship):
     """Of three questions, two are about heads."""
     lists = some_lists(kinship, [("tail", "ann", "parent", None, ["bob"]), ("head", "bob", "parent", None, ["ann"])])
     with pytest.warns(KgtrecWarning, match="no list for 1 of 3 questions; their answers can have any rank"):
-        ranks = rank_lists(kinship, lists).answer_ranks
+        ranks = rank_system(kinship, lists).answer_ranks
     found = by_label(kinship, ranks)
     assert [value for (question, _), value in found.items() if question == "head1"] == [(0, 4, True)]
 
@@ -382,21 +381,21 @@ def test_lists_that_contradict_each_other_are_told(kinship):
     """One question's candidates in two orders; each answer stands as its own list says, the run as the longest."""
     lists = tails_of_ann(kinship, ("bob", ["dot", "bob", "eve"]), ("cid", ["eve", "dot", "ann", "cid"]))
     with pytest.warns(KgtrecWarning, match=r"the lists of 1 question order candidates differently \(tail0\)"):
-        ranks = rank_lists(kinship, lists, sides=["tail"])
+        ranks = rank_system(kinship, lists, sides=["tail"])
     assert by_label(kinship, ranks.answer_ranks) == {("tail0", "bob"): (1, 0, False), ("tail0", "cid"): (3, 0, False)}
     names = [kinship.entities[entity] for entity in ranks.run.entity]
     assert [name for name in names if name not in ("bob", "cid")] == ["eve", "dot", "ann"]
     with pytest.warns(KgtrecWarning, match="order candidates differently"):
-        rank_lists(kinship, lists, sides=["tail"], depth=0)
+        rank_system(kinship, lists, sides=["tail"], depth=0)
 
 
 @pytest.mark.parametrize("answer", [None, "bob"])
 def test_two_lists_that_disagree_about_an_answer_are_refused(kinship, answer):
     """Whichever came first would be its rank; the same list twice is one list."""
     once, twice, other = (answer, ["bob", "dot"]), (answer, ["dot", "bob"]), ("cid", ["dot", "cid"])
-    rank_lists(kinship, tails_of_ann(kinship, once, other, once), sides=["tail"])
+    rank_system(kinship, tails_of_ann(kinship, once, other, once), sides=["tail"])
     with pytest.raises(CollectionError) as error:
-        rank_lists(kinship, tails_of_ann(kinship, once, other, twice), sides=["tail"])
+        rank_system(kinship, tails_of_ann(kinship, once, other, twice), sides=["tail"])
     assert str(error.value) == (
         "lists: expected one place for the tail of (ann, parent, bob), found two different ones in lists of the same "
         "kind; keep one list for each answer, or one for each question"
@@ -420,14 +419,14 @@ def test_two_lists_of_which_one_lacks_an_answer_that_stands_above_its_end_are_re
     with pytest.raises(
         CollectionError, match=r"of \(ann, parent, bob\), found it below \d candidates? in one list, and m"
     ):
-        rank_lists(kinship, tails_of_ann(kinship, *(both[place] for place in places)), sides=["tail"])
+        rank_system(kinship, tails_of_ann(kinship, *(both[place] for place in places)), sides=["tail"])
 
 
 @pytest.mark.parametrize("answer", [None, "bob"])
 def test_a_list_that_ends_above_an_answer_contradicts_none_that_goes_on(kinship, answer):
     """One is the beginning of the other."""
     lists = tails_of_ann(kinship, (answer, ["dot"]), (answer, ["dot", "bob", "eve"]), ("cid", ["dot", "eve", "cid"]))
-    ranks = rank_lists(kinship, lists, sides=["tail"]).answer_ranks
+    ranks = rank_system(kinship, lists, sides=["tail"]).answer_ranks
     assert by_label(kinship, ranks)["tail0", "bob"] == (1, 0, False)
 
 
@@ -438,7 +437,7 @@ def test_lists_that_are_cut_within_a_tie_contradict_nothing(kinship):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ranks = rank_lists(kinship, lists, sides=["tail"]).answer_ranks
+        ranks = rank_system(kinship, lists, sides=["tail"]).answer_ranks
     assert by_label(kinship, ranks) == {("tail0", "bob"): (0, 0, False), ("tail0", "cid"): (0, 3, True)}
 
 
@@ -447,7 +446,7 @@ def test_a_candidate_in_two_ties_has_its_place_in_the_one_with_more_of_it(kinshi
     lists = tails_of_ann(kinship, ("bob", ["eve", "ann"]), ("cid", ["dot", "ann", "eve"]), levels=[0, 0, 0, 0, 0])
     question = list(kinship.questions.ids).index("tail0")
     judged = judged_qrels(kinship, [(question, list(kinship.entities).index("eve"))])
-    ranks = rank_lists(kinship, lists, sides=["tail"], judged=judged).answer_ranks
+    ranks = rank_system(kinship, lists, sides=["tail"], judged=judged).answer_ranks
     assert by_label(kinship, ranks)["tail0", "eve"] == (0, 2, False)
 
 
@@ -459,7 +458,7 @@ def test_a_tie_at_the_end_that_nothing_can_join_is_as_any_other():
         [("tail", "e0", "r", "e0", ["e1", "e0"]), ("tail", "e0", "r", "e2", ["e1", "e2"])],
         levels=[0, 1, 0, 0],
     )
-    ranks = rank_lists(collection, lists).answer_ranks
+    ranks = rank_system(collection, lists).answer_ranks
     assert [row[3:6] for row in rank_rows(ranks)] == [(0, 0, 0), (0, 0, 0)]
     assert not ranks.cut.any()
     assert ranks.score[0] == ranks.score[1]
@@ -476,7 +475,7 @@ def test_lists_for_other_questions_and_entities_are_told(kinship):
         ],
     )
     with pytest.warns(KgtrecWarning) as told:
-        ranks = rank_lists(kinship, lists, sides=["tail"]).answer_ranks
+        ranks = rank_system(kinship, lists, sides=["tail"]).answer_ranks
     assert [str(each.message) for each in told] == [
         "lists: left out 2 lists for questions and answers that the collection lacks, such as (zoe, parent, ?)",
         "lists: left out listed entities that the collection lacks, which are no candidates: 1, such as zoe",
@@ -491,7 +490,7 @@ def test_lists_of_another_collection_are_refused(kinship):
         r"\(1, parent, \?\); the collection has, for example, \(\?, parent, \w+\); are its labels those of the"
     )
     with pytest.raises(CollectionError, match=message):
-        rank_lists(kinship, some_lists(kinship, [("tail", "1", "parent", None, ["2"])]), sides=["tail"])
+        rank_system(kinship, some_lists(kinship, [("tail", "1", "parent", None, ["2"])]), sides=["tail"])
 
 
 def test_lists_of_one_side_need_the_other_side_to_be_left_out(kinship):
@@ -499,7 +498,7 @@ def test_lists_of_one_side_need_the_other_side_to_be_left_out(kinship):
     lists = tails_of_ann(kinship, (None, ["bob"]))
     message = "lists: expected predictions of heads, found those of tails only; --sides tail .* asks no other questions"
     with pytest.raises(CollectionError, match=message):
-        rank_lists(kinship, lists)
+        rank_system(kinship, lists)
 
 
 def test_lists_without_known_answers_that_are_candidates_are_refused_or_told():
@@ -508,14 +507,14 @@ def test_lists_without_known_answers_that_are_candidates_are_refused_or_told():
     lists = some_lists(collection, [("tail", "e0", "r", None, ["e3", "e1"])])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rank_lists(collection, lists)
+        rank_system(collection, lists)
     with pytest.warns(KgtrecWarning, match="none of the 1 known answers of train is in any list, as if its program"):
-        rank_lists(collection, lists, filtered_by=("valid", "test"))
+        rank_system(collection, lists, filtered_by=("valid", "test"))
     said = replace(lists, filtered_by=("train", "valid"))
-    rank_lists(collection, said)
+    rank_system(collection, said)
     message = "expected lists with the known answers of train, found lists filtered by train, valid; their places"
     with pytest.raises(CollectionError, match=message):
-        rank_lists(collection, said, filtered_by=("valid", "test"))
+        rank_system(collection, said, filtered_by=("valid", "test"))
 
 
 def test_judged_pairs_below_the_end_of_the_longest_list_are_below_it(kinship):
@@ -523,7 +522,7 @@ def test_judged_pairs_below_the_end_of_the_longest_list_are_below_it(kinship):
     lists = tails_of_ann(kinship, ("bob", ["bob"]), ("cid", ["dot", "eve", "cid"]))
     question = list(kinship.questions.ids).index("tail0")
     pairs = [(question, list(kinship.entities).index(name)) for name in ("ann", "eve")]
-    ranks = rank_lists(kinship, lists, sides=["tail"], judged=judged_qrels(kinship, sorted(pairs))).answer_ranks
+    ranks = rank_system(kinship, lists, sides=["tail"], judged=judged_qrels(kinship, sorted(pairs))).answer_ranks
     found = by_label(kinship, ranks)
     assert found["tail0", "eve"] == (1, 0, False)
     assert found["tail0", "ann"][:2] == (2, 0)
@@ -565,37 +564,37 @@ def test_another_filter_is_found_by_the_number_of_candidates(kinship, theirs):
         r"theirs: expected \w+ of \(ann, parent, \w+\) to be ranked among \d candidates .*, found \d, and so for 4"
     )
     with pytest.raises(CollectionError, match=message):
-        rank_triples(kinship, wrong)
+        rank_system(kinship, wrong)
 
 
 def test_a_missing_rank_is_refused(kinship, theirs):
     """With an example."""
     with pytest.raises(CollectionError, match=r"expected a rank for each of 4 answers, found none for 1, such as"):
-        rank_triples(kinship, only(theirs, np.arange(3)))
+        rank_system(kinship, only(theirs, np.arange(3)))
 
 
 def test_two_ranks_of_one_answer_are_refused_unless_they_are_the_same(kinship, theirs):
     """A file may repeat a triple."""
     twice = only(theirs, np.array([0, 1, 2, 3, 0]))
-    assert len(rank_triples(kinship, twice).answer_ranks) == 4
+    assert len(rank_system(kinship, twice).answer_ranks) == 4
     other = replace(twice, tied=np.array([*twice.tied[:4], 0]))
     with pytest.raises(CollectionError, match=r"expected one rank for .*, found two different ones"):
-        rank_triples(kinship, other)
+        rank_system(kinship, other)
 
 
 def test_a_rank_below_more_candidates_than_there_are_is_refused(kinship, theirs):
     """Rank 5 to 8 of 4."""
     wrong = replace(theirs, above=theirs.above + 4, candidates=None)
     with pytest.raises(CollectionError, match=r"expected a rank from 1 to \d for .*; was it filtered by other splits"):
-        rank_triples(kinship, wrong)
+        rank_system(kinship, wrong)
 
 
 def test_ranks_of_one_side_need_the_other_side_to_be_left_out(kinship, theirs):
     """Tails alone, and with --sides tail they are enough."""
     tails = only(theirs, np.flatnonzero(~theirs.is_head))
     with pytest.raises(CollectionError, match="expected predictions of heads, found those of tails only"):
-        rank_triples(kinship, tails)
-    assert len(rank_triples(kinship, tails, sides=["tail"]).answer_ranks) == 2
+        rank_system(kinship, tails)
+    assert len(rank_system(kinship, tails, sides=["tail"]).answer_ranks) == 2
 
 
 def test_ranks_of_other_triples_are_left_out(kinship, theirs):
@@ -604,14 +603,14 @@ def test_ranks_of_other_triples_are_left_out(kinship, theirs):
     more = only(replace(theirs, entities=entities), np.array([0, 1, 2, 3, 3]))
     more = replace(more, head=np.array([*more.head[:4], len(entities) - 1], np.int32))
     with pytest.warns(KgtrecWarning, match="theirs: left out 1 rank of triples that the collection lacks"):
-        found = rank_triples(kinship, more).answer_ranks
-    assert rank_rows(found) == rank_rows(rank_triples(kinship, theirs).answer_ranks)
+        found = rank_system(kinship, more).answer_ranks
+    assert rank_rows(found) == rank_rows(rank_system(kinship, theirs).answer_ranks)
 
 
 def test_raw_ranks_of_triples_are_refused(kinship, theirs):
     """The table counts candidates that are no answers."""
     with pytest.raises(KgtrecError, match="expected ranks from which other answers are removed"):
-        rank_triples(kinship, theirs, filtered_by=())
+        rank_system(kinship, theirs, filtered_by=())
 
 
 def test_judged_pairs_have_no_rank_in_ranks_of_triples(kinship, theirs):
@@ -628,7 +627,7 @@ def test_wrong_answers_of_the_collection_need_no_rank_in_ranks_of_triples():
     ranks = TripleRanks(
         "theirs", collection.entities, collection.relations, one > 0, one, one, one + 1, np.array([1]), np.array([0])
     )
-    found = rank_triples(collection, ranks).answer_ranks
+    found = rank_system(collection, ranks).answer_ranks
     assert [row[:6] for row in rank_rows(found)] == [(0, 1, True, 1, 0, 2)]
 
 
@@ -638,7 +637,7 @@ def test_an_answer_that_is_judged_later_was_not_above_an_entity_whose_list_lacks
     question = list(kinship.questions.ids).index("tail0")
     pairs = [(question, list(kinship.entities).index(name)) for name in ("bob", "cid", "dot")]
     judged = judged_qrels(kinship, sorted(pairs))
-    ranks = rank_lists(kinship, lists, sides=["tail"], judged=judged).answer_ranks
+    ranks = rank_system(kinship, lists, sides=["tail"], judged=judged).answer_ranks
     scores = quietly(evaluate, replace(judged, grade=judged.grade + 1), ranks, ["micro.MR", "micro.MRR"], per="answer")
     assert scores.items["entity"].to_pylist() == ["dot", "bob", "cid"]
     assert scores.least[0, 0].tolist() == [1, 2, 1]
@@ -649,7 +648,7 @@ def test_an_answer_that_is_judged_later_was_not_above_an_entity_whose_list_lacks
 def test_an_earlier_answer_of_unknown_place_is_refused(kinship):
     """The list for cid is empty: whether cid stands above bob, who is below dot and eve, is not known."""
     lists = tails_of_ann(kinship, ("bob", ["dot", "eve", "bob"]), ("cid", []))
-    ranks = rank_lists(kinship, lists, sides=["tail"]).answer_ranks
+    ranks = rank_system(kinship, lists, sides=["tail"]).answer_ranks
     own = kinship.qrels
     without = replace(own, grade=np.where(own.entity == list(kinship.entities).index("cid"), 0, own.grade))
     with pytest.raises(CollectionError) as error:

@@ -258,8 +258,8 @@ def test_names_that_are_none_get_one_clear_error(two):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depth": -1}, r"expected a depth of 0 \(no run\) or more, found -1"),
-        ({"depth": 1.5}, "expected a whole number as depth, found 1.5"),
+        ({"depth": -1}, "expected depth to be a whole number from 0 on, found -1"),
+        ({"depth": 1.5}, "expected depth to be a whole number from 0 on, found 1.5"),
         ({"filtered_by": ["tran"]}, "expected splits to filter by among train, valid, test, found 'tran'; did you"),
     ],
 )

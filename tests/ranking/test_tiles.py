@@ -17,11 +17,12 @@ from kgtrec.kernels.ranking.comparisons import PRODUCT, MinusModuli, MinusNorm, 
 from kgtrec.ranking import grid as module
 from kgtrec.ranking import tiles
 from kgtrec.ranking.grid import Grid
-from kgtrec.ranking.rank import joined, plan_of, rank_scores
+from kgtrec.ranking.mapping import mapped
+from kgtrec.ranking.options import RankOptions
+from kgtrec.ranking.rank import Plan, joined, rank_scores
 from kgtrec.ranking.system import rank_system
 from kgtrec.ranking.tiles import Tiling, count_tile
 from kgtrec.systems.kinds import Factors
-from kgtrec.systems.mapping import placed_in
 from tests.collections_by_hand import collection_of
 from tests.executors import threads
 
@@ -66,8 +67,8 @@ def quietly(call, *arguments, **options):
 
 
 def grid_of(collection, factors, tiling, depth, filtered_by=SPLITS):
-    places = quietly(placed_in, factors, collection, unknown="last")
-    return Grid(collection, factors, places, plan_of(collection, filtered_by, None), tiling, filtered_by, depth)
+    plan = Plan.of(collection, RankOptions(unknown_entities="last", filtered_by=filtered_by, depth=depth))
+    return Grid(factors, quietly(mapped, factors, collection, plan.options), plan, tiling)
 
 
 def whole_matrix(grid, collection, factors):

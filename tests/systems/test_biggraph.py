@@ -19,7 +19,7 @@ from kgtrec.formats.factor_folders import write_factor_folder
 from kgtrec.ranking.rank import joined, rank_scores
 from kgtrec.ranking.system import grid_of, rank_system
 from kgtrec.systems.adapter import Given
-from kgtrec.systems.factor_folders import factor_folder_of
+from kgtrec.systems.factor_folders import arrays_of
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
 from tests.examples import examples
@@ -144,7 +144,7 @@ def test_ranks_are_those_of_the_documented_score(operator: str, comparator: str,
 def assert_same_by_workers(folder, collection, system):
     """A factor folder of the model has the same answer ranks and runs, whoever counts them, to the last bit."""
     expected = columns(rank_system(collection, system, depth=4, block=3))
-    write_factor_folder(folder / "factors" / "model", factor_folder_of(folder, system, Given()))
+    write_factor_folder(folder / "factors" / "model", arrays_of(system))
     again = read_system(folder / "factors" / "model")
     assert columns(rank_system(collection, again, depth=4, block=3)) == expected
     grid = grid_of(collection, again, depth=4, block=3)

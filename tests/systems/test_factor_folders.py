@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kgtrec.cli import main
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.factor_folders import FactorFolder, read_factor_folder, write_factor_folder
+from kgtrec.formats.factor_folders import FactorArrays, read_factor_folder, write_factor_folder
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems import read_system
 from kgtrec.systems.formulas import FORMULAS, formula_of
@@ -36,7 +36,7 @@ def folder_of(rng, collection, score, *, reciprocal=False, dtype=np.float32):
     n_relations = len(collection.relations) * (1 + reciprocal)
     E, R = rng.normal(size=(len(names), 4)), rng.normal(size=(n_relations, WIDTH.get(score, 4)))
     arrays = E.astype(dtype), rng.normal(size=len(names)).astype(dtype), R.astype(dtype)
-    return FactorFolder(score, PARAMETERS.get(score, {}), reciprocal, names, collection.relations, *arrays)
+    return FactorArrays(score, PARAMETERS.get(score, {}), reciprocal, names, collection.relations, *arrays)
 
 
 @pytest.mark.parametrize("score", sorted(FORMULAS))
@@ -118,7 +118,9 @@ def test_questions_that_are_no_triples_of_numbers_are_refused(tmp_path):
     made = folder_of(rng, world(rng, 4, 9), "distmult")
     asked = np.zeros((4, 2), np.int32)
     write_factor_folder(tmp_path / "model", replace(made, score="query", R=None, Q=np.zeros((4, 4)), questions=asked))
-    with pytest.raises(FormatError, match=r"expected three numbers of each question, found shape \(4, 2\)"):
+    with pytest.raises(
+        FormatError, match=r"expected three numbers of each question in questions.npy, 4, found shape \(4, 2\)"
+    ):
         read_system(tmp_path / "model")
 
 
@@ -142,12 +144,18 @@ def _about(**changed):
         (_about(score="biggraph", operator="turn", comparator="dot", bias=False), "operator among none, translation"),
         (_about(score="biggraph", operator="none", comparator=["dot"], bias=False), "comparator among dot, cos, l2"),
         (_about(score="biggraph", operator="diagonal", comparator="dot", bias=1), "true or false as bias, found 1"),
-        (_about(score="biggraph", operator="linear", comparator="dot", bias=True), "expected 16 numbers of a relation"),
+        (
+            _about(score="biggraph", operator="linear", comparator="dot", bias=True),
+            "expected relations of 16 numbers each",
+        ),
         (
             _about(score="biggraph", operator="diagonal", comparator="cos", bias=True),
             "operator diagonal changes each tail",
         ),
-        (lambda folder: np.save(folder / "R.npy", np.zeros((1, 1))), "expected 4 numbers of a relation beside 4 of an"),
+        (
+            lambda folder: np.save(folder / "R.npy", np.zeros((1, 1))),
+            "expected relations of 4 numbers each beside entities of 4",
+        ),
         (_about(score="query", p=1), "expected Q.npy for the score 'query', found no such file"),
         (_about(score="transe"), "expected p for the score 'transe', found none"),
         (_about(reciprocal=True), "expected two rows for each relation in R.npy, 2, found shape"),

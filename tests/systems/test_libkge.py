@@ -181,7 +181,11 @@ def tensors(**shapes):
 @pytest.mark.parametrize(
     ("model", "changed", "message"),
     [
-        ("distmult", {"state": tensors(entity=(8, D), relation=(3, D))}, "expected embeddings of 9 entities, as the"),
+        (
+            "distmult",
+            {"state": tensors(entity=(8, D), relation=(3, D))},
+            "expected labels for the 8 entities of the model",
+        ),
         ("distmult", {"state": tensors(entity=(9, D), relation=(3, D + 1))}, "expected relations of 4 numbers each"),
         ("cp", {"state": tensors(entity=(9, 3), relation=(3, 1))}, "expected relations of 1 numbers each"),
         ("rescal", {"state": tensors(entity=(9, 2), relation=(3, 2))}, "expected relations of 4 numbers each"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,12 @@ from numpy.typing import NDArray
 from kgtrec.data.arrays import as_array, require_exact
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
-from kgtrec.data.identity import entity_names
-from kgtrec.data.questions import SIDES, checked_sides, only_side
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
+from kgtrec.data.identity import entity_names, question_places, warn_of_extra
+from kgtrec.data.questions import SIDES, only_side
+from kgtrec.errors import CollectionError, KgtrecError, warn
+from kgtrec.ranking.options import RankOptions
 from kgtrec.systems.kinds import Block, Factors, Scorer, Scoring
 
-Unknown = Literal["error", "last"]
-UNKNOWN: tuple[Unknown, ...] = ("error", "last")
 _BLOCK_BYTES = 64 << 20  # scores in a block
 _WORK_BYTES = 512 << 20  # numbers that a model holds while it computes a block, on a processor
 _SHOWN = 3  # examples in a message
@@ -40,34 +39,23 @@ class Mapped:
         return (self.anchor >= 0) & (self.relation >= 0)
 
 
-def mapped(
-    collection: Collection,
-    entities: Vocabulary,
-    relations: Vocabulary,
-    *,
-    sides: Sequence[str] = SIDES,
-    unknown: Unknown = "error",
-    where: str = "the system",
-) -> Mapped:
-    """Find the questions and entities of a collection among the labels of a system.
+def mapped(system: Scorer | Factors, collection: Collection, options: RankOptions) -> Mapped:
+    """Find the questions and entities of a collection among the labels of a model.
 
     Parameters
     ----------
+    system : Scorer or Factors
     collection : Collection
-    entities, relations : Vocabulary
-        The system's labels, by number.
-    sides : sequence of {"head", "tail"}
-        Which questions are asked.
-    unknown : {"error", "last"}
-        What becomes of entities that the system has not seen, and of questions about them: an error, or they rank
-        last and tie; a question that cannot be asked has all candidates tied.
-    where : str
-        The system, for messages.
+    options : RankOptions
+        Which ``sides`` are asked, and what becomes of ``unknown_entities`` and of questions about them: an error, or
+        they rank last and tie; a question that cannot be asked has all candidates tied.
 
     Raises
     ------
     CollectionError
         If an entity or a relation that is needed is unknown to the system; with ``"last"`` only if it knows none.
+    KgtrecError
+        If the system cannot answer a side.
 
     Warns
     -----
@@ -81,13 +69,30 @@ def mapped(
     >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
-    >>> found = mapped(collection, Vocabulary.of(["ann", "bob", "jam", "tea"]), Vocabulary.of(["likes"]))
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> scores = lambda anchors, relations: np.zeros((len(anchors), 4))
+    >>> model = Scorer("m", Vocabulary.of(["ann", "bob", "jam", "tea"]), Vocabulary.of(["likes"]), scores, scores)
+    >>> found = mapped(model, collection, RankOptions())
     >>> found.anchor.tolist(), found.entity.tolist()
     ([2, 0], [0, 3, 1, 2])
     """
-    one_of("unknown_entities to be one of", unknown, UNKNOWN)
+    if isinstance(system, Factors):
+        if (own := system.question_vectors) is not None:
+            # it must have what is asked, whatever becomes of entities that it lacks
+            where = os.fspath(own.path)
+            warn_of_extra(question_places(collection, own.questions, where=where), "questions", where=where)
+        answers = system.head_queries, system.tail_queries
+    else:
+        answers = system.score_heads, system.score_tails
+    able = [side for side, scoring in zip(SIDES, answers, strict=True) if scoring]
+    if lacking := [side for side in options.sides if side not in able]:
+        raise KgtrecError(
+            f"{system.name}: expected a model that predicts {lacking[0]}s, found one that predicts "
+            + (f"{able[0]}s only; {only_side(able[0])}" if able else "neither heads nor tails")
+        )
+    entities, relations = system.entities, system.relations
     questions, names = collection.questions, entity_names(collection)
-    rows = questions.rows_of(sides)
+    rows = questions.rows_of(options.sides)
     entity = entities.encode(names.labels).astype(np.int64)
     relation = relations.encode(collection.relations.labels).astype(np.int64)
     found = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
@@ -110,13 +115,13 @@ def mapped(
     )
     if not told:
         if len(extra):
-            warn(f"{where}: {len(extra):,} of its entities are not in the collection and are no candidates")
+            warn(f"{system.name}: {len(extra):,} of its entities are not in the collection and are no candidates")
         return found
     lost = int(np.count_nonzero(~found.can_ask))
-    text = f"{where}: {' and '.join(told)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
+    text = f"{system.name}: {' and '.join(told)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
     if len(new) == len(entity) or (len(new_relations) == len(asked) and len(asked)):
         raise CollectionError(text + "; are its labels those of the collection, and not numbers or names?")
-    if unknown == "error":
+    if options.unknown_entities == "error":
         raise CollectionError(
             text + "; --unknown-entities last (unknown_entities='last' in Python) ranks them last, or build the "
             "collection without them (kgtrec questions --unseen-entities drop --unseen-relations drop)"
@@ -125,69 +130,18 @@ def mapped(
     return found
 
 
-def placed_in(
-    system: Scorer | Factors, collection: Collection, *, sides: Sequence[str] = SIDES, unknown: Unknown = "error"
-) -> Mapped:
-    """Where the questions and entities of a collection are in a model's numbers.
-
-    Parameters
-    ----------
-    system : Scorer or Factors
-    collection : Collection
-    sides, unknown
-        As for :func:`mapped`.
-
-    Raises
-    ------
-    CollectionError
-        If labels are unknown to the system.
-    KgtrecError
-        If the system cannot answer a side.
-    """
-    if isinstance(system, Factors):
-        answers = system.head_queries, system.tail_queries
-    else:
-        answers = system.score_heads, system.score_tails
-    able = [side for side, scoring in zip(SIDES, answers, strict=True) if scoring]
-    if lacking := [side for side in checked_sides(sides) if side not in able]:
-        raise KgtrecError(
-            f"{system.name}: expected a model that predicts {lacking[0]}s, found one that predicts "
-            + (f"{able[0]}s only; {only_side(able[0])}" if able else "neither heads nor tails")
-        )
-    return mapped(collection, system.entities, system.relations, sides=sides, unknown=unknown, where=system.name)
-
-
-def score_blocks(
-    scorer: Scorer,
-    collection: Collection,
-    *,
-    sides: Sequence[str] = SIDES,
-    unknown: Unknown = "error",
-    block: int | None = None,
-) -> Iterator[Block]:
+def score_blocks(scorer: Scorer, collection: Collection, options: RankOptions) -> Iterator[Block]:
     """Blocks of (question rows, scores) of a model, columns in the collection's order.
 
-    The scores stay where the model computed them, on a GPU for example.
-
-    Parameters
-    ----------
-    scorer : Scorer
-    collection : Collection
-    sides, unknown
-        As for :func:`placed_in`, which is asked at once.
-    block : int, optional
-        Questions per block. Default: as many as fit 64 MiB of scores and 512 MiB of what the model computes with.
+    The scores stay where the model computed them, on a GPU for example. A block has as many questions as fit 64 MiB of
+    scores and 512 MiB of what the model computes with, unless ``options`` say how many.
     """
-    block = None if block is None else whole_number("block", block, 1)
-    return _blocks(scorer, collection, placed_in(scorer, collection, sides=sides, unknown=unknown), block)
-
-
-def _blocks(scorer: Scorer, collection: Collection, places: Mapped, block: int | None) -> Iterator[Block]:
+    places = mapped(scorer, collection, options)
     is_head = collection.questions.is_head[places.rows]
     arranged = _arranger(scorer, places.entity)
     n = len(scorer.entities)
     fits = min(_BLOCK_BYTES // max(4 * n, 1), _WORK_BYTES // max(4 * n * scorer.work_per_score, 1))
-    step = max(1, fits if block is None else block)
+    step = options.block or max(1, fits)
     known = places.can_ask
     for scoring, asked in ((scorer.score_heads, is_head), (scorer.score_tails, ~is_head)):
         own = np.flatnonzero(asked & known)
