@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.alignments import EntityVectors, Pairs
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
@@ -108,17 +108,11 @@ def _rows(lines: Lines, column: pa.StringArray, entities: Vocabulary | int, side
         except FormatError as error:
             raise FormatError(f"{error}; labels need --{side}-labels") from None
     rows = entities.encode(column)
-    unknown = np.flatnonzero(rows < 0)
-    if len(unknown):
-        row = int(unknown[0])
-        raise lines.error(
-            row, f"expected a {side} entity among the {len(entities)} of --{side}-labels, found {column[row].as_py()!r}"
-        )
+    expected = f"expected a {side} entity among the {len(entities)} of --{side}-labels"
+    lines.require(rows >= 0, lambda row: f"{expected}, found {column[row].as_py()!r}")
     return rows.astype(np.int64)
 
 
 def _vectors(path: PathLike, left: NDArray[Any], right: NDArray[Any]) -> EntityVectors:
-    try:
+    with in_file(path):
         return EntityVectors(left, right)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None

@@ -51,8 +51,8 @@ def json_value(
         found = "brackets nested too deeply"
     except UnicodeDecodeError as error:
         found, line = "something else (not UTF-8)", data[: error.start].count(b"\n") + 1 + before
-    except UnicodeEncodeError:
-        found = "half a surrogate pair in a text"
+    except UnicodeEncodeError as error:
+        found = f"half a surrogate pair in a text, at the end of {error.object[max(0, error.start - 40) : error.end]!r}"
     except json.JSONDecodeError as error:
         found, line = f"something else ({error.msg.lower()})", error.lineno + before
     except ValueError:

@@ -181,19 +181,15 @@ def _labels(path: Path) -> Vocabulary:
             path=path,
         )
     rows = csv_rows(str(path), csv_text(path, "labels of PyKEEN"), "\t")
-    _, head = next(rows, (1, []))
+    head = next((row.cells for row in rows), [])
     if sorted(head) != ["id", "label"]:
         raise FormatError(f"expected columns id and label, found {', '.join(head) or 'nothing'}", path=path, line=1)
     at_id, at_label = head.index("id"), head.index("label")
     labels: list[str] = []
-    for line, row in rows:
-        if len(row) != 2 or row[at_id] != str(len(labels)):
-            raise FormatError(
-                f"expected the numbers 0, 1, ... and a label each, here {len(labels)}, found {row!r}",
-                path=path,
-                line=line,
-            )
-        labels.append(row[at_label])
+    for row in rows:
+        if len(row.cells) != 2 or row.cells[at_id] != str(len(labels)):
+            raise row.error(f"expected the numbers 0, 1, ... and a label each, here {len(labels)}, found {row.cells!r}")
+        labels.append(row.cells[at_label])
     try:
         return Vocabulary.of(labels)
     except KgtrecError as error:

@@ -10,7 +10,7 @@ from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD
 from kgtrec.formats.output.outputs import update_text
-from kgtrec.formats.trec.text import decoded, shown
+from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines
 
 COLUMNS = ("head", "relation", "tail", "verdict")
@@ -35,7 +35,7 @@ def read_gold(path: PathLike) -> Gold:
     <Gold: 1 triples>
     """
     require_regular(path)
-    lines = Lines.read(path)
+    lines = Lines.read(path).without_nul()
     header, rest = lines.without_first()
     columns = EXPLAINED if header == "\t".join(EXPLAINED).encode() else COLUMNS
     if header != "\t".join(columns).encode():
@@ -47,39 +47,17 @@ def read_gold(path: PathLike) -> Gold:
         )
     rows: list[tuple[str, str, str, str, str]] = []
     line_of: dict[tuple[str, ...], int] = {}
-    for line, data in rest.numbered:
-        fields = _fields(path, line, data, columns)
+    for line in rest.rows:
+        fields = line.fields(columns, 3)
         head, relation, tail, verdict, explanation = *fields, *[""] * (len(EXPLAINED) - len(fields))
         triple = head, relation, tail
         if verdict not in _KNOWN:
-            raise FormatError(
-                f"expected Y, N or nothing yet as the known verdict, got {verdict[:100]!r}{nearest(verdict, _KNOWN)}",
-                path=path,
-                line=line,
+            raise line.error(
+                f"expected Y, N or nothing yet as the known verdict, got {verdict[:100]!r}{nearest(verdict, _KNOWN)}"
             )
-        if triple in line_of:
-            raise FormatError(
-                f"expected each triple once, found {' '.join(triple)!r} here and on line {line_of[triple]}; remove one "
-                "of them",
-                path=path,
-                line=line,
-            )
+        line.once(line_of, triple, repr(" ".join(triple)), "each triple")
         rows.append((*triple, verdict, explanation))
-        line_of[triple] = line
     return Gold.of(rows)
-
-
-def _fields(path: PathLike, line: int, data: bytes, columns: tuple[str, ...]) -> list[str]:
-    text = decoded(data, path, line)
-    fields = text.split("\t")
-    if len(fields) != len(columns) or not all(fields[:3]) or "\0" in text:
-        found = "an empty label" if len(fields) == len(columns) and "\0" not in text else len(fields)
-        raise FormatError(
-            f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: {shown(data)}",
-            path=path,
-            line=line,
-        )
-    return fields
 
 
 def write_gold(folder: PathLike, gold: Gold) -> None:

@@ -38,7 +38,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, nearest, require
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import (
@@ -60,7 +60,7 @@ from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import decoded, shown
+from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
@@ -426,22 +426,13 @@ def read_families(path: PathLike) -> dict[str, str]:
     >>> read_families(path)
     {'cp': 'factors', 'transe': ''}
     """
-    rest = Lines.read(path).below_header(RUN_COLUMNS)
     families: dict[str, str] = {}
     line_of: dict[str, int] = {}
-    for line, data in rest.numbered:
-        run, *others = decoded(data, path, line).split("\t")
+    for line in Lines.read(path).below_header(RUN_COLUMNS).rows:
+        run, *others = line.text.split("\t")
         if not run or len(others) > 1 or "\0" in run:
-            raise FormatError(
-                f"expected 2 columns (run family) separated by a tab, got {shown(data)}", path=path, line=line
-            )
-        if run in line_of:
-            raise FormatError(
-                f"expected each run once, found {run!r} here and on line {line_of[run]}; remove one of them",
-                path=path,
-                line=line,
-            )
-        line_of[run] = line
+            raise line.error(f"expected 2 columns (run family) separated by a tab, got {shown(line.data)}")
+        line.once(line_of, run, repr(run), "each run")
         families[run] = "".join(others)
     return {run: families[run] for run in sorted(families, key=str.encode)}
 
@@ -457,8 +448,7 @@ def read_automatic(path: PathLike, pool: Pool) -> Automatic:
     lines, (head, relation, tail, rule) = _read_table(Path(path), AUTOMATIC_COLUMNS)
     entities, relations = pool.triples.entities, pool.triples.relations
     row = pool.rows(entities.encode(head), relations.encode(relation), entities.encode(tail))
-    if (wrong := np.flatnonzero(row < 0)).size:
-        raise lines.error(int(wrong[0]), f"expected a triple of {POOL}, got another")
+    lines.require(row >= 0, lambda _: f"expected a triple of {POOL}, got another")
     _require_distinct(lines, row, "each triple")
     rules, code = Vocabulary.encoding(rule)
     if len(rules) > _MOST_RULES:
@@ -470,10 +460,7 @@ def read_automatic(path: PathLike, pool: Pool) -> Automatic:
 
 def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Lines, list[pa.StringArray]]:
     """The lines below the header, and their columns."""
-    rest = Lines.read(path).below_header(columns)
-    if (place := rest.data.find(b"\0")) >= 0:
-        line = rest.first + rest.data.count(b"\n", 0, place)
-        raise FormatError("expected UTF-8 text, found a NUL byte", path=path, line=line)
+    rest = Lines.read(path).below_header(columns).without_nul()
     if not rest.data.strip(b" \v\f\r\n"):
         return rest, [labels_of([])] * len(columns)
     return rest, read_fields(rest, len(columns), f"{len(columns)} columns ({' '.join(columns)}) separated by tabs")
@@ -487,14 +474,11 @@ def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
 def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, runs: tuple[str, ...]) -> Pool:
     ids, labels, names, ranks, chances = columns
     question, entity = questions.ids.encode(ids), questions.entities.encode(labels)
-    if (wrong := np.flatnonzero(question < 0)).size:
-        raise lines.error(int(wrong[0]), f"expected a question of {TOPICS}, got {ids[int(wrong[0])].as_py()!r}")
+    lines.require(question >= 0, lambda row: f"expected a question of {TOPICS}, got {ids[row].as_py()!r}")
     run = Vocabulary.of(runs).encode(names)
-    if (wrong := np.flatnonzero(run < 0)).size:
-        raise lines.error(int(wrong[0]), f"expected a run of {RUNS}, got {names[int(wrong[0])].as_py()!r}")
+    lines.require(run >= 0, lambda row: f"expected a run of {RUNS}, got {names[row].as_py()!r}")
     rank = read_codes(lines, ranks, np.iinfo(np.int32).max, "rank")
-    if len(rank) and rank.min() < 1:
-        raise lines.error(int(np.argmin(rank)), "expected a rank from 1 on, got 0")
+    lines.require(rank > 0, lambda _: "expected a rank from 1 on, got 0")
     chance = _probabilities(lines, chances)
     every = questions.triples(question, entity)
     _, first, place = np.unique(every.keys(), return_index=True, return_inverse=True)
@@ -504,8 +488,7 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
         (triple * np.int64(2) + questions.is_head[question]) * max(len(runs), 1) + run,
         "each (question, entity, run)",
     )
-    if (wrong := np.flatnonzero(chance != chance[first][triple])).size:
-        raise lines.error(int(wrong[0]), "expected one probability for a triple, got two")
+    lines.require(chance == chance[first][triple], lambda _: "expected one probability for a triple, got two")
     return Pool.of(every.take(first), triple, question, run, rank.astype(np.int32), runs, questions, chance[first])
 
 
@@ -529,25 +512,16 @@ def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
             values[code] = float(distinct[code])
         except ValueError:
             continue
-    wrong = np.flatnonzero(~((values > 0) & (values <= 1))[codes]) if len(codes) else np.zeros(0, np.intp)
-    if len(wrong):
-        raise lines.error(
-            int(wrong[0]), f"expected a probability above 0 and up to 1, got {distinct[codes[wrong[0]]]!r}"
-        )
-    return values[codes]
+    found = values[codes]
+    lines.require(
+        (found > 0) & (found <= 1),
+        lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
+    )
+    return found
 
 
 def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
-    order = np.argsort(keys, kind="stable")
-    same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-    if len(same):
-        place = same[np.argmin(order[same + 1])]
-        first, again = (lines.numbered[order[place + step]] for step in (0, 1))
-        raise FormatError(
-            f"expected {what} once, found {shown(again[1])} here and on line {first[0]}; remove one of them",
-            path=lines.path,
-            line=again[0],
-        )
+    lines.require_distinct(keys, lambda row: shown(lines.rows[row].data), what)
 
 
 def _read_known_answers(path: Path) -> Qrels:
@@ -559,11 +533,8 @@ def _read_known_answers(path: Path) -> Qrels:
 
 def _recoded(path: Path, known_answers: Qrels, questions: Questions) -> Qrels:
     """The known answers under the vocabularies of the pool's questions."""
-    row = questions.ids.encode(known_answers.questions.labels)
-    if (wrong := np.flatnonzero(row < 0)).size:
-        raise FormatError(
-            f"expected questions of {TOPICS}, found {known_answers.questions[int(wrong[0])]!r}", path=path
-        )
+    row, asked = questions.ids.encode(known_answers.questions.labels), known_answers.questions
+    require(row >= 0, lambda at: FormatError(f"expected questions of {TOPICS}, found {asked[at]!r}", path=path))
     entity = questions.entities.encode(known_answers.entities.labels)
     return Qrels.of(
         row[known_answers.question],
