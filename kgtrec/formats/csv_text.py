@@ -22,6 +22,8 @@ from kgtrec.formats.triples.text import Line
 # separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
 _FORMULA = "[ \u00a0\u3000]*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20']"
 MAY_BE_FORMULA = f"(?:^|[;\\t\\r\\n]){_FORMULA}"  #: of Arrow too: finds every text that :func:`guarded` changes
+#: of the tables that are read
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 # What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
@@ -155,7 +157,8 @@ def csv_rows(path: str, text: str, delimiter: str = ",", *, first: int = 1, way_
             return
         except csv.Error as error:
             raise row.error(
-                f"expected cells with quotes doubled inside quotes, found a row that ends too early ({error}){way_out}"
+                f"expected cells separated by {DELIMITERS[delimiter]}, with quotes doubled inside quotes, found a row "
+                f"that ends too early ({error}){way_out and f'; {way_out}'}"
             ) from None
         if begun or any(cell.strip() for cell in row.cells):
             begun = True

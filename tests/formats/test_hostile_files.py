@@ -25,7 +25,7 @@ from kgtrec.formats import parquet
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.campaign.label_studio import read_users
 from kgtrec.formats.campaign.pools import read_settings
-from kgtrec.formats.campaign.tasks import read_tasks_jsonl
+from kgtrec.formats.campaign.tasks import read_tasks
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.collections import is_collection, read_collection, write_collection
 from kgtrec.formats.json_text import json_value, read_json
@@ -331,7 +331,7 @@ def test_every_pair_of_some_labels_is_no_repetition(tmp_path: Path, monkeypatch:
     [
         (b"RR,both,1\r,1,2\n", "2: expected 5 cells, as in the header"),
         (b"RR,both,1,0.5\r0.1,2\n", "2: expected 5 cells, as in the header"),
-        (b'RR,both,1,0.5,"2\n', "2: expected cells with quotes doubled inside quotes"),
+        (b'RR,both,1,0.5,"2\n', "2: expected cells separated by commas, with quotes"),
         (b"RR,both,1,0.5,2,3\n", "2: expected 5 cells, as in the header"),
         (b"RR,both,1,nan,2\n", "2: expected measure, side"),
         (b"RR,both,1,inf,2\n", "2: expected measure, side"),
@@ -472,7 +472,7 @@ LINE_READERS = [
     ("published.csv", read_published_table),
     ("chance.csv", read_chance_table),
     ("shares.tsv", read_relation_shares),
-    ("tasks.jsonl", read_tasks_jsonl),
+    ("tasks.jsonl", read_tasks),
     ("users.tsv", read_users),
     ("lists.jsonl", lambda path: read_system(path, kind="jsonl")),
     ("ranking.txt", lambda path: read_system(path, kind="anyburl")),
