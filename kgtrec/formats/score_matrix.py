@@ -103,13 +103,7 @@ def read_score_matrix(
         if entities is None
         else entity_places(collection, read_entity_names(entities), where=os.fspath(entities))
     )
-    if matrix.shape != (rows.size, columns.size):
-        found = " x ".join(map(str, matrix.shape)) or "a single number"
-        raise FormatError(
-            f"expected a matrix of {rows.size} questions x {columns.size} entities, as in the files of its order, "
-            f"found {found}",
-            path=path,
-        )
+    _require_shape(path, matrix.shape, (rows.size, columns.size), ", as in the files of its order,")
     warn_of_extra(rows, "questions", where=os.fspath(path))
     warn_of_extra(columns, "entities", where=os.fspath(path))
     row_of, column_of = (None if places.is_same else places.place for places in (rows, columns))
@@ -135,7 +129,7 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection, *, f
     if Path(path).suffix.lower() != ".npy":
         raise KgtrecError(f"{os.fspath(path)}: expected a name that ends in .npy, found another")
     matrix = np.asarray(scores)
-    _require_shape(os.fspath(path), matrix.shape, collection)
+    _require_shape(path, matrix.shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path)
     with together():
         with writing(path, kind="arrays", force=force) as stream:
@@ -153,7 +147,7 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
     CollectionError
         If files beside it lack a question or an entity of the collection.
     """
-    _require_shape(os.fspath(path), _opened(path).shape, collection)
+    _require_shape(path, _opened(path).shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path, force=force)
     topics, entities = order_beside(path)
     if topics is not None:
@@ -174,14 +168,11 @@ def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
         )
 
 
-def _require_shape(path: str, found: tuple[int, ...], collection: Collection) -> None:
-    expected = len(collection.questions), len(collection.entities)
+def _require_shape(path: PathLike, found: tuple[int, ...], expected: tuple[int, int], why: str = ",") -> None:
     if found != expected:
-        raise FormatError(
-            f"expected a matrix of {expected[0]} questions x {expected[1]} entities, found "
-            + (" x ".join(map(str, found)) or "a single number"),
-            path=path,
-        )
+        matrix = f"a matrix of {expected[0]} questions x {expected[1]} entities{why}"
+        shape = " x ".join(map(str, found)) or "a single number"
+        raise FormatError(f"expected {matrix} found {shape}", path=path)
 
 
 def _stamped(path: PathLike, collection: Collection, made_for: Collection | None) -> Collection | None:

@@ -272,9 +272,9 @@ def read_tasks(
 
     Columns are in any order; those that no task has are skipped, and so are rows without a verdict. A table is
     separated by commas, semicolons or tabs, as its header line is, with or without byte-order mark, with any line ends.
-    A task number may end in ``.0``, as spreadsheets write it. Of a workbook the sheet ``tasks`` is read, or the only one;
-    numbers and truth values are taken as the program shows them. A line of JSON Lines is an object with task, head,
-    relation and tail at least; a verdict that is absent, null or "" is none.
+    A task number may end in ``.0``, as spreadsheets write it. Of a workbook the sheet ``tasks`` is read, or the only
+    one; numbers and truth values are taken as the program shows them. A line of JSON Lines is an object with task,
+    head, relation and tail at least; a verdict that is absent, null or "" is none.
 
     Parameters
     ----------
