@@ -13,8 +13,8 @@ from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import EXPERT_SAMPLE
-from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.triples.text import Line, Lines
+from kgtrec.formats.tsv import triple_labels, write_rows
 
 COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
@@ -26,17 +26,13 @@ def is_drawn(folder: PathLike) -> bool:
 
 def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> None:
     """Write expert_sample.tsv, atomically: a line per triple, with its label and its probability of being drawn."""
-    triples, row = pool.triples, sample.triple
     columns = (
-        (str(task) for task in (row + 1).tolist()),
-        triples.entities.decode(triples.head[row]).to_pylist(),
-        triples.relations.decode(triples.relation[row]).to_pylist(),
-        triples.entities.decode(triples.tail[row]).to_pylist(),
+        map(str, (sample.triple + 1).tolist()),
+        *(labels.to_pylist() for labels in triple_labels(pool.triples, sample.triple)),
         (VERDICTS[verdict] for verdict in sample.verdict),
-        (repr(chance) for chance in sample.probability.tolist()),
+        map(repr, sample.probability.tolist()),
     )
-    lines = ["\t".join(COLUMNS), *("\t".join(fields) for fields in zip(*columns, strict=True)), ""]
-    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines))
+    write_rows(Path(folder, EXPERT_SAMPLE), COLUMNS, zip(*columns, strict=True))
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:

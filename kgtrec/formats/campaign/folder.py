@@ -37,7 +37,7 @@ from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.templates import check_template
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, in_file, nearest, one_of
+from kgtrec.errors import FormatError, in_file, nearest, one_of
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.pools import read_pool
@@ -57,6 +57,7 @@ from kgtrec.formats.output.folders import (
 )
 from kgtrec.formats.output.outputs import update_text, updating
 from kgtrec.formats.triples.text import Lines, TextLine, read_fields
+from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
 
 #: beside the pool and the judgements
 EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD)
@@ -333,7 +334,7 @@ def write_people(folder: PathLike, people: People) -> None:
         (active[bool(value)] for value in people.is_active),
         strict=True,
     )
-    _write_rows(Path(folder, PEOPLE), _PERSON_COLUMNS, rows)
+    write_rows(Path(folder, PEOPLE), _PERSON_COLUMNS, rows)
 
 
 def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> dict[str, str]:
@@ -387,7 +388,7 @@ def _collecting(broken: list[FormatError] | None) -> Iterator[None]:
 
 def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
     """Write templates.tsv, in the order of ``templates``."""
-    _write_rows(Path(folder, TEMPLATES), _TEMPLATE_COLUMNS, templates.items())
+    write_rows(Path(folder, TEMPLATES), _TEMPLATE_COLUMNS, templates.items())
 
 
 def read_sources(path: PathLike) -> tuple[str, ...]:
@@ -480,12 +481,12 @@ def read_descriptions(path: PathLike, entities: Vocabulary) -> dict[str, str]:
 
 def write_descriptions(folder: PathLike, descriptions: Mapping[str, str]) -> None:
     """Write descriptions.tsv, in the order of ``descriptions``."""
-    _write_rows(Path(folder, DESCRIPTIONS), _DESCRIPTION_COLUMNS, descriptions.items())
+    write_rows(Path(folder, DESCRIPTIONS), _DESCRIPTION_COLUMNS, descriptions.items())
 
 
 def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
     """Write names.tsv, in the order of ``names``."""
-    _write_rows(Path(folder, NAMES), _NAME_COLUMNS, names.items())
+    write_rows(Path(folder, NAMES), _NAME_COLUMNS, names.items())
 
 
 def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
@@ -534,20 +535,17 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
 def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) -> None:
     """Write assignments.tsv, in the order of ``assignments``."""
     triples, row = pool.triples, assignments.triple
-    columns = (
-        assignments.annotators.decode(assignments.annotator),
-        pc.cast(arrow_of(row + 1), pa.string()),
-        triples.entities.decode(triples.head[row]),
-        triples.relations.decode(triples.relation[row]),
-        triples.entities.decode(triples.tail[row]),
-    )
+    people, task = assignments.annotators, pc.cast(arrow_of(row + 1), pa.string())
     path = Path(folder, ASSIGNMENTS)
-    for column in columns:
-        if pc.any(pc.match_substring_regex(column, "[\t\r\n]")).as_py():
-            raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
-    lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
+    for vocabulary, what in ((people, "person"), (triples.entities, "entity"), (triples.relations, "relation")):
+        require_writable_labels(path, vocabulary.labels, what, "rename it")
     with updating(path) as stream:
-        stream.write("\n".join(["\t".join(ASSIGNMENT_COLUMNS), *lines, ""]).encode())
+        write_tsv(
+            stream,
+            len(row),
+            lambda rows: [people.decode(assignments.annotator[rows]), task[rows], *triple_labels(triples, row[rows])],
+            ASSIGNMENT_COLUMNS,
+        )
 
 
 def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
@@ -559,17 +557,3 @@ def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
     except FormatError:
         rows = [line.fields(columns) for line in lines.rows]  # raises the error in the words of this format
         return [labels_of(list(column)) for column in zip(*rows, strict=True)]
-
-
-def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    lines = ["\t".join(columns)]
-    for row in rows:
-        for text in row:
-            if not text or set("\t\r\n\0") & set(text):
-                raise _unwritable(path, text)
-        lines.append("\t".join(row))
-    update_text(path, "\n".join([*lines, ""]))
-
-
-def _unwritable(path: PathLike, text: str) -> KgtrecError:
-    return KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import NO, VERDICTS, YES
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD
-from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.tsv import write_rows
 
 COLUMNS = ("head", "relation", "tail", "verdict")
 EXPLAINED = (*COLUMNS, "explanation")
@@ -68,12 +68,5 @@ def write_gold(folder: PathLike, gold: Gold) -> None:
     KgtrecError
         If a text has a tab or a line break, or a label is empty.
     """
-    path = Path(folder, GOLD)
     columns = EXPLAINED if any(gold.explanation.to_pylist()) else COLUMNS
-    lines = ["\t".join(columns)]
-    for row in gold.listed:
-        for place, text in enumerate(row):
-            if set("\t\r\n\0") & set(text) or not (text or place >= 3):
-                raise KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")
-        lines.append("\t".join(row[: len(columns)]))
-    update_text(path, "\n".join([*lines, ""]))
+    write_rows(Path(folder, GOLD), columns, (row[: len(columns)] for row in gold.listed), 3)

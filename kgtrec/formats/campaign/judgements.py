@@ -38,6 +38,7 @@ from kgtrec.formats.files import FileState, PathLike, reading, require_regular
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
 from kgtrec.formats.triples.text import Lines, TextLine
+from kgtrec.formats.tsv import triple_labels
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
 _TEXTS = ("person", "source", "note", "time")
@@ -524,19 +525,16 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
-    triples, row = pool.triples, judgements.triple
-    columns = {
-        "time": judgements.time,
-        "person": judgements.annotators.decode(judgements.annotator),
-        "role": labels_of([ROLES[role] for role in judgements.role.tolist()]),
-        "head": triples.entities.decode(triples.head[row]),
-        "relation": triples.relations.decode(triples.relation[row]),
-        "tail": triples.entities.decode(triples.tail[row]),
-        "verdict": labels_of([VERDICTS[verdict] for verdict in judgements.verdict.tolist()]),
-        "source": judgements.source,
-        "note": judgements.note,
-    }
-    rows = zip(*(columns[key].to_pylist() for key in KEYS), strict=True)
+    columns = (  # as KEYS
+        judgements.time,
+        judgements.annotators.decode(judgements.annotator),
+        labels_of([ROLES[role] for role in judgements.role.tolist()]),
+        *triple_labels(pool.triples, judgements.triple),
+        labels_of([VERDICTS[verdict] for verdict in judgements.verdict.tolist()]),
+        judgements.source,
+        judgements.note,
+    )
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
     encode = json.JSONEncoder(ensure_ascii=False).encode
     text = "".join(encode(dict(zip(KEYS, event, strict=True))) + "\n" for event in rows)
     for character in _BREAKS:

@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of, values_of
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.pool import Pool
@@ -63,6 +63,7 @@ from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
+from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_tsv
 
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
@@ -71,7 +72,7 @@ _REPLACED = (SETTINGS, RUNS, *GUARDED, ASSIGNMENTS)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
-_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
+_RENAME = "rename it before writing"
 _MOST_RULES = np.iinfo(np.int8).max
 
 
@@ -224,13 +225,12 @@ def _files_of(folder: Path) -> tuple[str, ...]:
 
 
 def _write_topics(path: Path, questions: Questions) -> None:
-    sides = np.where(questions.is_head, *SIDES)
-    wrong = np.flatnonzero(~values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head)
-    if len(wrong):
-        raise KgtrecError(
-            f"{path}: expected the id of a {sides[wrong[0]]} question to begin with {sides[wrong[0]]!r}, "
-            f"found {questions.ids[int(wrong[0])]!r}"
-        )
+    def error(row: int) -> KgtrecError:
+        side = SIDES[not questions.is_head[row]]
+        expected = f"expected the id of a {side} question to begin with {side!r}"
+        return KgtrecError(f"{path}: {expected}, found {questions.ids[row]!r}")
+
+    require(values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head, error)
     write_topics(path, Topics.of(questions))
 
 
@@ -245,22 +245,19 @@ def _write_contributions(path: Path, pool: Pool) -> None:
     questions, entity = pool.questions, pool.entity
     runs = labels_of(pool.runs)
     for labels, what in ((questions.ids.labels, "question"), (questions.entities.labels, "entity"), (runs, "run")):
-        _require_writable_labels(path, labels, what)
+        require_writable_labels(path, labels, what, _RENAME)
     # one key per line, if 64 bits suffice: there are many contributions
     order = _order(pool.question, pool.rank, questions.entities.byte_order[entity], pool.run)
+
+    def columns(some: slice) -> list[pa.StringArray]:
+        rows = order[some]
+        labels = questions.ids.decode(pool.question[rows]), questions.entities.decode(entity[rows])
+        numbers = pool.rank[rows], pool.probability[pool.triple[rows]]
+        texts = (pc.cast(arrow_of(column), pa.string()) for column in numbers)
+        return [*labels, runs.take(arrow_of(pool.run[rows])), *texts]
+
     with writing(path) as stream:
-        stream.write(("\t".join(POOL_COLUMNS) + "\n").encode())
-        for first in range(0, len(order), _ROWS_AT_A_TIME):
-            rows = order[first : first + _ROWS_AT_A_TIME]
-            stream.write(
-                _tsv(
-                    questions.ids.decode(pool.question[rows]),
-                    questions.entities.decode(entity[rows]),
-                    runs.take(arrow_of(pool.run[rows])),
-                    pc.cast(arrow_of(pool.rank[rows]), pa.string()),
-                    pc.cast(arrow_of(pool.probability[pool.triple[rows]]), pa.string()),
-                )
-            )
+        write_tsv(stream, len(order), columns, POOL_COLUMNS)
 
 
 def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
@@ -275,23 +272,6 @@ def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     return np.argsort(key, kind="stable")
 
 
-def _tsv(*columns: pa.StringArray) -> bytes:
-    """The bytes of lines of TAB-separated columns."""
-    newline, nothing, tab = labels_of(["\n", "", "\t"])
-    last = pc.binary_join_element_wise(columns[-1], newline, nothing)
-    data, bounds = bytes_and_offsets(pc.binary_join_element_wise(*columns[:-1], last, tab))
-    return data[bounds[0] : bounds[-1]].tobytes()
-
-
-def _require_writable_labels(path: PathLike, labels: pa.StringArray, what: str, *, empty: bool = False) -> None:
-    wrong = labels.filter(pc.match_substring_regex(labels, r"[\t\n\r\x{00}]" + ("" if empty else "|^$")))
-    if len(wrong):
-        raise KgtrecError(
-            f"{path}: expected {what} labels without tabs and line breaks, not empty, found {wrong[0].as_py()!r}; "
-            "rename it before writing"
-        )
-
-
 def write_families(path: PathLike, pool: Pool, families: Mapping[str, str]) -> None:
     """Write ``runs.tsv``: every run of the pool, and its family.
 
@@ -303,8 +283,9 @@ def write_families(path: PathLike, pool: Pool, families: Mapping[str, str]) -> N
     for run in families:
         if run not in pool.runs:
             raise KgtrecError(f"expected families of the pool's runs, found {run!r}{nearest(run, pool.runs)}")
-    _require_writable_labels(path, labels_of(pool.runs), "run")
-    _require_writable_labels(path, labels_of([families.get(run, "") for run in pool.runs]), "family", empty=True)
+    require_writable_labels(path, labels_of(pool.runs), "run", _RENAME)
+    of_runs = labels_of([families.get(run, "") for run in pool.runs])
+    require_writable_labels(path, of_runs, "family", _RENAME, refused=r"[\t\n\r\x{00}]")
     lines = ["\t".join(RUN_COLUMNS), *(f"{run}\t{families.get(run, '')}" for run in pool.runs)]
     write_text(path, "".join(f"{line}\n" for line in lines))
 
@@ -314,19 +295,15 @@ def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
     triples, row = pool.triples, np.flatnonzero(automatic.is_automatic)
     rules = labels_of(automatic.rules)
     for labels, what in ((triples.entities.labels, "entity"), (triples.relations.labels, "relation"), (rules, "rule")):
-        _require_writable_labels(path, labels, what)
+        require_writable_labels(path, labels, what, _RENAME)
+    rule = automatic.rule[row].astype(np.int32)
     with writing(path) as stream:
-        stream.write(("\t".join(AUTOMATIC_COLUMNS) + "\n").encode())
-        for first in range(0, len(row), _ROWS_AT_A_TIME):
-            rows = row[first : first + _ROWS_AT_A_TIME]
-            stream.write(
-                _tsv(
-                    triples.entities.decode(triples.head[rows]),
-                    triples.relations.decode(triples.relation[rows]),
-                    triples.entities.decode(triples.tail[rows]),
-                    rules.take(arrow_of(automatic.rule[rows].astype(np.int32))),
-                )
-            )
+        write_tsv(
+            stream,
+            len(row),
+            lambda rows: [*triple_labels(triples, row[rows]), rules.take(arrow_of(rule[rows]))],
+            AUTOMATIC_COLUMNS,
+        )
 
 
 def read_pool(folder: PathLike) -> PoolFolder:

@@ -55,9 +55,7 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
         return {}
     file = Lines.read(path)
     lines = file.all
-    if (
-        lines and not file.data.endswith(b"\n") and _line(lines[-1].data) is None
-    ):  # it may be whole but for its line feed
+    if not file.data.endswith(b"\n") and lines and _line(lines[-1].data) is None:  # incomplete
         lines.pop()
     found: dict[tuple[str, str, str, str, str], SentBack] = {}
     for each in lines:

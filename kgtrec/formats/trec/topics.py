@@ -12,9 +12,10 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.trec.labels import refusal, unwritable_labels
+from kgtrec.formats.trec.labels import lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.tsv import require_writable_labels
 
 COLUMNS = ("id", "anchor", "relation")
 
@@ -77,17 +78,10 @@ def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None
         raise KgtrecError(f"{path}: expected at least one topic, found none")
     if (wrong := unwritable_labels(topics.ids.labels, first=True)).size:
         raise KgtrecError(refusal(str(path), "question", [topics.ids[code] for code in wrong[:3]]))
-    columns = [list(topics.ids), topics.anchor.to_pylist(), topics.relation.to_pylist()]
-    for name, column in zip(COLUMNS[1:], columns[1:], strict=True):
-        if wrong_label := next((label for label in column if set("\t\n\r") & set(label)), None):
-            raise KgtrecError(
-                f"{path}: expected {name} labels without tabs and line breaks, found {wrong_label!r}; "
-                "see kgtrec questions --ids"
-            )
-        if "" in column:
-            raise KgtrecError(f"{path}: expected {name} labels, found an empty one; see kgtrec questions --ids")
+    for name, labels in zip(COLUMNS[1:], (topics.anchor, topics.relation), strict=True):
+        require_writable_labels(path, labels, name, "see kgtrec questions --ids", refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
-        stream.writelines("\t".join(row).encode() + b"\n" for row in zip(*columns, strict=True))
+        stream.write(lines_of(topics.ids.labels, topics.anchor, topics.relation, between="\t"))
 
 
 def lists_ids(path: PathLike) -> bool:
