@@ -34,10 +34,10 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, in_file, one_of, warn
+from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
-from kgtrec.formats.json_text import read_json
+from kgtrec.formats.json_text import read_json, read_manifest
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
@@ -221,35 +221,25 @@ def _write_manifest(
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    if not path.is_dir():
-        found = "a file" if path.exists() else "nothing"
-        raise FormatError(
-            f"expected the folder of a collection, found {found}; make one with kgtrec questions", path=path
-        )
-    if not (path / MANIFEST).is_file():
-        raise FormatError(
-            f"expected the folder of a collection, found no {MANIFEST} in it; make one with kgtrec questions", path=path
-        )
-    manifest = read_json(path / MANIFEST, way_out="build the collection again with kgtrec questions")
+    again = "build the collection again with kgtrec questions"
+    manifest = read_manifest(path, MANIFEST, "a collection", "make one with kgtrec questions", again=again)
     needed = {"collection_format", "fingerprint", "files"}
-    if not isinstance(manifest, dict) or not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
-        raise FormatError(
-            f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file",
-            path=path / MANIFEST,
-        )
-    if manifest["collection_format"] != FORMAT_VERSION:
-        raise FormatError(
-            f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written by "
-            "another version of kgtrec; make it again with kgtrec questions --force",
-            path=path / MANIFEST,
-        )
-    stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
-    if not STAMP.fullmatch(stamp):
-        raise FormatError(
-            f"expected a fingerprint of 16 hex digits and a numbering of 8, found {stamp[:40]}; make the collection "
-            "again with kgtrec questions",
-            path=path / MANIFEST,
-        )
+    with in_file(path / MANIFEST):
+        if not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
+            raise KgtrecError(
+                f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file"
+            )
+        if manifest["collection_format"] != FORMAT_VERSION:
+            raise KgtrecError(
+                f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written "
+                "by another version of kgtrec; make it again with kgtrec questions --force"
+            )
+        stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
+        if not STAMP.fullmatch(stamp):
+            raise KgtrecError(
+                f"expected a fingerprint of 16 hex digits and a numbering of 8, found {stamp[:40]}; make the "
+                "collection again with kgtrec questions"
+            )
     return manifest
 
 
@@ -318,13 +308,13 @@ def _read_topics(path: Path, entities: Vocabulary, relations: Vocabulary) -> Que
     topics = read_topics(path)
     relation, anchor = relations.encode(topics.relation), entities.encode(topics.anchor)
     is_side = np.any([_begins(topics.ids, side) for side in SIDES], axis=0)
-    for wrong, expected, found in (
-        (~is_side, f"ids that begin with {' or '.join(SIDES)}", topics.ids.labels),
-        (relation < 0, "relations of relations.tsv", topics.relation),
-        (anchor < 0, "entities of the collection as anchors", topics.anchor),
+    for is_right, expected, found in (
+        (is_side, f"ids that begin with {' or '.join(SIDES)}", topics.ids.labels),
+        (relation >= 0, "relations of relations.tsv", topics.relation),
+        (anchor >= 0, "entities of the collection as anchors", topics.anchor),
     ):
-        if wrong.any():
-            raise FormatError(f"expected {expected}, found {found[int(np.argmax(wrong))].as_py()!r}", path=path)
+        if not is_right.all():
+            raise FormatError(f"expected {expected}, found {found[int(np.argmin(is_right))].as_py()!r}", path=path)
     return Questions(topics.ids, _begins(topics.ids, SIDES[0]), relation, anchor, entities, relations)
 
 

@@ -40,7 +40,7 @@ from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, require
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
-from kgtrec.formats.json_text import read_json
+from kgtrec.formats.json_text import read_manifest
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     AUTOMATIC,
@@ -352,11 +352,8 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     """
     path = Path(folder)
     require_regular(*(path / name for name in (SETTINGS, *GUARDED, RUNS)))
-    if not (path / SETTINGS).is_file():
-        found = f"no {SETTINGS} in it" if path.is_dir() else "a file" if path.exists() else "nothing"
-        raise FormatError(f"expected the folder of a campaign, found {found}; make one with kgtrec pool", path=path)
-    settings = read_json(path / SETTINGS)
-    if not isinstance(settings, dict) or not isinstance(settings.get("files"), dict):
+    settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
+    if not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
     if settings.get("campaign_format") != FORMAT_VERSION:
         raise FormatError(
