@@ -11,10 +11,14 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Real
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # controls, marks of direction, signs that nobody sees, line separators and halves of characters; but not the joiners,
 # which Persian and Indic scripts are written with
@@ -154,6 +158,21 @@ def one_of(
         raise KgtrecError(message) if path is None else FormatError(message, path=path, line=line)
 
 
+def require(is_right: NDArray[np.bool_], error: Callable[[int], KgtrecError]) -> None:
+    """Raise the error of the first row that is not right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranks = np.array([1, 0])
+    >>> require(ranks > 0, lambda row: KgtrecError(f"expected a rank from 1 on, found {ranks[row]} in row {row}"))
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a rank from 1 on, found 0 in row 1
+    """
+    if not is_right.all():
+        raise error(int(is_right.argmin()))
+
+
 def legible(text: str) -> str:
     r"""A text on one line, with whatever would steer a terminal or turn the direction of reading as an escape.
 
@@ -211,25 +230,6 @@ def between_0_and_1(what: str, value: Any) -> None:
     """
     if not (is_number(value) and 0 < value < 1):
         raise KgtrecError(f"expected {what} between 0 and 1, found {value!r}")
-
-
-@contextmanager
-def of_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Make an error of the block one of what a file holds.
-
-    Examples
-    --------
-    >>> with of_file("entities.txt"):
-    ...     raise KgtrecError("expected distinct labels")
-    Traceback (most recent call last):
-    kgtrec.errors.FormatError: entities.txt: expected distinct labels
-    """
-    try:
-        yield
-    except FormatError:
-        raise
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
 
 
 def kind_of(thing: object) -> str:
@@ -322,6 +322,25 @@ def each_warned_once(told: set[str]) -> Iterator[None]:
         elif str(warning.message) not in told:
             told.add(str(warning.message))
             warn(str(warning.message))
+
+
+@contextmanager
+def in_file(path: str | os.PathLike[str], line: int | None = None) -> Iterator[None]:
+    """Turn an error of the block that names no file into a :class:`FormatError` about this one.
+
+    Examples
+    --------
+    >>> with in_file("names.tsv", 7):
+    ...     raise KgtrecError("expected a name, found none")
+    Traceback (most recent call last):
+    kgtrec.errors.FormatError: names.tsv:7: expected a name, found none
+    """
+    try:
+        yield
+    except FormatError:
+        raise
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path, line=line) from None
 
 
 @contextmanager

@@ -66,13 +66,13 @@ from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.published_tables import read_published_table
 from kgtrec.formats.relation_shares import read_relation_shares
-from kgtrec.formats.score_matrix import read_label_lines, read_score_matrix
+from kgtrec.formats.score_matrix import read_score_matrix
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
 from kgtrec.formats.sniff import read_any, sniff
 from kgtrec.formats.trec.origins import Origin, origin_path, write_origin
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import read_run
-from kgtrec.formats.trec.topics import read_topics
+from kgtrec.formats.trec.topics import read_label_lines, read_topics
 from kgtrec.formats.triples import read_triples
 from kgtrec.ranking.system import rank_system
 from kgtrec.study.config_file import read_study_config

@@ -21,7 +21,7 @@ from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
 from kgtrec.formats.output.outputs import is_replacing, require_file, write_text
-from kgtrec.formats.score_matrix import read_label_lines
+from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.formats.triples import describe_input
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
 from kgtrec.report.progress import progress_bar

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.alignments import EntityVectors, Pairs
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, of_file
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
@@ -64,7 +64,7 @@ def read_alignment_system(path: PathLike) -> AlignmentSystem:
         return AlignmentSystem(mapped_matrix(path), None)
     else:
         arrays = archived_arrays(path, ("left", "right"), ("is_test",))
-    with of_file(path):
+    with in_file(path):
         return AlignmentSystem(EntityVectors(arrays["left"], arrays["right"]), arrays.get("is_test"))
 
 
@@ -109,10 +109,6 @@ def _rows(lines: Lines, column: pa.StringArray, entities: Vocabulary | int, side
         except FormatError as error:
             raise FormatError(f"{error}; labels need --{side}-labels") from None
     rows = entities.encode(column)
-    unknown = np.flatnonzero(rows < 0)
-    if len(unknown):
-        row = int(unknown[0])
-        raise lines.error(
-            row, f"expected a {side} entity among the {len(entities)} of --{side}-labels, found {column[row].as_py()!r}"
-        )
+    expected = f"expected a {side} entity among the {len(entities)} of --{side}-labels"
+    lines.require(rows >= 0, lambda row: f"{expected}, found {column[row].as_py()!r}")
     return rows.astype(np.int64)

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from kgtrec.data.scores import ChanceTable
 from kgtrec.errors import FormatError, nearest
-from kgtrec.formats.csv_text import csv_rows, csv_text, finite
+from kgtrec.formats.csv_text import csv_table, csv_text, finite
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.outputs import write_text
-from kgtrec.formats.trec.text import shown
 from kgtrec.measures.names import over_answers, warn_of_bare
 
 _COUNT = re.compile("[0-9]{1,18}")
@@ -62,34 +61,20 @@ def read_chance_table(name: PathLike) -> ChanceTable:
 
 
 def _parsed(text: str, path: str) -> ChanceTable:
-    lines = csv_rows(path, text)
-    first, header = next(lines, (1, []))
-    if header != _COLUMNS:
-        raise FormatError(
-            f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header) or 'none'}", path=path, line=first
-        )
+    header, below = csv_table(path, text)
+    if header.cells != _COLUMNS:
+        raise header.error(f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header.cells) or 'none'}")
     rows: list[tuple[str, str, int, float, float]] = []
     names: dict[str, None] = {}  # as they are written
-    places: dict[tuple[str, str], int] = {}
-    for number, row in lines:
-        if not row:
-            continue
-        if (
-            len(row) != len(_COLUMNS)
-            or not _COUNT.fullmatch(row[2])
-            or any(cell and finite(cell) is None for cell in row[3:])
-        ):
-            raise FormatError(
-                f"expected {', '.join(_COLUMNS)}, found {shown(','.join(row).encode())}", path=path, line=number
-            )
-        names[row[0]] = None
-        measure, side, items, expectation, variance = over_answers(row[0]), *row[1:]
-        if places.setdefault((measure, side), number) != number:
-            raise FormatError(
-                f"expected one row of {measure}, {side}, found another (the first is line {places[measure, side]})",
-                path=path,
-                line=number,
-            )
+    lines: dict[tuple[str, str], int] = {}
+    for row in below:
+        name, side, items, expectation, variance = row.cells
+        if not _COUNT.fullmatch(items) or any(cell and finite(cell) is None for cell in (expectation, variance)):
+            raise row.error(f"expected {', '.join(_COLUMNS)}, found {row.excerpt}")
+        names[name] = None
+        measure = over_answers(name)
+        if (first := lines.setdefault((measure, side), row.number)) != row.number:
+            raise row.error(f"expected one row of {measure}, {side}, found another (the first is line {first})")
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)

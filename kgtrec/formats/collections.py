@@ -33,17 +33,18 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, one_of, warn
+from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, warn
 from kgtrec.formats.collection_report import report_text
-from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
-from kgtrec.formats.json_text import read_json
+from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
+from kgtrec.formats.json_text import read_json, read_manifest
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import NUMBER, decoded, shown
-from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
+from kgtrec.formats.trec.text import NUMBER
+from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics, write_topics
+from kgtrec.formats.triples.text import Lines
 
 FORMAT_VERSION = 2
 #: files that only a collection has
@@ -219,35 +220,25 @@ def _write_manifest(
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    if not path.is_dir():
-        found = "a file" if path.exists() else "nothing"
-        raise FormatError(
-            f"expected the folder of a collection, found {found}; make one with kgtrec questions", path=path
-        )
-    if not (path / MANIFEST).is_file():
-        raise FormatError(
-            f"expected the folder of a collection, found no {MANIFEST} in it; make one with kgtrec questions", path=path
-        )
-    manifest = read_json(path / MANIFEST, way_out="build the collection again with kgtrec questions")
+    again = "build the collection again with kgtrec questions"
+    manifest = read_manifest(path, MANIFEST, "a collection", "make one with kgtrec questions", again=again)
     needed = {"collection_format", "fingerprint", "files"}
-    if not isinstance(manifest, dict) or not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
-        raise FormatError(
-            f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file",
-            path=path / MANIFEST,
-        )
-    if manifest["collection_format"] != FORMAT_VERSION:
-        raise FormatError(
-            f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written by "
-            "another version of kgtrec; make it again with kgtrec questions --force",
-            path=path / MANIFEST,
-        )
-    stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
-    if not STAMP.fullmatch(stamp):
-        raise FormatError(
-            f"expected a fingerprint of 16 hex digits and a numbering of 8, found {stamp[:40]}; make the collection "
-            "again with kgtrec questions",
-            path=path / MANIFEST,
-        )
+    with in_file(path / MANIFEST):
+        if not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
+            raise KgtrecError(
+                f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file"
+            )
+        if manifest["collection_format"] != FORMAT_VERSION:
+            raise KgtrecError(
+                f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written "
+                "by another version of kgtrec; make it again with kgtrec questions --force"
+            )
+        stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
+        if not STAMP.fullmatch(stamp):
+            raise KgtrecError(
+                f"expected a fingerprint of 16 hex digits and a numbering of 8, found {stamp[:40]}; make the "
+                "collection again with kgtrec questions"
+            )
     return manifest
 
 
@@ -287,52 +278,24 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
             )
 
 
-def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
-    """The TAB-separated fields of every line; labels are read unchanged."""
-    with reading(path) as stream:
-        lines = decoded(stream.read(), path).split("\n")
-    rows = [line.split("\t") for line in (lines[:-1] if lines[-1] == "" else lines)]
-    for number, row in enumerate(rows, start=1):
-        if len(row) != n_columns:
-            raise FormatError(f"expected {n_columns} TAB-separated columns, found {len(row)}", path=path, line=number)
-    return rows
-
-
-def _labels(path: Path, labels: Sequence[str]) -> Vocabulary:
-    try:
-        return Vocabulary.of(labels)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
-
-
 def _read_entities(path: Path, *, by_ids: bool) -> tuple[Vocabulary, Vocabulary | None]:
-    if by_ids:
-        place = path / ENTITY_IDS
-        rows = _read_lines(place, 2)
-        return _labels(place, [row[0] for row in rows]), _labels(place, [row[1] for row in rows])
-    return read_entity_labels(path / ENTITY_LABELS), None
+    place = path / (ENTITY_IDS if by_ids else ENTITY_LABELS)
+    return read_entity_labels(place), read_label_lines(place, column=1) if by_ids else None
 
 
 def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
-    header, *rows = _read_lines(path, len(_RELATION_COLUMNS)) or [[]]
-    if tuple(header) != _RELATION_COLUMNS:
-        raise FormatError(
-            f"expected the header line {' '.join(_RELATION_COLUMNS)}, separated by tabs, found "
-            f"{shown(' '.join(header).encode())}",
-            path=path,
-            line=1,
-        )
+    lines = Lines.read(path).below_header(_RELATION_COLUMNS).rows
+    rows = [line.fields(_RELATION_COLUMNS) for line in lines]
     codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
-    for number, (_, name, *means) in enumerate(rows, start=2):
-        one_of("a category of", name[:40], codes, path=path, line=number)
+    for line, (_, name, *means) in zip(lines, rows, strict=True):
+        one_of("a category of", name[:40], codes, path=path, line=line.number)
         for mean, column in zip(means, _RELATION_COLUMNS[2:], strict=True):
             if not _is_mean(mean) and (mean, name) != ("nan", _NO_CATEGORY):
-                raise FormatError(
-                    f"expected a number of at least 0 as {column}, found {mean[:40]!r}", path=path, line=number
-                )
+                raise line.error(f"expected a number of at least 0 as {column}, found {mean[:40]!r}")
     category = np.array([codes[row[1]] for row in rows], np.int8)
     tails, heads = (np.array([float(row[i]) for row in rows]) for i in (2, 3))
-    return _labels(path, [row[0] for row in rows]), RelationCategories(category, tails, heads)
+    with in_file(path):
+        return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
 
 
 def _is_mean(text: str) -> bool:
@@ -344,13 +307,13 @@ def _read_topics(path: Path, entities: Vocabulary, relations: Vocabulary) -> Que
     topics = read_topics(path)
     relation, anchor = relations.encode(topics.relation), entities.encode(topics.anchor)
     is_side = np.any([_begins(topics.ids, side) for side in SIDES], axis=0)
-    for wrong, expected, found in (
-        (~is_side, f"ids that begin with {' or '.join(SIDES)}", topics.ids.labels),
-        (relation < 0, "relations of relations.tsv", topics.relation),
-        (anchor < 0, "entities of the collection as anchors", topics.anchor),
+    for is_right, expected, found in (
+        (is_side, f"ids that begin with {' or '.join(SIDES)}", topics.ids.labels),
+        (relation >= 0, "relations of relations.tsv", topics.relation),
+        (anchor >= 0, "entities of the collection as anchors", topics.anchor),
     ):
-        if wrong.any():
-            raise FormatError(f"expected {expected}, found {found[int(np.argmax(wrong))].as_py()!r}", path=path)
+        if not is_right.all():
+            raise FormatError(f"expected {expected}, found {found[int(np.argmin(is_right))].as_py()!r}", path=path)
     return Questions(topics.ids, _begins(topics.ids, SIDES[0]), relation, anchor, entities, relations)
 
 

@@ -11,15 +11,19 @@ import io
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import decoded, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
+from kgtrec.formats.triples.text import Line
 
 # A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
 # separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
 _FORMULA = "[ \u00a0\u3000]*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20']"
 MAY_BE_FORMULA = f"(?:^|[;\\t\\r\\n]){_FORMULA}"  #: of Arrow too: finds every text that :func:`guarded` changes
+#: of the tables that are read
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 # What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
@@ -91,28 +95,71 @@ def finite(cell: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def csv_rows(path: str, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The rows, from the first that is not blank, each with the line on which it begins.
+@dataclass(slots=True)
+class CsvRow(Line):
+    """The cells of a row, which begins on the line."""
+
+    cells: list[str]
+
+    @property
+    def excerpt(self) -> str:
+        """The cells as an error quotes them."""
+        return excerpt(*self.cells)
+
+
+def excerpt(*cells: str) -> str:
+    """Cells as an error quotes them."""
+    return shown(",".join(cells).encode("utf-8", "replace"))
+
+
+def csv_table(path: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
+    """The header, without cells if there is none, and the rows that are not blank; no cell is guarded any more.
+
+    Separated by tabs if the first line has more tabs than commas.
 
     Raises
     ------
     FormatError
-        For the first row that ends too early.
+        For the first row with more or fewer cells than the header.
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    rows = csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")
+    header = next(rows, CsvRow(path, 1, []))
+    header.cells = [unguarded(cell) for cell in header.cells]
+
+    def below() -> Iterator[CsvRow]:
+        for row in rows:
+            if any(cell.strip() for cell in row.cells):
+                row.cells = [unguarded(cell) for cell in row.cells]
+                if len(row.cells) != len(header.cells):
+                    expected = f"{len(header.cells)} cells, as in the header"
+                    raise row.error(f"expected {expected}, found {len(row.cells)}: {row.excerpt}")
+                yield row
+
+    return header, below()
+
+
+def csv_rows(path: str, text: str, delimiter: str = ",", *, first: int = 1, way_out: str = "") -> Iterator[CsvRow]:
+    """The rows, from the first that is not blank; ``first``: the line that the text begins on.
+
+    Raises
+    ------
+    FormatError
+        For the first row that ends too early, with ``way_out`` at its end.
     """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     begun = False
     while True:
-        line = rows.line_num + 1
+        row = CsvRow(path, first + rows.line_num, [])
         try:
-            row = next(rows, None)
-        except csv.Error as error:
-            raise FormatError(
-                f"expected cells with quotes doubled inside quotes, found a row that ends too early ({error})",
-                path=path,
-                line=line,
-            ) from None
-        if row is None:
+            row.cells = next(rows)
+        except StopIteration:
             return
-        if begun or any(cell.strip() for cell in row):
+        except csv.Error as error:
+            raise row.error(
+                f"expected cells separated by {DELIMITERS[delimiter]}, with quotes doubled inside quotes, found a row "
+                f"that ends too early ({error}){way_out and f'; {way_out}'}"
+            ) from None
+        if begun or any(cell.strip() for cell in row.cells):
             begun = True
-            yield line, row
+            yield row

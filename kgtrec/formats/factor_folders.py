@@ -21,7 +21,8 @@ from kgtrec.formats.array_folders import array_files, mapped_rows, save_array, s
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import writing_folder
-from kgtrec.formats.score_matrix import read_entity_names, read_label_lines
+from kgtrec.formats.score_matrix import read_entity_names
+from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.kernels.rows import Rows
 
 FACTORS, FORMAT = "factors.json", "factors"

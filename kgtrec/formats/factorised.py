@@ -14,7 +14,8 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.factor_folders import BY_QUESTION, FactorArrays, checked
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays
-from kgtrec.formats.score_matrix import read_entity_names, read_label_lines
+from kgtrec.formats.score_matrix import read_entity_names
+from kgtrec.formats.trec.topics import read_label_lines
 
 
 def read_factor_archive(
@@ -63,12 +64,8 @@ def numbered_questions(
     """
     side, relation, anchor = questions.T.astype(np.int64)
     for column, numbers, bound in ((0, side, 2), (1, relation, len(relations)), (2, anchor, len(entities))):
-        wrong = np.flatnonzero((numbers < 0) | (numbers >= bound))
-        if len(wrong):
-            raise FormatError(
-                f"expected numbers from 0 to {bound - 1} in column {column} of questions, found {numbers[wrong[0]]} "
-                f"in row {wrong[0]}",
-                path=path,
-            )
+        expected = f"expected numbers from 0 to {bound - 1} in column {column} of questions"
+        if (wrong := np.flatnonzero((numbers < 0) | (numbers >= bound))).size:
+            raise FormatError(f"{expected}, found {numbers[wrong[0]]} in row {wrong[0]}", path=path)
     ids = Vocabulary.of([str(number) for number in range(len(side))])
     return Questions(ids, side == 1, relation.astype(np.int32), anchor.astype(np.int32), entities, relations)

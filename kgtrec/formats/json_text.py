@@ -51,8 +51,8 @@ def json_value(
         found = "brackets nested too deeply"
     except UnicodeDecodeError as error:
         found, line = "something else (not UTF-8)", data[: error.start].count(b"\n") + 1 + before
-    except UnicodeEncodeError:
-        found = "half a surrogate pair in a text"
+    except UnicodeEncodeError as error:
+        found = f"half a surrogate pair in a text, at the end of {error.object[max(0, error.start - 40) : error.end]!r}"
     except json.JSONDecodeError as error:
         found, line = f"something else ({error.msg.lower()})", error.lineno + before
     except ValueError:
@@ -75,3 +75,31 @@ def read_json(path: PathLike, *, way_out: str = "") -> Any:
     """
     with reading(Path(path)) as stream:
         return json_value(stream.read(), path, way_out=way_out)
+
+
+def read_manifest(folder: PathLike, name: str, what: str, way_out: str, *, again: str = "") -> dict[str, Any]:
+    """The JSON object in the file that tells what a folder is; empty for another value.
+
+    Parameters
+    ----------
+    folder : path
+    name : str
+        Of the file.
+    what : str
+        What the folder should be, for errors: "a collection".
+    way_out : str
+        The end of the error message if there is no such file.
+    again : str
+        That if it is no JSON.
+
+    Raises
+    ------
+    FormatError
+        If there is no such file, or as :func:`json_value`.
+    """
+    path = Path(folder, name)
+    if not path.is_file():
+        found = f"no {name} in it" if Path(folder).is_dir() else "a file" if Path(folder).exists() else "nothing"
+        raise FormatError(f"expected the folder of {what}, found {found}; {way_out}", path=folder)
+    manifest = read_json(path, way_out=again)
+    return manifest if isinstance(manifest, dict) else {}

@@ -7,9 +7,10 @@ import re
 import numpy as np
 
 from kgtrec.data.scores import ScoreTable
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.csv_text import finite
 from kgtrec.formats.trec.text import shown
+from kgtrec.formats.triples.text import Line
 
 _HEADER = ("run", "measure", "topic", "value")
 _ALL = "all"  # the topic of totals
@@ -45,25 +46,18 @@ def read_rows(place: str, text: str, name: str) -> ScoreTable:
     rows: list[tuple[str, str, str]] = []
     values: list[float] = []
     lines: dict[tuple[str, str, str], int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        cells = line.split()
+    for number, text_of_line in enumerate(text.splitlines(), 1):
+        line, cells = Line(place, number), text_of_line.split()
         if not cells or (not rows and _is_header(cells)):
             continue
         if len(cells) != len(_HEADER):
-            raise FormatError(
-                f"expected 4 columns ({' '.join(_HEADER)}), found {len(cells)}: {shown(line.encode())}",
-                path=place,
-                line=number,
-            )
+            expected = f"expected 4 columns ({' '.join(_HEADER)})"
+            raise line.error(f"{expected}, found {len(cells)}: {shown(text_of_line.encode())}")
         value, row = _value(cells[3]), (cells[0], cells[1], cells[2])
         if value is None:
-            raise FormatError(f"expected a number as value, found {cells[3]!r}", path=place, line=number)
-        if lines.setdefault(row, number) != number:
-            raise FormatError(
-                f"expected one row of {', '.join(row)}, found another (the first is line {lines[row]})",
-                path=place,
-                line=number,
-            )
+            raise line.error(f"expected a number as value, found {cells[3]!r}")
+        if (first := lines.setdefault(row, number)) != number:
+            raise line.error(f"expected one row of {', '.join(row)}, found another (the first is line {first})")
         rows.append(row)
         values.append(value)
     if not rows:
@@ -72,10 +66,8 @@ def read_rows(place: str, text: str, name: str) -> ScoreTable:
     kept = [place for place, is_total in enumerate(totals) if is_total or not any(totals)]
     systems, measures, topics = zip(*(rows[place] for place in kept), strict=True)
     keys = {} if any(totals) else {_TOPIC: topics}
-    try:
+    with in_file(place):
         return ScoreTable.of_rows(systems, measures, keys, np.array([values[place] for place in kept]), name)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=place) from None
 
 
 def _is_header(cells: list[str]) -> bool:

@@ -13,10 +13,9 @@ from typing import Literal
 
 from kgtrec.data.scores import PublishedTable, PublishedValue
 from kgtrec.errors import FormatError, one_of, warn
-from kgtrec.formats.csv_text import csv_rows, csv_text
+from kgtrec.formats.csv_text import CsvRow, csv_table, csv_text, excerpt
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.score_tables import KEYS
-from kgtrec.formats.trec.text import shown
 from kgtrec.measures.names import warn_of_bare
 
 Unit = Literal["decimals", "percent"]
@@ -111,40 +110,28 @@ def read_published_table(
     if unit is not None:
         one_of("unit to be one of", unit, UNITS)
     text = csv_text(path, "a published table")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    rows = csv_rows(place, text, "\t" if first.count("\t") > first.count(",") else ",")
-    header_line, header = next(rows, (0, []))
-    columns = _Columns(place, header_line, header, data_sets)
+    header, rows = csv_table(place, text)
+    columns = _Columns(header, data_sets)
     values: list[tuple[PublishedValue, bool]] = []  # and whether the cell says that it is percent
     flagged: set[str] = set()
     bare: dict[str, None] = {}  # in the order of the file
     seen: dict[PublishedValue, str] = {}  # whose it is, and where it stands
-    for line, row in rows:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != len(header):
-            raise FormatError(
-                f"expected {len(header)} cells, as in the header, found {len(row)}: {_excerpt(row)}",
-                path=place,
-                line=line,
-            )
-        for heading, cell, about in columns.numbers(row, line):
-            found = _number(cell, place, line, about)
+    for row in rows:
+        for heading, cell, about in columns.numbers(row):
+            found = _number(cell, row, about)
             if found is None:
                 continue
             number, last, is_mean = found
             bare[heading.bare] = None
             if heading.is_percent:
                 flagged.add(_kind(heading.measure))
-            whose = columns.about(row, heading, line)
+            whose = columns.about(row, heading)
             if (same := replace(whose, line=0, count=None)) in seen:
-                raise FormatError(
+                raise row.error(
                     f"expected one {about} of {whose.system!r}, found another one ({seen[same]}): tell them apart by "
-                    "the name of the system, or by columns 'data set', 'setting' or 'side'",
-                    path=place,
-                    line=line,
+                    "the name of the system, or by columns 'data set', 'setting' or 'side'"
                 )
-            seen[same] = f"{cell.strip()} in line {line}"
+            seen[same] = f"{cell.strip()} in line {row.number}"
             is_percent = _PERCENT.search(cell) is not None
             values.append((replace(whose, text=cell.strip(), value=number, unit=last, is_mean=is_mean), is_percent))
     if not values:
@@ -157,12 +144,12 @@ def read_published_table(
 class _Columns:
     """The roles of the columns of the header."""
 
-    def __init__(self, path: str, line: int, header: Sequence[str], data_sets: Sequence[str]) -> None:
+    def __init__(self, row: CsvRow, data_sets: Sequence[str]) -> None:
+        header = row.cells
         if not header:
-            raise FormatError(
-                "expected a table with a column of systems and one of MRR, Hits@k, ..., found none", path=path
-            )
-        self.path, self.header, self.data_sets = path, header, {_plain(name): name for name in data_sets}
+            expected = "expected a table with a column of systems and one of MRR, Hits@k, ..."
+            raise FormatError(f"{expected}, found none", path=row.path)
+        self.header, self.data_sets = header, {_plain(name): name for name in data_sets}
         folded = [_words(cell) for cell in header]
         self.system, self.data_set, self.setting, self.side, self.count = (
             next((folded.index(name) for name in names if name in folded), None)
@@ -171,11 +158,7 @@ class _Columns:
         if self.system is None:
             sign = next((sign for sign in ";|" if len(header) == 1 and sign in header[0]), None)
             way = f"; separate cells by commas or tabs, not by {sign!r}" if sign else "; each row is a system"
-            raise FormatError(
-                f"expected a header with a column System, Model or Method, found {_excerpt(header)}{way}",
-                path=path,
-                line=line,
-            )
+            raise row.error(f"expected a header with a column System, Model or Method, found {row.excerpt}{way}")
         used = {self.system, self.data_set, self.setting, self.side, self.count}
         self.keys = [at for at, cell in enumerate(folded) if cell in KEYS and at not in used]
         self.long = tuple(folded.index(name) for name in _LONG) if all(name in folded for name in _LONG) else None
@@ -185,12 +168,10 @@ class _Columns:
             self.headings = {at: heading for at, heading in found.items() if heading is not None}
             left_out = [header[at].strip() for at, heading in found.items() if heading is None]
             if not self.headings:
-                raise FormatError(
-                    f"expected a column of MR, MRR, Hits@k, AMR or AMRI, found {_excerpt(header)}", path=path, line=line
-                )
+                raise row.error(f"expected a column of MR, MRR, Hits@k, AMR or AMRI, found {row.excerpt}")
             if left_out:
                 several = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
-                warn(f"{path}: left out {several}, which are not MR, MRR, Hits@k, AMR or AMRI")
+                warn(f"{row.path}: left out {several}, which are not MR, MRR, Hits@k, AMR or AMRI")
 
     def _heading(self, cell: str) -> _Heading | None:
         """What a heading says; None if it is not that of a mean of ranks."""
@@ -214,43 +195,43 @@ class _Columns:
         level, bare = said["level"] or "micro", "" if said["level"] else name
         return _Heading(f"{level}.{name}", bare, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
 
-    def numbers(self, row: Sequence[str], line: int) -> Iterable[tuple[_Heading, str, str]]:
+    def numbers(self, row: CsvRow) -> Iterable[tuple[_Heading, str, str]]:
         """The cells of a row that hold numbers of known measures, each with its heading."""
         if self.long is None:
-            return [(heading, row[at], self.header[at].strip()) for at, heading in self.headings.items()]
-        measure, value = (row[at] for at in self.long)
+            return [(heading, row.cells[at], self.header[at].strip()) for at, heading in self.headings.items()]
+        measure, value = (row.cells[at] for at in self.long)
         heading = self._heading(measure)
         if heading is None:
-            warn(f"{self.path}:{line}: left out {measure.strip()!r}, which is not MR, MRR, Hits@k, AMR or AMRI")
+            warn(f"{row.path}:{row.number}: left out {measure.strip()!r}, which is not MR, MRR, Hits@k, AMR or AMRI")
             return []
         return [(heading, value, measure.strip())]
 
-    def about(self, row: Sequence[str], heading: _Heading, line: int) -> PublishedValue:
+    def about(self, row: CsvRow, heading: _Heading) -> PublishedValue:
         """Whose the numbers of a row are, without the number."""
 
         def cell(at: int | None) -> str:
-            return "" if at is None else row[at].strip()
+            return "" if at is None else row.cells[at].strip()
 
         def known(at: int | None, choices: Mapping[str, str], what: str) -> str:
             found = _words(cell(at))
             if found and found not in choices:
-                raise FormatError(f"expected {what}, found {cell(at)!r}", path=self.path, line=line)
+                raise row.error(f"expected {what}, found {cell(at)!r}")
             return choices.get(found, "")
 
         system = _MARKS.sub("", cell(self.system)).strip()
         if not system:
-            raise FormatError("expected the name of a system, found an empty cell", path=self.path, line=line)
+            raise row.error("expected the name of a system, found an empty cell")
         data_set = heading.data_set or cell(self.data_set)
         count = cell(self.count).replace(",", "")
         if count and not re.fullmatch(r"[1-9][0-9]{0,14}(\.0*)?", count):
-            raise FormatError(f"expected a number of ranks, found {_excerpt([count])}", path=self.path, line=line)
+            raise row.error(f"expected a number of ranks, found {excerpt(count)}")
         return PublishedValue(
             system,
             heading.measure,
             "",
             0.0,
             0.0,
-            line,
+            row.number,
             self.data_sets.get(_plain(data_set), data_set),
             heading.setting or known(self.setting, _SETTINGS, "the setting filtered or raw"),
             heading.side or known(self.side, _SIDES, "the side both, head or tail") or "both",
@@ -270,7 +251,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.casefold())
 
 
-def _number(cell: str, path: str, line: int, column: str) -> tuple[float, float, bool] | None:
+def _number(cell: str, row: CsvRow, column: str) -> tuple[float, float, bool] | None:
     """Value and unit of its last digit, and whether a deviation follows; None for an empty cell."""
     text = cell.strip()
     if text.casefold() in _NO_VALUE:
@@ -279,10 +260,10 @@ def _number(cell: str, path: str, line: int, column: str) -> tuple[float, float,
     is_mean = main != text
     found = _NUMBER.fullmatch(_MARKS.sub("", main).strip())
     if found is None or not (found[2] or len(found[3] or "") > 1):
-        raise FormatError(f"expected a number under {column!r}, found {_excerpt([cell])}", path=path, line=line)
+        raise row.error(f"expected a number under {column!r}, found {excerpt(cell)}")
     exact = Decimal(found[0].replace(",", ""))
     if not isfinite(float(exact)):
-        raise FormatError(f"expected a finite number under {column!r}, found {_excerpt([cell])}", path=path, line=line)
+        raise row.error(f"expected a finite number under {column!r}, found {excerpt(cell)}")
     return float(exact), float(Decimal(1).scaleb(int(exact.as_tuple().exponent))), is_mean
 
 
@@ -306,7 +287,3 @@ def _as_shares(
             yield replace(each, value=each.value / 100, unit=each.unit / 100)
         else:
             yield each
-
-
-def _excerpt(cells: Sequence[str]) -> str:
-    return shown(",".join(cells).encode("utf-8", "replace"))

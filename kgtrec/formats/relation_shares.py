@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import decoded, text_of
+from kgtrec.formats.csv_text import finite
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.triples.text import Lines
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:
@@ -27,25 +26,14 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
     {'born_in': 3.0, 'lives_in': 1.0}
     """
     shares: dict[str, float] = {}
-    with reading(path) as stream:
-        for number, data in enumerate(text_of(stream, path).split(b"\n"), 1):
-            line = decoded(data.removesuffix(b"\r"), path, number)
-            if not line:
-                continue
-            relation, tab, text = line.rpartition("\t")
-            try:
-                share = float(text) if text.isascii() and "_" not in text else math.nan
-            except ValueError:
-                share = math.nan
-            if not tab or not math.isfinite(share) or share < 0:
-                raise FormatError(
-                    f"expected relation TAB share, a number of at least 0, found {line[:100]!r}",
-                    path=str(path),
-                    line=number,
-                )
-            if relation in shares:
-                raise FormatError(f"expected each relation once, found {relation!r} again", path=str(path), line=number)
-            shares[relation] = share
+    line_of: dict[str, int] = {}
+    for line in Lines.read(path).rows:
+        relation, tab, text = line.text.rpartition("\t")
+        share = finite(text)
+        if not tab or share is None or share < 0:
+            raise line.error(f"expected relation TAB share, a number of at least 0, found {line.text[:100]!r}")
+        line.once(line_of, relation, repr(relation), "each relation")
+        shares[relation] = share
     if not shares:
         raise FormatError("expected lines of relation TAB share, found none", path=str(path))
     return shares

@@ -15,16 +15,15 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import Places, entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.errors import FormatError, KgtrecError, in_file, require
+from kgtrec.formats.files import PathLike
 from kgtrec.formats.hdf5 import Hdf5Matrix
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.text import decoded, shown, text_of
-from kgtrec.formats.trec.topics import lists_ids, read_topics
+from kgtrec.formats.trec.topics import lists_ids, read_label_lines, read_topics
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
 HDF5_SUFFIXES = (".h5", ".hdf5")
@@ -104,13 +103,7 @@ def read_score_matrix(
         if entities is None
         else entity_places(collection, read_entity_names(entities), where=os.fspath(entities))
     )
-    if matrix.shape != (rows.size, columns.size):
-        found = " x ".join(map(str, matrix.shape)) or "a single number"
-        raise FormatError(
-            f"expected a matrix of {rows.size} questions x {columns.size} entities, as in the files of its order, "
-            f"found {found}",
-            path=path,
-        )
+    _require_shape(path, matrix.shape, (rows.size, columns.size), ", as in the files of its order,")
     warn_of_extra(rows, "questions", where=os.fspath(path))
     warn_of_extra(columns, "entities", where=os.fspath(path))
     row_of, column_of = (None if places.is_same else places.place for places in (rows, columns))
@@ -136,7 +129,7 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection, *, f
     if Path(path).suffix.lower() != ".npy":
         raise KgtrecError(f"{os.fspath(path)}: expected a name that ends in .npy, found another")
     matrix = np.asarray(scores)
-    _require_shape(os.fspath(path), matrix.shape, collection)
+    _require_shape(path, matrix.shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path)
     with together():
         with writing(path, kind="arrays", force=force) as stream:
@@ -154,7 +147,7 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
     CollectionError
         If files beside it lack a question or an entity of the collection.
     """
-    _require_shape(os.fspath(path), _opened(path).shape, collection)
+    _require_shape(path, _opened(path).shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path, force=force)
     topics, entities = order_beside(path)
     if topics is not None:
@@ -175,14 +168,11 @@ def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
         )
 
 
-def _require_shape(path: str, found: tuple[int, ...], collection: Collection) -> None:
-    expected = len(collection.questions), len(collection.entities)
+def _require_shape(path: PathLike, found: tuple[int, ...], expected: tuple[int, int], why: str = ",") -> None:
     if found != expected:
-        raise FormatError(
-            f"expected a matrix of {expected[0]} questions x {expected[1]} entities, found "
-            + (" x ".join(map(str, found)) or "a single number"),
-            path=path,
-        )
+        matrix = f"a matrix of {expected[0]} questions x {expected[1]} entities{why}"
+        shape = " x ".join(map(str, found)) or "a single number"
+        raise FormatError(f"expected {matrix} found {shape}", path=path)
 
 
 def _stamped(path: PathLike, collection: Collection, made_for: Collection | None) -> Collection | None:
@@ -241,16 +231,11 @@ def read_questions_in_order(path: PathLike) -> Questions:
     ids = Path(path).with_name(ENTITY_IDS)
     if ids.is_file():
         anchors = read_label_lines(ids, column=0).encode(topics.anchor)
-        if (unknown := np.flatnonzero(anchors < 0)).size:
-            raise FormatError(
-                f"expected entity ids of {ENTITY_IDS} beside it as anchors, found {topics.anchor[int(unknown[0])]}",
-                path=path,
-            )
+        expected, found = f"entity ids of {ENTITY_IDS} beside it as anchors", topics.anchor
+        require(anchors >= 0, lambda row: FormatError(f"expected {expected}, found {found[row]}", path=path))
         topics = replace(topics, anchor=read_entity_names(ids).decode(anchors))
-    try:
+    with in_file(path):
         return topics.questions()
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
 
 
 def read_entity_names(path: PathLike) -> Vocabulary:
@@ -261,34 +246,7 @@ def read_entity_names(path: PathLike) -> Vocabulary:
     FormatError
         If a label is repeated, or the file is not text.
     """
-    if not lists_ids(path):
-        return read_label_lines(path)
-    return read_label_lines(path, column=1)
-
-
-def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
-    """One label per line, or a column of several tab-separated ones, counted from 0."""
-    with reading(path) as stream:
-        lines = decoded(text_of(stream, path), path).split("\n")
-    labels = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
-    first: dict[str, int] = {}
-    for number, text in enumerate(labels, 1):
-        if column is not None:
-            fields = text.split("\t")
-            if len(fields) <= column:
-                raise FormatError(
-                    f"expected at least {column + 1} columns separated by tabs, found {len(fields)}: "
-                    f"{shown(text.encode())}",
-                    path=path,
-                    line=number,
-                )
-            labels[number - 1] = fields[column]
-        label = labels[number - 1]
-        if first.setdefault(label, number) != number:
-            raise FormatError(
-                f"expected each label once, found {label!r} here and in line {first[label]}", path=path, line=number
-            )
-    return Vocabulary.of(labels)
+    return read_label_lines(path, column=1 if lists_ids(path) else None)
 
 
 def _blocks(

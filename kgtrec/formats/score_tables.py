@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from kgtrec.data.scores import ScoreTable
-from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.csv_text import csv_rows, csv_text, finite, unguarded
+from kgtrec.errors import FormatError, in_file, nearest
+from kgtrec.formats.csv_text import CsvRow, csv_table, csv_text, excerpt, finite
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.leaderboards import is_leaderboard, read_rows
-from kgtrec.formats.trec.text import shown
 from kgtrec.measures.names import over_answers, warn_of_bare
 
 SYSTEM = "system"
@@ -66,55 +66,37 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     place = str(path)
     text = csv_text(path, "a table of scores")
     called = Path(place).name.split(".")[0] if name is None else name
-    if is_leaderboard(_first_line(text)):
+    if is_leaderboard(next((line for line in text.splitlines() if line.strip()), "")):
         return _named(read_rows(place, text, called), place)
-    rows = _rows(place, text)
-    header_line, header = next(rows, (0, []))
-    if not header:
+    header, rows = csv_table(place, text)
+    if not header.cells:
         raise FormatError("expected a table with a column System and columns of measures, found none", path=place)
-    columns = _columns(place, header_line, header, keys)
-    systems: list[str] = []
-    measures: list[str] = []
-    key_cells: list[list[str]] = [[] for _ in columns.keys]
-    values: list[float] = []
+    columns = _columns(header, keys)
+    found: list[tuple[str, str, list[str], float]] = []
     lines: dict[tuple[str, ...], int] = {}
-    for line, row in rows:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != len(header):
-            raise FormatError(
-                f"expected {len(header)} cells, as in the header, found {len(row)}: {_excerpt(row)}",
-                path=place,
-                line=line,
-            )
-        system = row[columns.system]
+    for row in rows:
+        system, key = row.cells[columns.system], [row.cells[column] for column in columns.keys]
         if not system.strip():
-            raise FormatError("expected the name of a system, found an empty cell", path=place, line=line)
-        key = [row[column] for column in columns.keys]
-        own_measures = header if columns.measure is None else [row[columns.measure]] * len(header)
-        if not own_measures[columns.values[0]].strip():
-            raise FormatError("expected the name of a measure, found an empty cell", path=place, line=line)
-        identity = (system, *key) if columns.measure is None else (system, own_measures[0], *key)
-        if lines.setdefault(identity, line) != line:
-            raise FormatError(
-                f"expected one row of {', '.join(identity)}, found another (the first is line {lines[identity]})"
-                f"{columns.hint(header)}",
-                path=place,
-                line=line,
+            raise row.error("expected the name of a system, found an empty cell")
+        measures = header.cells if columns.measure is None else [row.cells[columns.measure]] * len(header.cells)
+        if not measures[columns.values[0]].strip():
+            raise row.error("expected the name of a measure, found an empty cell")
+        identity = (system, *key) if columns.measure is None else (system, measures[0], *key)
+        if (first := lines.setdefault(identity, row.number)) != row.number:
+            raise row.error(
+                f"expected one row of {', '.join(identity)}, found another (the first is line {first})"
+                f"{columns.hint(header.cells)}"
             )
-        for column in columns.values:
-            systems.append(system)
-            measures.append(own_measures[column])
-            for cells, label in zip(key_cells, key, strict=True):
-                cells.append(label)
-            values.append(_value(place, line, header[column], row[column], wide=columns.measure is None))
-    if not values:
-        raise FormatError("expected rows of systems' scores, found only a header", path=place, line=header_line)
-    labelled = {header[column]: cells for column, cells in zip(columns.keys, key_cells, strict=True)}
-    try:
-        table = ScoreTable.of_rows(systems, measures, labelled, np.array(values), called)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=place) from None
+        found += (
+            (system, measures[column], key, _value(row, header.cells[column], row.cells[column], columns))
+            for column in columns.values
+        )
+    if not found:
+        raise header.error("expected rows of systems' scores, found only a header")
+    named, measured, key_cells, values = zip(*found, strict=True)
+    labels = dict(zip((header.cells[column] for column in columns.keys), zip(*key_cells, strict=True), strict=True))
+    with in_file(place):
+        table = ScoreTable.of_rows(named, measured, labels, np.array(values), called)
     return _named(table, place)
 
 
@@ -151,11 +133,13 @@ def looks_like_table(path: PathLike) -> bool:
     return SYSTEM in (cell.strip().strip('"') for mark in ",\t" for cell in text.split(mark))
 
 
-class _Columns:
+class _Columns(NamedTuple):
     """The roles of the columns of the header."""
 
-    def __init__(self, system: int, keys: list[int], measure: int | None, values: list[int]) -> None:
-        self.system, self.keys, self.measure, self.values = system, keys, measure, values
+    system: int
+    keys: list[int]
+    measure: int | None  # of a long table
+    values: list[int]
 
     def hint(self, header: Sequence[str]) -> str:
         if self.measure is not None or self.keys:
@@ -163,21 +147,18 @@ class _Columns:
         return f"; if a column such as {header[self.values[0]]} distinguishes them, name it with --key"
 
 
-def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -> _Columns:
-    folded = [cell.strip().casefold() for cell in header]
+def _columns(header: CsvRow, keys: Sequence[str]) -> _Columns:
+    folded = [cell.strip().casefold() for cell in header.cells]
     for place, cell in enumerate(folded):
         if cell in folded[:place]:
-            raise FormatError(f"expected each column once, found {header[place]!r} again", path=path, line=line)
+            raise header.error(f"expected each column once, found {header.cells[place]!r} again")
     if SYSTEM not in folded:
-        way_out = "; cells are separated by commas or tabs, not by semicolons" if ";" in header[0] else ""
-        raise FormatError(
-            f"expected a header with a column System, found {_excerpt(header)}{way_out}", path=path, line=line
-        )
+        way_out = "; cells are separated by commas or tabs, not by semicolons" if ";" in header.cells[0] else ""
+        raise header.error(f"expected a header with a column System, found {header.excerpt}{way_out}")
     for name in keys:
         if name.casefold() not in folded:
-            raise FormatError(
-                f"expected a key column {name!r}, found {_excerpt(header)}{nearest(name, header)}", path=path, line=line
-            )
+            near = nearest(name, header.cells)
+            raise header.error(f"expected a key column {name!r}, found {header.excerpt}{near}")
     system = folded.index(SYSTEM)
     if all(name in folded for name in _LONG):
         measure, value = (folded.index(name) for name in _LONG)
@@ -185,46 +166,23 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
         return _Columns(system, [place for place, cell in enumerate(folded) if cell not in known], measure, [value])
     named = {*KEYS, *(name.casefold() for name in keys)}
     own_keys = [place for place, cell in enumerate(folded) if cell in named]
-    values = [place for place in range(len(header)) if place != system and place not in own_keys]
+    values = [place for place in range(len(folded)) if place != system and place not in own_keys]
     if not values:
-        raise FormatError(
-            f"expected a column for each measure besides the systems, found {_excerpt(header)}", path=path, line=line
-        )
+        raise header.error(f"expected a column for each measure besides the systems, found {header.excerpt}")
     nameless = [place for place in values if not folded[place]]
     if nameless:
         index = "; leave out the row numbers (in pandas: to_csv(..., index=False))" if nameless[0] == 0 else ""
-        raise FormatError(
-            f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell{index}",
-            path=path,
-            line=line,
-        )
+        raise header.error(f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell{index}")
     return _Columns(system, own_keys, None, values)
 
 
-def _value(path: str, line: int, column: str, cell: str, *, wide: bool) -> float:
+def _value(row: CsvRow, column: str, cell: str, columns: _Columns) -> float:
     text = cell.strip()
     if text.casefold() in _UNDEFINED:
         return float("nan")
     number = finite(text)
     if number is None:
-        is_label = wide and not re.match(r"[+-]?\.?(\d|inf)", text, re.ASCII | re.IGNORECASE)
-        way_out = "; if the column distinguishes rows of one system, name it with --key" if is_label else ""
-        raise FormatError(
-            f"expected a number under {column!r}, found {_excerpt([cell])}{way_out}", path=path, line=line
-        )
+        is_number = columns.measure is not None or re.match(r"[+-]?\.?(\d|inf)", text, re.ASCII | re.IGNORECASE)
+        way_out = "" if is_number else "; if the column distinguishes rows of one system, name it with --key"
+        raise row.error(f"expected a number under {column!r}, found {excerpt(cell)}{way_out}")
     return number
-
-
-def _excerpt(cells: Sequence[str]) -> str:
-    return shown(",".join(cells).encode("utf-8", "replace"))
-
-
-def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if line.strip()), "")
-
-
-def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows, header first, each with the line on which it begins."""
-    first = _first_line(text)
-    rows = csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")
-    return ((line, [unguarded(cell) for cell in row]) for line, row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -39,43 +40,30 @@ class PaperCheck(Result):
             f"{self.count('impossible')} impossible, {self.count('doubtful')} doubtful, "
             f"{counted(self.count('note'), 'note')}\nBounds of shares are decimals, also where percentages are printed"
         )
-        names = ("severity", "system", "data_set", "setting", "measure", "printed", "low", "high", "reason", "source")
-        kinds = {"low": pa.float64(), "high": pa.float64()}
-        data = pa.table(
-            {
-                name: pa.array([getattr(found, name) for found in self.findings], kinds.get(name, pa.string()))
-                for name in names
-            }
-            | {"line": pa.array([found.line for found in self.findings], pa.int64())}
-        )
+        names = "severity system data_set setting measure printed low high reason source line"
+        data = _columns_of(self.findings, names)
         view = data.append_column("bound", pa.array([found.bound for found in self.findings], pa.string()))
-        columns = [Column(name) for name in ("severity", "system")]
-        columns += [
-            Column(name, label)
-            for name, label in (("data_set", "data set"), ("setting", "setting"))
-            if any(view.column(name).to_pylist())
-        ]
-        columns += [Column(name) for name in ("measure", "printed", "bound", "source", "reason")]
-        return Table("findings", "Findings", caption, data, tuple(columns), view=view), self._bounds()
+        shown = ("severity", "system", *_used(data), "measure", "printed", "bound", "source", "reason")
+        columns = tuple(Column(name, name.replace("_", " ")) for name in shown)
+        findings = Table("findings", "Findings", caption, data, columns, view=view)
+        caption = "Bounds of each mean by the other numbers of its row"
+        data = _columns_of(self.bounds, "system data_set setting measure printed low high given")
+        shown = ("system", *_used(data), "measure", "given", "printed")
+        ends = (Column(end, digits="measure") for end in ("low", "high"))
+        columns = (*(Column(name, name.replace("_", " ")) for name in shown), *ends)
+        return findings, Table("bounds", "Bounds", caption, data, columns)
 
-    def _bounds(self) -> Table:
-        names = ("system", "data_set", "setting", "measure", "printed", "low", "high", "given")
-        kinds = {"low": pa.float64(), "high": pa.float64()}
-        data = pa.table(
-            {
-                name: pa.array([getattr(each, name) for each in self.bounds], kinds.get(name, pa.string()))
-                for name in names
-            }
-        )
-        columns = [Column("system")]
-        columns += [
-            Column(name, label)
-            for name, label in (("data_set", "data set"), ("setting", "setting"))
-            if any(data.column(name).to_pylist())
-        ]
-        columns += [Column("measure"), Column("given"), Column("printed")]
-        columns += [Column("low", digits="measure"), Column("high", digits="measure")]
-        return Table("bounds", "Bounds", "Bounds of each mean by the other numbers of its row", data, tuple(columns))
+
+def _columns_of(rows: Sequence[PaperFinding] | Sequence[MeanBounds], names: str) -> pa.Table:
+    kinds = {"low": pa.float64(), "high": pa.float64(), "line": pa.int64()}
+    return pa.table(
+        {name: pa.array([getattr(row, name) for row in rows], kinds.get(name, pa.string())) for name in names.split()}
+    )
+
+
+def _used(data: pa.Table) -> list[str]:
+    """Columns that are shown only where they say something."""
+    return [name for name in ("data_set", "setting") if any(data.column(name).to_pylist())]
 
 
 def check_paper(

@@ -46,6 +46,7 @@ _RANKS = (".ranks.parquet", ".ranks")
 _RUNS = (".run", ".run.gz", ".run.zst", ".parquet")
 _LONGEST = 200  # characters of a value that a message quotes
 
+_At = tuple[Any, ...]  # section, key, and the place among label sets, as of _wrong
 _Check = tuple[str, Callable[[Any], bool]]  # the expected values in words, and a test for them
 
 
@@ -241,7 +242,7 @@ class _Reader:
                 raise self._wrong(f"expected two label sets, found {pair[0]!r} twice", "correlation", "pairs")
         return StudyConfig(
             found["title"],
-            self._own_folder(found.get("out", self.path.stem)),
+            self.path.parent / self._expanded(found.get("out", self.path.stem), (None, "out")),
             data,
             systems,
             labels,
@@ -284,7 +285,7 @@ class _Reader:
                     f"unknown option {there}{nearest(there, known)}; the options are {', '.join(known)}", None, key
                 )
             elif key == "labels":
-                if not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
+                if not _is_list(value, lambda each: isinstance(each, dict), 0):
                     raise self._wrong("expected label sets under [[labels]], each with a name and a kind", None, key)
                 for place, each in enumerate(value):
                     self._check_section(key, each, place)
@@ -297,20 +298,16 @@ class _Reader:
         known = _SECTIONS[section]
         for key, value in options.items():
             if key not in known:
-                raise self._wrong(
-                    f"unknown option {key!r} of [{section}]{nearest(key, known)}; the options are {', '.join(known)}",
-                    section,
-                    key,
-                    place,
-                )
+                unknown = f"unknown option {key!r} of [{section}]{nearest(key, known)}"
+                raise self._wrong(f"{unknown}; the options are {', '.join(known)}", section, key, place)
             self._check_value(known[key], value, section, key, place)
 
-    def _check_value(self, check: _Check, value: Any, section: str | None, key: str, place: int | None = None) -> None:
+    def _check_value(self, check: _Check, value: Any, *at: Any) -> None:
         expected, fits = check
         if not fits(value):
             choices = expected.removeprefix("one of ").split(", ")
             near = nearest(value, choices) if isinstance(value, str) and expected.startswith("one of") else ""
-            raise self._wrong(f"expected {key} to be {expected}, found {_quoted(value)}{near}", section, key, place)
+            raise self._wrong(f"expected {at[1]} to be {expected}, found {_quoted(value)}{near}", *at)
 
     def _section(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.found.get(name, {})
@@ -324,19 +321,13 @@ class _Reader:
                 )
 
     def _check_measures(self) -> None:
-        homes = {
-            "measures": ("names", "main"),
-            "stability": ("measures",),
-            "power": ("measures",),
-            "ties": ("measures",),
-        }
-        for section, keys in homes.items():
-            for key in keys:
-                try:
-                    for name in self._section(section).get(key, ()):
-                        parse_measures(name)
-                except MeasureError as error:
-                    raise self._wrong(str(error), section, key) from None
+        others = ((part, "measures") for part in ("stability", "power", "ties"))
+        for section, key in (("measures", "names"), ("measures", "main"), *others):
+            try:
+                for name in self._section(section).get(key, ()):
+                    parse_measures(name)
+            except MeasureError as error:
+                raise self._wrong(str(error), section, key) from None
 
     # data and systems
 
@@ -354,11 +345,10 @@ class _Reader:
             )
         columns = options.pop("columns", "hrt")
         if "collection" in options:
-            collection = self._folder(options.pop("collection"), "data", "collection")
+            collection = self._there("a folder", options.pop("collection"), "data", "collection")
             if options:
-                raise self._wrong(
-                    f"expected no {next(iter(options))} together with a collection, which is already built", "data"
-                )
+                unwanted = next(iter(options))
+                raise self._wrong(f"expected no {unwanted} together with a collection, which is already built", "data")
             return StudyData(None, collection, columns)
         header = options.pop("header", True)
         if "folder" in options:
@@ -368,20 +358,17 @@ class _Reader:
                 split: folder.within(path.relative_to(folder.path).as_posix()) for split, path in files.items() if path
             }
         else:
-            found = {split: self._file(options.pop(split), "data", split) for split in named}
+            found = {split: self._there("a file", options.pop(split), "data", split) for split in named}
         splits = found["train"], found.get("valid"), found["test"]
         return StudyData(splits, None, columns, header, options)
 
     def _data_folder(self, text: str) -> Source:
         """A folder of triples, or the folder of the data set of this name, which is downloaded if necessary."""
         hint = nearest(text, _data_sets()) if len(text) <= _LONGEST and Path(text).name == text else ""
-        if hint and not self._source(text, "data", "folder", None).path.exists():
-            raise self._wrong(
-                f"expected a folder for folder, or the name of a data set, found neither: {text}{hint}",
-                "data",
-                "folder",
-            )
-        return self._folder(text, "data", "folder")
+        if hint and not self._source(text, ("data", "folder")).path.exists():
+            expected = "expected a folder for folder, or the name of a data set"
+            raise self._wrong(f"{expected}, found neither: {text}{hint}", "data", "folder")
+        return self._there("a folder", text, "data", "folder")
 
     def _systems(self) -> StudySystems:
         options = self._section("systems")
@@ -409,11 +396,8 @@ class _Reader:
             )
         others = sorted({each.collection for each in labels} - {WHOLE})
         if systems.runs and others:
-            raise self._wrong(
-                f"expected scores, baselines or answer ranks for label set {others[0]}, a sample, found a run: "
-                f"{systems.runs[0].shown}",
-                "systems",
-            )
+            expected = f"expected scores, baselines or answer ranks for label set {others[0]}, a sample"
+            raise self._wrong(f"{expected}, found a run: {systems.runs[0].shown}", "systems")
 
     def _label_sets(self) -> tuple[LabelSet, ...]:
         tables = self.found.get("labels", [{"name": WHOLE, "kind": "test"}])
@@ -431,9 +415,8 @@ class _Reader:
         name, kind = options["name"], options["kind"]
         names = [each.name for each in before]
         if name in names or (name == WHOLE and kind == "sample"):
-            raise self._wrong(
-                f"expected a different name for each label set, found {name!r} again", "labels", "name", place
-            )
+            message = f"expected a different name for each label set, found {name!r} again"
+            raise self._wrong(message, "labels", "name", place)
         where = _SOURCES[kind]
         allowed = {"name", "kind", "about", *([where] if where else [])}
         allowed |= {"size", "seed"} if kind == "sample" else {"on"} if kind not in ("test", "sample") else set()
@@ -449,8 +432,9 @@ class _Reader:
             raise self._wrong(f"expected {expected}, found {found}", "labels", "kind", place)
         source = None
         if where and where in options:
-            get = self._folder if where == "folder" else self._file
-            source = get(options[where], "labels", where, place)
+            source = self._there(
+                f"a {where}" if where == "folder" else "a file", options[where], "labels", where, place
+            )
         return LabelSet(
             name,
             kind,
@@ -470,22 +454,12 @@ class _Reader:
             if each.name == on:
                 return each.collection
         names = [WHOLE, *(each.name for each in before)]
-        raise self._wrong(
-            f"expected 'on' to be the name of an earlier label set ({', '.join(names)}), found "
-            f"{on!r}{nearest(on, names)}",
-            "labels",
-            "on",
-            place,
-        )
+        expected = f"expected 'on' to be the name of an earlier label set ({', '.join(names)})"
+        raise self._wrong(f"{expected}, found {on!r}{nearest(on, names)}", "labels", "on", place)
 
     # paths
 
-    def _own_folder(self, text: str) -> Path:
-        return self.path.parent / self._expanded(text, None, "out")
-
-    def _expanded(
-        self, text: str, section: str | None, key: str, place: int | None = None, each: Callable[[str], str] = str
-    ) -> str:
+    def _expanded(self, text: str, at: _At, each: Callable[[str], str] = str) -> str:
         """A path with the values of its variables; a path in a variable may be relative to the working directory."""
 
         def value(match: re.Match[str]) -> str:
@@ -493,24 +467,16 @@ class _Reader:
             found = self.environment.get(name)
             if not name.isidentifier():
                 raise self._wrong(
-                    f"expected the name of an environment variable in ${{...}} of {key}, found {name!r}",
-                    section,
-                    key,
-                    place,
+                    f"expected the name of an environment variable in ${{...}} of {at[1]}, found {name!r}", *at
                 )
             if not found:
-                raise self._wrong(
-                    f"expected the environment variable {name} to be set, which {key} uses, found none; set it to a "
-                    f"folder: export {name}=...",
-                    section,
-                    key,
-                    place,
-                )
+                expected = f"expected the environment variable {name} to be set, which {at[1]} uses"
+                raise self._wrong(f"{expected}, found none; set it to a folder: export {name}=...", *at)
             return str(Path(found).absolute()) if match.start() == 0 else found
 
         found = _VARIABLE.sub(lambda match: each(value(match)), text)
         if not _can_be_told(found):
-            raise self._wrong(f"expected a path in UTF-8 without NUL for {key}, found {found!r}", section, key, place)
+            raise self._wrong(f"expected a path in UTF-8 without NUL for {at[1]}, found {found!r}", *at)
         return found
 
     def _shown(self, text: str, path: Path) -> str:
@@ -523,9 +489,9 @@ class _Reader:
         own = self.path.parent
         return path.relative_to(own).as_posix() if path.is_relative_to(own) else path.as_posix()
 
-    def _source(self, text: str, section: str, key: str, place: int | None) -> Source:
+    def _source(self, text: str, at: _At) -> Source:
         """A path, which may begin with the name of a data set; that is downloaded if necessary."""
-        expanded = self._expanded(text, section, key, place)
+        expanded = self._expanded(text, at)
         name, _, rest = expanded.partition("/")
         if name.casefold() in _data_sets() and not (self.path.parent / name).exists():
             from kgtrec.data_sets.get import get
@@ -533,18 +499,11 @@ class _Reader:
             return Source(text, get(name) / rest)
         return Source(text, self.path.parent / expanded)
 
-    def _file(self, text: str, section: str, key: str, place: int | None = None) -> Source:
-        found = self._source(text, section, key, place)
-        if (what := _kind_of(found.path)) != "a file":
-            raise self._wrong(f"expected a file for {key}, found {what}: {_cut(str(found.path))}", section, key, place)
-        return found
-
-    def _folder(self, text: str, section: str, key: str, place: int | None = None) -> Source:
-        found = self._source(text.rstrip("/") or text, section, key, place)
-        if (what := _kind_of(found.path)) != "a folder":
-            raise self._wrong(
-                f"expected a folder for {key}, found {what}: {_cut(str(found.path))}", section, key, place
-            )
+    def _there(self, kind: str, text: str, *at: Any) -> Source:
+        """The source at a path; ``kind``: "a file" or "a folder"."""
+        found = self._source(text if kind == "a file" else text.rstrip("/") or text, at)
+        if (what := _kind_of(found.path)) != kind:
+            raise self._wrong(f"expected {kind} for {at[1]}, found {what}: {_cut(str(found.path))}", *at)
         return found
 
     def _files(self, options: Mapping[str, Any], key: str, endings: Sequence[str]) -> tuple[Source, ...]:
@@ -553,38 +512,35 @@ class _Reader:
         for text in options.get(key, ()):
             if "*" in text:
                 fitting = self._fitting(text, key)
-            elif is_in_parts(whole := self._source(text, "systems", key, None).path):
+            elif is_in_parts(whole := self._source(text, ("systems", key)).path):
                 fitting = [whole]
             elif _kind_of(whole) == "a folder":
                 fitting = sorted(path for path in whole.iterdir() if path.is_file() or is_in_parts(path))
             else:
-                fitting = [self._file(text, "systems", key).path]
+                fitting = [self._there("a file", text, "systems", key).path]
             kept = [path for path in fitting if path.name.lower().endswith(tuple(endings))]
             if key == "runs":
                 kept = [path for path in kept if not path.name.lower().endswith(_RANKS)]
             if not kept:
-                raise self._wrong(
-                    f"expected {key} to name files that end in {', '.join(endings)}, found none: {text}", "systems", key
-                )
-            for path in kept:
-                if not _can_be_told(path.name):
-                    raise self._wrong(
-                        f"expected file names in UTF-8 for {key}, found {path.name!r}; rename the file", "systems", key
-                    )
+                expected = f"expected {key} to name files that end in {', '.join(endings)}"
+                raise self._wrong(f"{expected}, found none: {text}", "systems", key)
+            for name in (path.name for path in kept):
+                if not _can_be_told(name):
+                    expected = f"expected file names in UTF-8 for {key}"
+                    raise self._wrong(f"{expected}, found {name!r}; rename the file", "systems", key)
             found |= {path: Source(self._shown(text, path), path) for path in kept}
         return tuple(found.values())
 
     def _fitting(self, text: str, key: str) -> list[Path]:
         """The files that match a pattern; pattern characters in the path of the configuration have no effect."""
-        pattern = Path(self._expanded(text, "systems", key, each=glob.escape))
+        pattern = Path(self._expanded(text, ("systems", key), glob.escape))
         start = Path(pattern.anchor) if pattern.anchor else self.path.parent
         try:
             found = start.glob(str(pattern.relative_to(pattern.anchor)))
             return sorted(path for path in found if path.is_file() or is_in_parts(path))
         except (ValueError, NotImplementedError) as error:
-            raise self._wrong(
-                f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key
-            ) from None
+            expected = f"expected a pattern of files for {key}"
+            raise self._wrong(f"{expected}, found {text!r}: {error}", "systems", key) from None
 
     # lines of options
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from kgtrec.data.table import Input, Provenance
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, sha256_of
-from kgtrec.formats.json_text import read_json
+from kgtrec.formats.json_text import read_json, read_manifest
 from kgtrec.formats.output.folders import MANIFEST, STEPS
 from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.parquet import read_whole_table
@@ -154,18 +154,9 @@ def _options(found: Mapping[str, Any]) -> StudyOptions:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    if not path.is_dir():
-        raise FormatError(
-            "expected the folder of a study, found no folder; kgtrec study CONFIG.toml writes one", path=path
-        )
-    if not (path / MANIFEST).is_file():
-        raise FormatError(
-            f"expected the folder of a study, found no {MANIFEST}; to continue a study that was stopped, run kgtrec "
-            "study again",
-            path=path,
-        )
-    manifest = _json(path / MANIFEST)
-    if not isinstance(manifest, dict) or manifest.get("study_format") != _FORMAT:
+    way_out = "kgtrec study CONFIG.toml writes one, and continues one that was stopped"
+    manifest = read_manifest(path, MANIFEST, "a study", way_out, again="run kgtrec study again")
+    if manifest.get("study_format") != _FORMAT:
         raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
     if manifest.pop("sha256", "") != _sum_of(manifest):
         raise FormatError(

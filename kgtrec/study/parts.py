@@ -11,6 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecWarning
 from kgtrec.evaluation.item_scores import ItemScores
@@ -62,15 +65,20 @@ class Parts:
         }
 
     def _scoring(self) -> dict[str, Any]:
+        config = self._bench.config
         return {
             "measures": list(self._bench.measures),
-            "ties": self._bench.config.ties,
-            "unlisted_answers": self._bench.config.unlisted_answers,
-            "seed": self._bench.config.seed,
-        } | ({"mixed": True} if self._bench.config.systems.mixed else {})
+            "ties": config.ties,
+            "unlisted_answers": config.unlisted_answers,
+            "seed": config.seed,
+        } | ({"mixed": True} if config.systems.mixed else {})
 
     def _bootstrap(self) -> dict[str, Any]:
         return {"confidence": self._bench.config.options.confidence, "resamples": self._bench.config.resamples}
+
+    def _qrels_and_systems(self, labels: LabelSet) -> tuple[Qrels, list[AnswerRanks | AnyRun]]:
+        """The qrels of a label set, and the systems that are scored under them."""
+        return self._labels.qrels(labels.name), self._ranks[labels.collection]
 
     def _table(self, labels: LabelSet, measures: Sequence[str], **options: Any) -> ScoreTable:
         from kgtrec.meta.sparsity import label_scores
@@ -92,12 +100,9 @@ class Parts:
         def make(folder: Path) -> None:
             from kgtrec.evaluation.evaluate import evaluate
 
+            measures = list(self._bench.measures)
             scores = evaluate(
-                self._labels.qrels(labels.name),
-                self._ranks[labels.collection],
-                list(self._bench.measures),
-                **self._options(labels),
-                confidence=confidence,
+                *self._qrels_and_systems(labels), measures, **self._options(labels), confidence=confidence
             )
             write_step_table(folder, "scores", scores.to_table())
             with _quiet():
@@ -108,28 +113,19 @@ class Parts:
 
     def power(self, labels: LabelSet) -> None:
         """Test all pairs of systems."""
-        options = self._bench.options(
-            "power",
-            "tests",
-            "repeats",
-            "resample",
-            tests=["t", "clustered"],
-            alpha=self._bench.config.options.alpha,
-            repeats=1000,
-        )
+        alpha = self._bench.config.options.alpha
+        defaults = {"tests": ["t", "clustered"], "alpha": alpha, "repeats": 1000}
+        options = self._bench.options("power", "tests", "repeats", "resample", **defaults)
         measures = self._bench.measures_of("power", self._bench.measures)
 
         def make(folder: Path) -> None:
             from kgtrec.evaluation.item_scores import item_scores
             from kgtrec.meta.power import power
 
-            items = (
-                self.items(labels)
-                if measures == list(self._bench.measures)
-                else item_scores(
-                    self._labels.qrels(labels.name), self._ranks[labels.collection], measures, **self._options(labels)
-                )
-            )
+            if measures == list(self._bench.measures):
+                items = self.items(labels)
+            else:
+                items = item_scores(*self._qrels_and_systems(labels), measures, **self._options(labels))
             total = len(items) * len(options["tests"])
             with self._bench.progress(f"power {labels.name}", total, "tests") as advance:
                 found = power(items, seed=self._bench.config.seed, progress=advance, **self._bench.sharing, **options)
@@ -144,15 +140,9 @@ class Parts:
         """Correlate the orders of systems under two label sets."""
         names = (one.name, other.name)
         coefficients = list(self._bench.config.options.coefficients)
-        options = (
-            self._scoring()
-            | self._bootstrap()
-            | {
-                "coefficients": coefficients,
-                "fixed_relations": self._bench.config.fixed_relations,
-                "main": list(self._bench.main),
-            }
-        )
+        fixed_relations, main = self._bench.config.fixed_relations, list(self._bench.main)
+        options = self._scoring() | self._bootstrap()
+        options |= {"coefficients": coefficients, "fixed_relations": fixed_relations, "main": main}
 
         def make(folder: Path) -> None:
             from kgtrec.meta.correlation import correlate, swaps
@@ -176,17 +166,15 @@ class Parts:
                     [self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau"
                 )
             write_step_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
-            if self._bench.config.fixed_relations:
+            if fixed_relations:
                 shares = relation_shares(self._labels.qrels(one.name), self._collections[one.collection])
-                tables = [
-                    self._table(one, self._bench.measures),
-                    self._table(other, self._bench.measures, relations=shares),
-                ]
+                measures = self._bench.measures
+                tables = [self._table(one, measures), self._table(other, measures, relations=shares)]
                 fixed = sparsity(tables, coefficients=coefficients)
                 write_step_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
 
         tables = ["correlation", "swaps", "correlation-parts"]
-        tables += ["correlation-fixed"] if self._bench.config.fixed_relations else []
+        tables += ["correlation-fixed"] if fixed_relations else []
         self._tables_step("correlation", [one, other], make, options, tables)
 
     def depths(self, labels: LabelSet) -> None:
@@ -225,42 +213,26 @@ class Parts:
         def make(folder: Path) -> None:
             from kgtrec.evaluation.ties import compare_ties
 
-            found = compare_ties(
-                self._labels.qrels(labels.name),
-                self._ranks[labels.collection],
-                measures,
-                policies=policies,
-                **{name: value for name, value in self._options(labels).items() if name != "ties"},
-            )
+            options = {name: value for name, value in self._options(labels).items() if name != "ties"}
+            found = compare_ties(*self._qrels_and_systems(labels), measures, policies=policies, **options)
             write_step_table(folder, "ties", found.to_table())
 
-        self._tables_step(
-            "ties", [labels], make, self._scoring() | {"measures": measures, "policies": policies}, ["ties"]
-        )
+        everything = self._scoring() | {"measures": measures, "policies": policies}
+        self._tables_step("ties", [labels], make, everything, ["ties"])
 
     def stability(self, labels: LabelSet) -> None:
         """Correlate the orders of systems on subsamples with that on the whole test set."""
-        options = self._bench.options(
-            "stability", "sizes", "repeats", repeats=50, coefficient=self._bench.config.options.coefficient
-        )
+        coefficient = self._bench.config.options.coefficient
+        options = self._bench.options("stability", "sizes", "repeats", repeats=50, coefficient=coefficient)
         measures = self._bench.measures_of("stability", self._bench.measures)
 
         def make(folder: Path) -> None:
             from kgtrec.meta.stability import SIZES, stability
 
-            sizes = options.get("sizes", SIZES)
-            with self._bench.progress(
-                f"stability {labels.name}", len(sizes) * options["repeats"], "subsamples"
-            ) as advance:
-                found = stability(
-                    self._labels.qrels(labels.name),
-                    self._ranks[labels.collection],
-                    measures,
-                    **self._options(labels),
-                    progress=advance,
-                    **self._bench.sharing,
-                    **options,
-                )
+            total = len(options.get("sizes", SIZES)) * options["repeats"]
+            with self._bench.progress(f"stability {labels.name}", total, "subsamples") as advance:
+                more = {**self._options(labels), **self._bench.sharing, **options}
+                found = stability(*self._qrels_and_systems(labels), measures, progress=advance, **more)
             write_step_table(folder, "stability", found.to_table())
             write_step_table(folder, "stability-scores", found.scores_table())
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, of_file, one_of
+from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.hdf5 import hdf5_array, hdf5_matrix, opened_hdf5
 from kgtrec.formats.json_text import read_json
 from kgtrec.kernels.rows import Rows
@@ -239,7 +239,7 @@ def _relation_labels(
 
 
 def _vocabulary(path: Path, labels: list[str]) -> Vocabulary:
-    with of_file(path):
+    with in_file(path):
         return Vocabulary.of(labels)
 
 

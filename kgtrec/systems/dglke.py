@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import FormatError, of_file, one_of
+from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.systems.adapter import Adapter, Given
@@ -49,7 +49,7 @@ def _read(path: Path, given: Given) -> Factors:
     if model == "RotatE":
         scale = (_number(path, config, "gamma") + _EPS) / _number(path, config, "hidden_dim")
         R = np.asarray(R, np.float64) / (scale / np.pi)
-    with of_file(path):
+    with in_file(path):
         formula = formula_of(E, RelationVectors(score, R, parameters))
     bound = f"{_SIMPLE_BOUND:g} and -{_SIMPLE_BOUND:g}"
     remarks = (f"scores are cut at {bound}, as DGL-KE does; entities beyond tie",) if model == "SimplE" else ()

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, of_file
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
@@ -88,7 +88,7 @@ def _factors(
         return None
     require_labels(entities, len(E), "entities", path=path)
     require_labels(relations, len(R), "relations", path=path, of_each=1 + is_reciprocal)
-    with of_file(path):
+    with in_file(path):
         formula = formula_of(E, RelationVectors(score, R, parameters, is_reciprocal))
     words = f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
     return formula.factors(name, entities, relations, words)
@@ -133,7 +133,7 @@ def _labels(path: Path, checkpoint: Any, given: Given) -> tuple[Vocabulary, Voca
         if getattr(given, what) is None and given.data is None and isinstance(packaged, list):
             if not all(isinstance(label, str) for label in packaged):
                 raise FormatError(f"expected labels in {key}, found other values", path=path)
-            with of_file(path):
+            with in_file(path):
                 found.append(Vocabulary.of(packaged))
         else:
             found.append(labels_beside(path, path.parent, (name,), what, given))

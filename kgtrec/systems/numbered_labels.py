@@ -9,7 +9,7 @@ from pathlib import Path
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import reading
-from kgtrec.formats.score_matrix import read_label_lines
+from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.formats.triples.ids import read_numbered_labels
 from kgtrec.systems.adapter import Given
 

@@ -13,8 +13,8 @@ from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
-from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.trec.runs import default_name
+from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import RankedLists
 

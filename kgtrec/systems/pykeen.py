@@ -10,7 +10,7 @@ import numpy as np
 from kgtrec.data.identity import ordered_labels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, of_file
+from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import Scorer, Scoring, TripleRanks
@@ -177,20 +177,16 @@ def _labels(path: Path) -> Vocabulary:
             path=path,
         )
     rows = csv_rows(str(path), csv_text(path, "labels of PyKEEN"), "\t")
-    _, head = next(rows, (1, []))
+    head = next((row.cells for row in rows), [])
     if sorted(head) != ["id", "label"]:
         raise FormatError(f"expected columns id and label, found {', '.join(head) or 'nothing'}", path=path, line=1)
     at_id, at_label = head.index("id"), head.index("label")
     labels: list[str] = []
-    for line, row in rows:
-        if len(row) != 2 or row[at_id] != str(len(labels)):
-            raise FormatError(
-                f"expected the numbers 0, 1, ... and a label each, here {len(labels)}, found {row!r}",
-                path=path,
-                line=line,
-            )
-        labels.append(row[at_label])
-    with of_file(path):
+    for row in rows:
+        if len(row.cells) != 2 or row.cells[at_id] != str(len(labels)):
+            raise row.error(f"expected the numbers 0, 1, ... and a label each, here {len(labels)}, found {row.cells!r}")
+        labels.append(row.cells[at_label])
+    with in_file(path):
         return Vocabulary.of(labels)
 
 

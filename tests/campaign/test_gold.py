@@ -311,14 +311,14 @@ HEADER = "head\trelation\ttail\tverdict\n"
         ("", r":1: expected the header line head relation tail verdict, or head relation tail verdict explanation"),
         ("head\ttail\n", r":1: expected the header line"),
         (HEADER + "no\tcapital\toslo\n", ":2: expected 4 columns .* separated by tabs, got 3: "),
-        (HEADER + "no\tcapital\t\tY\n", ":2: expected 4 columns .* separated by tabs, got an empty label"),
+        (HEADER + "no\tcapital\t\tY\n", ":2: expected 4 columns .* separated by tabs, got an empty one"),
         (HEADER + "no\tcapital\toslo\tyes\n", ":2: expected Y, N or nothing yet as the known verdict, got 'yes'"),
         (HEADER + "no\tcapital\toslo\tunsure\n", ":2: expected Y, N or nothing yet as the known verdict, got 'unsure'"),
         (
             HEADER + "no\tcapital\toslo\tY\nno\tcapital\toslo\tN\n",
             ":3: expected each triple once, found 'no capital oslo' here and on line 2",
         ),
-        (HEADER + "no\tcapital\tos\0lo\tY\n", ":2: expected 4 columns"),
+        (HEADER + "no\tcapital\tos\0lo\tY\n", ":2: expected UTF-8 text, found a NUL byte"),
     ],
 )
 def test_a_wrong_line_is_named(text: str, message: str, tmp_path: Path):

@@ -300,8 +300,8 @@ def test_a_damaged_study_is_found_file_by_file(copies):
     assert check("S") == (
         2,
         [
-            "S: expected the folder of a study, found no manifest.json; to continue a study that was stopped, run "
-            "kgtrec study again"
+            "S: expected the folder of a study, found no manifest.json in it; kgtrec study CONFIG.toml writes one, and "
+            "continues one that was stopped"
         ],
     )
 

@@ -428,8 +428,8 @@ def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, caps
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere", "--out", "r.html"], "expected the folder of a study, found no folder"),
-        (["cities", "--out", "r.html"], "found no manifest.json; to continue a study that was stopped"),
+        (["nowhere", "--out", "r.html"], "expected the folder of a study, found nothing"),
+        (["cities", "--out", "r.html"], "found no manifest.json in it; kgtrec study CONFIG.toml writes"),
         (["study", "--out", "r.pdf"], "expected a name that ends in .html"),
         (["study", "--out", "r.html", "--formats", "docx"], "expected html, svg, pdf, latex, csv, png, found 'docx'"),
         (["study", "--out", "r.html", "--width", "3.3"], "such as 3.3in, 84mm, 8.4cm or 240pt, found '3.3'"),

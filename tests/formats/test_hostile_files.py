@@ -25,19 +25,18 @@ from kgtrec.formats import parquet
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.campaign.label_studio import read_users
 from kgtrec.formats.campaign.pools import read_settings
-from kgtrec.formats.campaign.tasks import read_tasks_jsonl
+from kgtrec.formats.campaign.tasks import read_tasks
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.collections import is_collection, read_collection, write_collection
 from kgtrec.formats.json_text import json_value, read_json
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.published_tables import read_published_table
 from kgtrec.formats.relation_shares import read_relation_shares
-from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.formats.sniff import sniff
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import read_run
-from kgtrec.formats.trec.topics import read_entity_labels, read_topics
+from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics
 from kgtrec.formats.triples import read_triples
 from kgtrec.study.folder import MANIFEST, read_study
 from kgtrec.study.steps import STEP, Steps
@@ -330,10 +329,10 @@ def test_every_pair_of_some_labels_is_no_repetition(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"RR,both,1\r,1,2\n", "2: expected measure, side"),
-        (b"RR,both,1,0.5\r0.1,2\n", "2: expected measure, side"),
-        (b'RR,both,1,0.5,"2\n', "2: expected cells with quotes doubled inside quotes"),
-        (b"RR,both,1,0.5,2,3\n", "2: expected measure, side"),
+        (b"RR,both,1\r,1,2\n", "2: expected 5 cells, as in the header"),
+        (b"RR,both,1,0.5\r0.1,2\n", "2: expected 5 cells, as in the header"),
+        (b'RR,both,1,0.5,"2\n', "2: expected cells separated by commas, with quotes"),
+        (b"RR,both,1,0.5,2,3\n", "2: expected 5 cells, as in the header"),
         (b"RR,both,1,nan,2\n", "2: expected measure, side"),
         (b"RR,both,1,inf,2\n", "2: expected measure, side"),
         (b"RR,both,1_0,1,2\n", "2: expected measure, side"),
@@ -429,7 +428,7 @@ def test_json_is_a_value_or_an_error(data: bytes):
         ("1.0", "1_0", "2: expected a number of at least 0 as tails_per_head, found '1_0'"),
         ("1.0", "-1", "2: expected a number of at least 0 as tails_per_head, found '-1'"),
         ("1.0", "1e999", "2: expected a number of at least 0 as tails_per_head, found '1e999'"),
-        ("\t1.5\n", "\n", "2: expected 4 TAB-separated columns, found 3"),
+        ("\t1.5\n", "\n", "2: expected 4 columns (relation category tails_per_head heads_per_tail) separated by"),
         ("relation\tcategory", "category\trelation", "1: expected the header line relation category"),
         ("likes", "knows", " expected distinct labels, found 'knows' more than once"),
         ("likes", "hates", "topics.tsv: expected relations of relations.tsv, found 'likes'"),
@@ -473,7 +472,7 @@ LINE_READERS = [
     ("published.csv", read_published_table),
     ("chance.csv", read_chance_table),
     ("shares.tsv", read_relation_shares),
-    ("tasks.jsonl", read_tasks_jsonl),
+    ("tasks.jsonl", read_tasks),
     ("users.tsv", read_users),
     ("lists.jsonl", lambda path: read_system(path, kind="jsonl")),
     ("ranking.txt", lambda path: read_system(path, kind="anyburl")),

@@ -21,7 +21,7 @@ def test_labels_are_read_to_the_letter(tmp_path):
         (b"caf\xe9\t1", r"2: expected UTF-8 text, found 'caf\\xe9\\t1'"),
         (b"knows\t1_000", "2: expected relation TAB share, a number"),
         ("knows\t\N{ARABIC-INDIC DIGIT ONE}".encode(), "2: expected relation TAB share, a number"),
-        (b"likes\t2", "2: expected each relation once, found 'likes' again"),
+        (b"likes\t2", "2: expected each relation once, found 'likes' here and on line 1; remove one"),
     ],
 )
 def test_what_is_no_share_is_told_with_its_line(tmp_path, line, told):

@@ -143,7 +143,7 @@ def test_whatever_evaluate_writes_is_read_back(
         (b"system,measure,value\na,RR,1\na,RR,2\n", r"3: expected one row of a, RR, found another"),
         (b"System,map\na,\xff\n", r"2: expected UTF-8 text"),
         (b"System,map\na,\x001\n", r"2: expected text, found a zero byte"),
-        (b'System,map\na,"1\n', r"2: expected cells with quotes doubled inside quotes"),
+        (b'System,map\na,"1\n', r"2: expected cells separated by commas, with quotes doubled"),
         (b'System,map\n"a\nb",1\nc,x\n', r"4: expected a number under 'map', found 'x'"),
     ],
 )

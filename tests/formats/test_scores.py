@@ -305,7 +305,7 @@ def test_a_label_file_with_a_repeated_or_unreadable_line(tmp_path, collection):
     write_score_matrix(tmp_path / "s.npy", np.zeros((6, 5)), collection)
     names = tmp_path / "e.txt"
     names.write_text("ann\ntea\nann\n")
-    with pytest.raises(FormatError, match=r"e.txt:3: expected each label once, found 'ann' here and in line 1"):
+    with pytest.raises(FormatError, match=r"e.txt:3: expected each label once, found 'ann' here and on line 1"):
         read_score_matrix(tmp_path / "s.npy", collection, entities=names)
     names.write_bytes(b"ann\n\xff\n")
     with pytest.raises(FormatError, match=r"e.txt:2: expected UTF-8 text"):

@@ -92,10 +92,10 @@ def test_what_a_study_found_is_read(folder: Path):
 
 def test_a_folder_without_a_manifest_is_no_study_yet(tmp_path: Path):
     with pytest.raises(
-        FormatError, match=r"expected the folder of a study, found no manifest\.json; to continue a study"
+        FormatError, match=r"expected the folder of a study, found no manifest\.json in it; kgtrec study CONFIG"
     ):
         read_study(tmp_path)
-    with pytest.raises(FormatError, match="expected the folder of a study, found no folder"):
+    with pytest.raises(FormatError, match="expected the folder of a study, found nothing"):
         read_study(tmp_path / "nowhere")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -90,7 +90,7 @@ def take_in(
 
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
     """What was filled in, in a file of any of ``FORMATS``."""
-    from kgtrec.formats.campaign.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl, read_tasks_xlsx
+    from kgtrec.formats.campaign.tasks import read_tasks
     from kgtrec.formats.files import suffixes
 
     if form == "auto" and suffixes(path)[0] == ".json":
@@ -103,14 +103,7 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
         from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 
         return read_label_studio(path, read_users(user_map), role=role)
-    readers: dict[str, Any] = {
-        "csv": read_tasks_csv,
-        "xlsx": read_tasks_xlsx,
-        "jsonl": read_tasks_jsonl,
-        "auto": read_tasks,
-    }
-    found: Returned = readers[form](path, person=person, role=role)
-    return found
+    return read_tasks(path, person=person, role=role, form=None if form == "auto" else form)
 
 
 def left_text(left: int) -> str:

@@ -13,9 +13,8 @@ from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import EXPERT_SAMPLE
-from kgtrec.formats.output.outputs import update_text
-from kgtrec.formats.trec.text import decoded, shown
-from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.triples.text import Line, Lines
+from kgtrec.formats.tsv import triple_labels, write_rows
 
 COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
@@ -27,17 +26,13 @@ def is_drawn(folder: PathLike) -> bool:
 
 def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> None:
     """Write expert_sample.tsv, atomically: a line per triple, with its label and its probability of being drawn."""
-    triples, row = pool.triples, sample.triple
     columns = (
-        (str(task) for task in (row + 1).tolist()),
-        triples.entities.decode(triples.head[row]).to_pylist(),
-        triples.relations.decode(triples.relation[row]).to_pylist(),
-        triples.entities.decode(triples.tail[row]).to_pylist(),
+        map(str, (sample.triple + 1).tolist()),
+        *(labels.to_pylist() for labels in triple_labels(pool.triples, sample.triple)),
         (VERDICTS[verdict] for verdict in sample.verdict),
-        (repr(chance) for chance in sample.probability.tolist()),
+        map(repr, sample.probability.tolist()),
     )
-    lines = ["\t".join(COLUMNS), *("\t".join(fields) for fields in zip(*columns, strict=True)), ""]
-    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines))
+    write_rows(Path(folder, EXPERT_SAMPLE), COLUMNS, zip(*columns, strict=True))
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
@@ -55,49 +50,31 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
             path=str(folder),
         )
     require_regular(path)
-    lines = Lines.read(path).below_header(COLUMNS)
     rows: list[tuple[int, int, float]] = []
     line_of: dict[int, int] = {}
     chance_of: dict[str, tuple[str, int]] = {}
-    for line, data in lines.numbered:
-        fields = _fields(path, line, data)
-        row = _row(path, line, fields, pool)
-        if row in line_of:
-            message = f"expected each task once, found {row + 1} here and on line {line_of[row]}"
-            raise FormatError(message, path=path, line=line)
-        line_of[row] = line
-        verdict, chance = fields[4:]
+    for line in Lines.read(path).below_header(COLUMNS).rows:
+        *task, verdict, chance = line.fields(COLUMNS)
+        row = _row(line, task, pool)
+        line.once(line_of, row, str(row + 1), "each task")
         if verdict not in VERDICTS[:2]:
-            raise FormatError(f"expected N or Y as verdict, got {verdict!r}", path=path, line=line)
-        first, where = chance_of.setdefault(verdict, (chance, line))
+            raise line.error(f"expected N or Y as verdict, got {verdict!r}")
+        first, where = chance_of.setdefault(verdict, (chance, line.number))
         if chance != first:
-            message = (
+            raise line.error(
                 f"expected one probability for all of {verdict}, got {chance!r} here and {first!r} on line {where}"
             )
-            raise FormatError(message, path=path, line=line)
-        rows.append((row, VERDICTS.index(verdict), _probability(path, line, chance)))
+        rows.append((row, VERDICTS.index(verdict), _probability(line, chance)))
     order = np.argsort([row for row, *_ in rows], kind="stable")
     columns = [np.array([one[i] for one in rows]) for i in range(3)] if rows else [np.zeros(0)] * 3
     triple, label, probability = (column[order] for column in columns)
     return ExpertSample(triple.astype(np.int32), label.astype(np.int8), probability.astype(np.float64))
 
 
-def _fields(path: Path, line: int, data: bytes) -> list[str]:
-    fields = decoded(data, path, line).split("\t")
-    if len(fields) != len(COLUMNS):
-        raise FormatError(
-            f"expected {len(COLUMNS)} columns ({' '.join(COLUMNS)}) separated by tabs, got {len(fields)}: "
-            f"{shown(data)}",
-            path=path,
-            line=line,
-        )
-    return fields
-
-
-def _row(path: Path, line: int, fields: list[str], pool: Pool) -> int:
-    task, *labels = fields[:4]
+def _row(line: Line, fields: list[str], pool: Pool) -> int:
+    task, *labels = fields
     if not re.fullmatch("[1-9][0-9]{0,8}", task) or int(task) > len(pool):
-        raise FormatError(f"expected a task of 1 to {len(pool)}, got {task[:40]!r}", path=path, line=line)
+        raise line.error(f"expected a task of 1 to {len(pool)}, got {task[:40]!r}")
     row, triples = int(task) - 1, pool.triples
     own = (
         triples.entities[triples.head[row]],
@@ -105,20 +82,18 @@ def _row(path: Path, line: int, fields: list[str], pool: Pool) -> int:
         triples.entities[triples.tail[row]],
     )
     if tuple(labels) != own:
-        raise FormatError(
+        raise line.error(
             f"expected the triple that is task {task} of pool.tsv, {' '.join(own)}, got {' '.join(labels)}; the "
-            "sample is of another pool",
-            path=path,
-            line=line,
+            "sample is of another pool"
         )
     return row
 
 
-def _probability(path: Path, line: int, text: str) -> float:
+def _probability(line: Line, text: str) -> float:
     try:
         chance = float(text)
     except ValueError:
         chance = np.nan
     if not 0 < chance <= 1:
-        raise FormatError(f"expected a probability above 0, at most 1, got {text[:40]!r}", path=path, line=line)
+        raise line.error(f"expected a probability above 0, at most 1, got {text[:40]!r}")
     return chance

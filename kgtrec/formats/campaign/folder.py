@@ -8,16 +8,15 @@ that people edit, and the assignments. Tables have a header line and are split a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
@@ -37,7 +36,7 @@ from kgtrec.data.campaign import (
 from kgtrec.data.judgements import ROLES, Gold, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest, one_of
+from kgtrec.errors import FormatError, in_file, nearest, one_of
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.pools import read_pool
@@ -56,8 +55,8 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.trec.text import decoded, shown
-from kgtrec.formats.triples.text import Lines, read_fields
+from kgtrec.formats.triples.text import Lines, TextLine, read_fields
+from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
 
 #: beside the pool and the judgements
 EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD)
@@ -88,7 +87,6 @@ _WHOLE_SETTINGS = {
     "training": 0,
 }  # and the least each may be
 _IS_ACTIVE = {"yes": True, "no": False}
-_Key = TypeVar("_Key", bound=Hashable)
 
 
 def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
@@ -267,11 +265,10 @@ def read_text(path: PathLike) -> str:
     FormatError
         If it is not UTF-8, or empty.
     """
-    lines = _lines(path)
+    lines = Lines.read(path).without_nul()
     if not lines.data.strip():
         raise FormatError("expected a text, found an empty file", path=path)
-    texts = [line.removesuffix(b"\r") for line in lines.data.removesuffix(b"\n").split(b"\n")]
-    return "".join(f"{decoded(text, path, number)}\n" for number, text in enumerate(texts, lines.first))
+    return "".join(f"{line.text}\n" for line in lines.all)
 
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
@@ -299,17 +296,16 @@ def read_people(path: PathLike) -> People:
     """
     rows: dict[tuple[str, int], bool] = {}
     line_of: dict[tuple[str, int], int] = {}
-    for line, (person, role, active) in _rows(path, _PERSON_COLUMNS):
+    for line in Lines.read(path).without_nul().below_header(_PERSON_COLUMNS).rows:
+        person, role, active = line.fields(_PERSON_COLUMNS)
         if person != person.strip():
-            raise FormatError(
-                f"expected a person's name without white space around it, got {person!r}", path=path, line=line
-            )
-        one_of("a role of", role, PERSON_ROLES, path=path, line=line)
+            raise line.error(f"expected a person's name without white space around it, got {person!r}")
+        one_of("a role of", role, PERSON_ROLES, path=path, line=line.number)
         if active not in _IS_ACTIVE:
-            raise FormatError(f"expected yes or no as active, got {active!r}", path=path, line=line)
+            raise line.error(f"expected yes or no as active, got {active!r}")
         key = person, PERSON_ROLES.index(role)
         if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
-            _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
+            line.once(line_of, key, f"{person!r} as {role}")
             rows[key] = _IS_ACTIVE[active]
     names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
@@ -337,7 +333,7 @@ def write_people(folder: PathLike, people: People) -> None:
         (active[bool(value)] for value in people.is_active),
         strict=True,
     )
-    _write_rows(Path(folder, PEOPLE), _PERSON_COLUMNS, rows)
+    write_rows(Path(folder, PEOPLE), _PERSON_COLUMNS, rows)
 
 
 def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> dict[str, str]:
@@ -366,17 +362,14 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
     """
     templates: dict[str, str] = {}
     line_of: dict[str, int] = {}
-    lines: Sequence[tuple[int, bytes]] = ()
+    lines: Sequence[TextLine] = ()
     with _collecting(broken):
-        lines = _lines(path).below_header(_TEMPLATE_COLUMNS).numbered
-    for line, data in lines:
-        with _collecting(broken):
-            relation, template = _fields(path, line, data, _TEMPLATE_COLUMNS)
-            _refuse_again(path, line_of, relation, line, repr(relation))
-            try:
-                check_template(template)
-            except KgtrecError as error:
-                raise FormatError(str(error), path=path, line=line) from None
+        lines = Lines.read(path).without_nul().below_header(_TEMPLATE_COLUMNS).rows
+    for line in lines:
+        with _collecting(broken), in_file(path, line.number):
+            relation, template = line.fields(_TEMPLATE_COLUMNS)
+            line.once(line_of, relation, repr(relation))
+            check_template(template)
             templates[relation] = template
     return templates
 
@@ -394,7 +387,7 @@ def _collecting(broken: list[FormatError] | None) -> Iterator[None]:
 
 def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
     """Write templates.tsv, in the order of ``templates``."""
-    _write_rows(Path(folder, TEMPLATES), _TEMPLATE_COLUMNS, templates.items())
+    write_rows(Path(folder, TEMPLATES), _TEMPLATE_COLUMNS, templates.items())
 
 
 def read_sources(path: PathLike) -> tuple[str, ...]:
@@ -414,18 +407,16 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
     ('en.wikipedia.org', 'wikidata.org')
     """
     line_of: dict[str, int] = {}
-    for line, data in _lines(path).numbered:
-        written = decoded(data, path, line).partition("#")[0].strip()
+    for line in Lines.read(path).without_nul().rows:
+        written = line.text.partition("#")[0].strip()
         host = written.lower()
         if not host:
             continue
         if not HOST.fullmatch(host):
-            raise FormatError(
-                f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}",
-                path=path,
-                line=line,
+            raise line.error(
+                f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}"
             )
-        _refuse_again(path, line_of, host, line, repr(host))
+        line.once(line_of, host, repr(host))
     return tuple(line_of)
 
 
@@ -456,14 +447,14 @@ def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
 
 
 def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) -> dict[str, str]:
-    lines = _lines(path)
+    lines = Lines.read(path).without_nul()
     header, rest = lines.without_first()
     if header == "\t".join(columns).encode():
         lines = rest
     labels, names = _columns(lines, columns)
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
-    _refuse_repeated(path, lines, code, row, lambda row: repr(labels[row].as_py()))
+    lines.require_distinct(code, lambda row: repr(labels[row].as_py()), among=row)
     kept = arrow_of(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
@@ -489,12 +480,12 @@ def read_descriptions(path: PathLike, entities: Vocabulary) -> dict[str, str]:
 
 def write_descriptions(folder: PathLike, descriptions: Mapping[str, str]) -> None:
     """Write descriptions.tsv, in the order of ``descriptions``."""
-    _write_rows(Path(folder, DESCRIPTIONS), _DESCRIPTION_COLUMNS, descriptions.items())
+    write_rows(Path(folder, DESCRIPTIONS), _DESCRIPTION_COLUMNS, descriptions.items())
 
 
 def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
     """Write names.tsv, in the order of ``names``."""
-    _write_rows(Path(folder, NAMES), _NAME_COLUMNS, names.items())
+    write_rows(Path(folder, NAMES), _NAME_COLUMNS, names.items())
 
 
 def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
@@ -506,137 +497,62 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         For the first line that is malformed, names a person who is not among ``people``, a triple that is not the
         pool's of that task number, or a task that the annotator has on an earlier line.
     """
-    lines = _lines(path).below_header(ASSIGNMENT_COLUMNS)
+    lines = Lines.read(path).without_nul().below_header(ASSIGNMENT_COLUMNS)
     annotator, task, *labels = _columns(lines, ASSIGNMENT_COLUMNS)
     person = people.names.encode(annotator)
-    if (wrong := np.flatnonzero(person < 0)).size:
-        name = annotator[int(wrong[0])].as_py()
-        raise lines.error(
-            int(wrong[0]),
-            f"expected a person of {PEOPLE}, got {name!r}{nearest(name, people.names)}; people who left stay there, "
-            "with no as active; in the line",
-        )
-    numbers = values_of(pc.match_substring_regex(task, "^[1-9][0-9]{0,8}$"))
-    if not numbers.all():
-        row = int(np.argmin(numbers))
-        raise lines.error(row, f"expected a task number from 1 on, got {task[row].as_py()!r}; in the line")
+    lines.require(
+        person >= 0,
+        lambda row: (
+            f"expected a person of {PEOPLE}, got {(name := annotator[row].as_py())!r}{nearest(name, people.names)}; "
+            "people who left stay there, with no as active; in the line"
+        ),
+    )
+    is_number = values_of(pc.match_substring_regex(task, "^[1-9][0-9]{0,8}$"))
+    lines.require(is_number, lambda row: f"expected a task number from 1 on, got {task[row].as_py()!r}; in the line")
     triple = values_of(pc.cast(task, pa.int32())) - np.int32(1)
-    if (wrong := np.flatnonzero(triple >= len(pool))).size:
-        row = int(wrong[0])
-        raise lines.error(row, f"expected a task of 1 to {len(pool)}, got {triple[row] + 1}; in the line")
+    lines.require(
+        triple < len(pool), lambda row: f"expected a task of 1 to {len(pool)}, got {triple[row] + 1}; in the line"
+    )
     asked, triples = pool.questions, pool.triples
     own = (
         asked.entities.encode(labels[0]) == triples.head[triple],
         asked.relations.encode(labels[1]) == triples.relation[triple],
         asked.entities.encode(labels[2]) == triples.tail[triple],
     )
-    if (wrong := np.flatnonzero(~np.logical_and.reduce(own))).size:
-        row = int(wrong[0])
-        raise lines.error(
-            row,
+    lines.require(
+        np.logical_and.reduce(own),
+        lambda row: (
             f"expected the triple that is task {triple[row] + 1} of {POOL}, got another; run kgtrec campaign assign to "
-            "write the file again; in the line",
-        )
+            "write the file again; in the line"
+        ),
+    )
     key = triple.astype(np.int64) * len(people.names) + person
-    every = np.arange(len(key))
-    _refuse_repeated(path, lines, key, every, lambda row: f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
+    lines.require_distinct(key, lambda row: f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
     return Assignments(person, triple, people.names)
 
 
 def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) -> None:
     """Write assignments.tsv, in the order of ``assignments``."""
     triples, row = pool.triples, assignments.triple
-    columns = (
-        assignments.annotators.decode(assignments.annotator),
-        pc.cast(arrow_of(row + 1), pa.string()),
-        triples.entities.decode(triples.head[row]),
-        triples.relations.decode(triples.relation[row]),
-        triples.entities.decode(triples.tail[row]),
-    )
+    people, task = assignments.annotators, pc.cast(arrow_of(row + 1), pa.string())
     path = Path(folder, ASSIGNMENTS)
-    for column in columns:
-        if pc.any(pc.match_substring_regex(column, "[\t\r\n]")).as_py():
-            raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
-    lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
+    for vocabulary, what in ((people, "person"), (triples.entities, "entity"), (triples.relations, "relation")):
+        require_writable_labels(path, vocabulary.labels, what, "rename it")
     with updating(path) as stream:
-        stream.write("\n".join(["\t".join(ASSIGNMENT_COLUMNS), *lines, ""]).encode())
-
-
-def _lines(path: PathLike) -> Lines:
-    lines = Lines.read(path)
-    if (place := lines.data.find(b"\0")) >= 0:
-        line = lines.data.count(b"\n", 0, place) + 1
-        raise FormatError(
-            "expected UTF-8 text, found a NUL byte; is it another kind of file, or UTF-16?", path=path, line=line
+        write_tsv(
+            stream,
+            len(row),
+            lambda rows: [people.decode(assignments.annotator[rows]), task[rows], *triple_labels(triples, row[rows])],
+            ASSIGNMENT_COLUMNS,
         )
-    return lines
-
-
-def _rows(path: PathLike, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
-    """Line number and fields of each line below the header."""
-    return _split(_lines(path).below_header(columns), columns)
-
-
-def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
-    return [(line, _fields(lines.path, line, data, columns)) for line, data in lines.numbered]
-
-
-def _fields(path: PathLike, line: int, data: bytes, columns: Sequence[str]) -> list[str]:
-    fields = decoded(data, path, line).split("\t")
-    if len(fields) != len(columns) or not all(fields):
-        found = len(fields) if all(fields) else "an empty one"
-        raise FormatError(
-            f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: {shown(data)}",
-            path=path,
-            line=line,
-        )
-    return fields
 
 
 def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
-    """The same by columns, for files that may be long."""
+    """The fields of every line by columns, for files that may be long."""
     if not lines.data.strip(b" \v\f\r\n"):
         return [labels_of([])] * len(columns)
     try:
         return read_fields(lines, len(columns), " ".join(columns))
     except FormatError:
-        rows = _split(lines, columns)  # raises the error in the words of this format
-        return [labels_of(list(column)) for column in zip(*(fields for _, fields in rows), strict=True)]
-
-
-def _refuse_again(path: PathLike, line_of: dict[_Key, int], key: _Key, line: int, what: str) -> None:
-    if key in line_of:
-        raise _said_again(path, line_of[key], line, what)
-    line_of[key] = line
-
-
-def _refuse_repeated(
-    path: PathLike, lines: Lines, key: NDArray[Any], row: NDArray[np.intp], what: Callable[[int], str]
-) -> None:
-    """Refuse the first line whose key is that of an earlier one, among the given rows."""
-    order = row[np.argsort(key[row], kind="stable")]
-    same = np.flatnonzero(key[order][1:] == key[order][:-1])
-    if len(same):
-        place = same[np.argmin(order[same + 1])]
-        first, again = (lines.numbered[order[place + step]][0] for step in (0, 1))
-        raise _said_again(path, first, again, what(int(order[place])))
-
-
-def _said_again(path: PathLike, first: int, again: int, what: str) -> FormatError:
-    return FormatError(
-        f"expected each once, found {what} here and on line {first}; remove one of them", path=path, line=again
-    )
-
-
-def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    lines = ["\t".join(columns)]
-    for row in rows:
-        for text in row:
-            if not text or set("\t\r\n\0") & set(text):
-                raise _unwritable(path, text)
-        lines.append("\t".join(row))
-    update_text(path, "\n".join([*lines, ""]))
-
-
-def _unwritable(path: PathLike, text: str) -> KgtrecError:
-    return KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")
+        rows = [line.fields(columns) for line in lines.rows]  # raises the error in the words of this format
+        return [labels_of(list(column)) for column in zip(*rows, strict=True)]

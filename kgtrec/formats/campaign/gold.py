@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgtrec.data.judgements import NO, VERDICTS, YES, Gold
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD
-from kgtrec.formats.output.outputs import update_text
-from kgtrec.formats.trec.text import decoded, shown
+from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.tsv import write_rows
 
 COLUMNS = ("head", "relation", "tail", "verdict")
 EXPLAINED = (*COLUMNS, "explanation")
@@ -34,7 +34,7 @@ def read_gold(path: PathLike) -> Gold:
     <Gold: 1 triples>
     """
     require_regular(path)
-    lines = Lines.read(path)
+    lines = Lines.read(path).without_nul()
     header, rest = lines.without_first()
     columns = EXPLAINED if header == "\t".join(EXPLAINED).encode() else COLUMNS
     if header != "\t".join(columns).encode():
@@ -46,39 +46,17 @@ def read_gold(path: PathLike) -> Gold:
         )
     rows: list[tuple[str, str, str, str, str]] = []
     line_of: dict[tuple[str, ...], int] = {}
-    for line, data in rest.numbered:
-        fields = _fields(path, line, data, columns)
+    for line in rest.rows:
+        fields = line.fields(columns, 3)
         head, relation, tail, verdict, explanation = *fields, *[""] * (len(EXPLAINED) - len(fields))
         triple = head, relation, tail
         if verdict not in _KNOWN:
-            raise FormatError(
-                f"expected Y, N or nothing yet as the known verdict, got {verdict[:100]!r}{nearest(verdict, _KNOWN)}",
-                path=path,
-                line=line,
+            raise line.error(
+                f"expected Y, N or nothing yet as the known verdict, got {verdict[:100]!r}{nearest(verdict, _KNOWN)}"
             )
-        if triple in line_of:
-            raise FormatError(
-                f"expected each triple once, found {' '.join(triple)!r} here and on line {line_of[triple]}; remove one "
-                "of them",
-                path=path,
-                line=line,
-            )
+        line.once(line_of, triple, repr(" ".join(triple)), "each triple")
         rows.append((*triple, verdict, explanation))
-        line_of[triple] = line
     return Gold.of(rows)
-
-
-def _fields(path: PathLike, line: int, data: bytes, columns: tuple[str, ...]) -> list[str]:
-    text = decoded(data, path, line)
-    fields = text.split("\t")
-    if len(fields) != len(columns) or not all(fields[:3]) or "\0" in text:
-        found = "an empty label" if len(fields) == len(columns) and "\0" not in text else len(fields)
-        raise FormatError(
-            f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: {shown(data)}",
-            path=path,
-            line=line,
-        )
-    return fields
 
 
 def write_gold(folder: PathLike, gold: Gold) -> None:
@@ -89,12 +67,5 @@ def write_gold(folder: PathLike, gold: Gold) -> None:
     KgtrecError
         If a text has a tab or a line break, or a label is empty.
     """
-    path = Path(folder, GOLD)
     columns = EXPLAINED if any(gold.explanation.to_pylist()) else COLUMNS
-    lines = ["\t".join(columns)]
-    for row in gold.listed:
-        for place, text in enumerate(row):
-            if set("\t\r\n\0") & set(text) or not (text or place >= 3):
-                raise KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")
-        lines.append("\t".join(row[: len(columns)]))
-    update_text(path, "\n".join([*lines, ""]))
+    write_rows(Path(folder, GOLD), columns, (row[: len(columns)] for row in gold.listed), 3)

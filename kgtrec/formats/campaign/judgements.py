@@ -37,6 +37,8 @@ from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
+from kgtrec.formats.triples.text import Lines, TextLine
+from kgtrec.formats.tsv import triple_labels
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
 _TEXTS = ("person", "source", "note", "time")
@@ -143,7 +145,7 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     """The columns of lines, coded; the first one is ``line`` of the file."""
     table = _parsed(data)
     if table is None:
-        events = [_event(text, number, path) for number, text in enumerate(bytes(data).split(b"\n")[:-1], line)]
+        events = [_event(each) for each in Lines(str(path), bytes(data), line).all]
         table = {key: labels_of([event[key] for event in events]) for key in KEYS}
     entities, relations = pool.questions.entities, pool.questions.relations
     role = Vocabulary.of(ROLES).encode(table["role"])
@@ -223,41 +225,31 @@ class _Object(list[tuple[str, Any]]):
     """A JSON object as its pairs, so that a repeated key can be seen."""
 
 
-def _event(text: bytes, line: int, path: PathLike) -> dict[str, str]:
+def _event(line: TextLine) -> dict[str, str]:
     """The texts of one line, by key."""
     try:
-        found = json.loads(text.decode(), object_pairs_hook=_Object)
-    except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {shown(text)}", path=path, line=line) from None
+        found = json.loads(line.text, object_pairs_hook=_Object)
+    except FormatError:
+        raise
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, _Object):
-        kind = shown(text) if text.strip() else "a blank line"
-        raise FormatError(
-            f"expected a JSON object with {', '.join(KEYS)}, got {kind}; {INCOMPLETE}", path=path, line=line
-        )
+        kind = shown(line.data) if line.data.strip() else "a blank line"
+        raise line.error(f"expected a JSON object with {', '.join(KEYS)}, got {kind}; {INCOMPLETE}")
     event = dict(found)
     if missing := next((key for key in KEYS if key not in event), None):
-        raise FormatError(
-            f"expected the keys {', '.join(KEYS)}, found no {missing}: {shown(text)}", path=path, line=line
-        )
+        raise line.error(f"expected the keys {', '.join(KEYS)}, found no {missing}: {shown(line.data)}")
     if len(found) != len(KEYS):
         keys = [key for key, _ in found]
         extra = next(key for place, key in enumerate(keys) if key not in KEYS or key in keys[:place])
         again = "a second " if extra in KEYS else ""
-        raise FormatError(
-            f"expected only the keys {', '.join(KEYS)}, each once, found {again}{extra!r}", path=path, line=line
-        )
+        raise line.error(f"expected only the keys {', '.join(KEYS)}, each once, found {again}{extra!r}")
     for key in KEYS:
         if not isinstance(event[key], str):
             value = shown(json.dumps(dict(event[key]) if isinstance(event[key], _Object) else event[key]).encode())
-            raise FormatError(f"expected text as {key}, found {value}", path=path, line=line)
+            raise line.error(f"expected text as {key}, found {value}")
         if not is_encodable(event[key]):
-            raise FormatError(
-                f"expected Unicode text as {key}, found half a surrogate pair in {event[key][:100]!r}",
-                path=path,
-                line=line,
-            )
+            raise line.error(f"expected Unicode text as {key}, found half a surrogate pair in {event[key][:100]!r}")
     return event
 
 
@@ -533,19 +525,16 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
-    triples, row = pool.triples, judgements.triple
-    columns = {
-        "time": judgements.time,
-        "person": judgements.annotators.decode(judgements.annotator),
-        "role": labels_of([ROLES[role] for role in judgements.role.tolist()]),
-        "head": triples.entities.decode(triples.head[row]),
-        "relation": triples.relations.decode(triples.relation[row]),
-        "tail": triples.entities.decode(triples.tail[row]),
-        "verdict": labels_of([VERDICTS[verdict] for verdict in judgements.verdict.tolist()]),
-        "source": judgements.source,
-        "note": judgements.note,
-    }
-    rows = zip(*(columns[key].to_pylist() for key in KEYS), strict=True)
+    columns = (  # as KEYS
+        judgements.time,
+        judgements.annotators.decode(judgements.annotator),
+        labels_of([ROLES[role] for role in judgements.role.tolist()]),
+        *triple_labels(pool.triples, judgements.triple),
+        labels_of([VERDICTS[verdict] for verdict in judgements.verdict.tolist()]),
+        judgements.source,
+        judgements.note,
+    )
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
     encode = json.JSONEncoder(ensure_ascii=False).encode
     text = "".join(encode(dict(zip(KEYS, event, strict=True))) + "\n" for event in rows)
     for character in _BREAKS:

@@ -40,9 +40,9 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec.text import decoded, shown, text_of
+from kgtrec.formats.files import PathLike
 from kgtrec.formats.trec.topics import read_topics
+from kgtrec.formats.triples.text import Line, Lines, TextLine
 
 RUN = "kgc-sparsity"
 PERSON = "published"
@@ -58,6 +58,7 @@ FILTERED = "FB-Test-S-C/supplementary/filtered.txt"
 KINDS = ("repeated", "empty", "padded", "contradicted", "in both", "no line feed")
 
 _MOST_DEPTH = np.iinfo(np.int32).max
+_COLUMNS = ("head", "relation", "tail", "value")
 _Triple = tuple[str, str, str]
 _CODES = {"N": NO, "Y": YES}
 
@@ -136,14 +137,8 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     for triple, lines in human.rows.items():
         if triple in filtered.rows:
             line, other = lines[0][0], filtered.rows[triple][0][0]
-            findings.append(
-                LabelFinding(
-                    HUMAN,
-                    line,
-                    "in both",
-                    f"also in {FILTERED}, line {other}; both are kept, the label is {labels[triple]}",
-                )
-            )
+            message = f"also in {FILTERED}, line {other}; both are kept, the label is {labels[triple]}"
+            findings.append(LabelFinding(HUMAN, line, "in both", message))
     names = _Names.of([*known_answers.rows, *depths.rows])
     questions = _questions(path, topics, names.triples(known_answers.rows))
     pool = _pool(path, names, questions, depths)
@@ -195,59 +190,41 @@ def _table(
     """The lines of a file; irregular ones are added to the findings."""
     rows: dict[_Triple, list[tuple[int, str]]] = {}
     n_lines = 0
-    for line, text in _lines(path, name, findings):
-        fields = text.split("\t")
-        if len(fields) != n_columns or not all(fields[:3]):
-            found = len(fields) if all(fields[:3]) else "an empty one"
-            raise FormatError(
-                f"expected {n_columns} columns separated by tabs, found {found}: {shown(text.encode())}",
-                path=path / name,
-                line=line,
-            )
+    for line in _lines(path, name, findings):
+        head, relation, tail, *last = line.fields(_COLUMNS[:n_columns], 3)
         n_lines += 1
-        head, relation, tail, *last = fields
         field = last[0] if last else ""
         if labels is not None:
-            field = _clean_label(path, name, line, field, labels, findings)
+            field = _clean_label(line, name, field, labels, findings)
         before = rows.setdefault((head, relation, tail), [])
         if before:
             first, other = before[0]
             same = "says the same as" if field == other else f"says {field!r}, against {other!r} on"
-            findings.append(LabelFinding(name, line, "repeated", f"{same} line {first} of the same triple"))
-        before.append((line, field))
+            findings.append(LabelFinding(name, line.number, "repeated", f"{same} line {first} of the same triple"))
+        before.append((line.number, field))
     return _Table(n_lines, rows)
 
 
-def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Iterable[tuple[int, str]]:
-    with reading(path / name) as stream:
-        data = text_of(stream, path / name)
-    if not data:
+def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Sequence[TextLine]:
+    lines = Lines.read(path / name).without_nul()
+    if not lines.data:
         raise FormatError("expected lines, found an empty file", path=path / name)
-    lines = data.split(b"\n")
-    if lines[-1]:
-        findings.append(
-            LabelFinding(name, len(lines), "no line feed", "the last line ends without a line feed; it counts")
-        )
-    else:
-        lines.pop()
-    for line, raw in enumerate(lines, start=1):
-        text = decoded(raw.removesuffix(b"\r"), path / name, line)
-        if "\0" in text:
-            raise FormatError("expected UTF-8 text, found a NUL byte", path=path / name, line=line)
-        yield line, text
+    found = lines.all
+    if not lines.data.endswith(b"\n"):
+        message = "the last line ends without a line feed; it counts"
+        findings.append(LabelFinding(name, len(found), "no line feed", message))
+    return found
 
 
-def _clean_label(
-    path: Path, name: str, line: int, field: str, labels: Sequence[str], findings: list[LabelFinding]
-) -> str:
+def _clean_label(line: TextLine, name: str, field: str, labels: Sequence[str], findings: list[LabelFinding]) -> str:
     label = field.strip()
     if label not in labels:
-        expected = ", ".join(repr(one) for one in labels)
-        raise FormatError(f"expected a label of {expected}, found {field!r}", path=path / name, line=line)
+        raise line.error(f"expected a label of {', '.join(map(repr, labels))}, found {field!r}")
     if label != field:
-        findings.append(LabelFinding(name, line, "padded", f"label {field!r} has blanks around it; read as {label!r}"))
+        message = f"label {field!r} has blanks around it; read as {label!r}"
+        findings.append(LabelFinding(name, line.number, "padded", message))
     if not label:
-        findings.append(LabelFinding(name, line, "empty", f"no label; that of {FINAL} is taken"))
+        findings.append(LabelFinding(name, line.number, "empty", f"no label; that of {FINAL} is taken"))
     return label
 
 
@@ -255,23 +232,18 @@ def _label_of(path: Path, name: str, lines: Sequence[tuple[int, str]]) -> str:
     """The one label of a triple."""
     (first, label), *others = lines
     if wrong := next((line for line, other in others if other != label), None):
-        raise FormatError(
-            f"expected one final label, found another one than on line {first}", path=path / name, line=wrong
-        )
+        raise Line(str(path / name), wrong).error(f"expected one final label, found another one than on line {first}")
     return label
 
 
 def _check_seed_lines(path: Path, known_answers: _Table, findings: list[LabelFinding]) -> None:
-    numbers = 0
-    for line, text in _lines(path, SEED_LINES, findings):
-        if not text.isascii() or not text.isdigit():
-            raise FormatError(f"expected a whole number, found {text[:100]!r}", path=path / SEED_LINES, line=line)
-        numbers += 1
-    if numbers != known_answers.n_lines:
-        raise FormatError(
-            f"expected a number for each of the {known_answers.n_lines} lines of {SEEDS}, found {numbers}",
-            path=path / SEED_LINES,
-        )
+    lines = _lines(path, SEED_LINES, findings)
+    for line in lines:
+        if not line.text.isascii() or not line.text.isdigit():
+            raise line.error(f"expected a whole number, found {line.text[:100]!r}")
+    if len(lines) != known_answers.n_lines:
+        expected = f"expected a number for each of the {known_answers.n_lines} lines of {SEEDS}"
+        raise FormatError(f"{expected}, found {len(lines)}", path=path / SEED_LINES)
 
 
 def _check_sets(
@@ -363,16 +335,12 @@ def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Q
         sides, np.tile(known_answers.relation, 2), np.concatenate([known_answers.tail, known_answers.head])
     )
     if (wrong := np.flatnonzero(asked < 0)).size:
-        seed = int(wrong[0]) % len(known_answers)
         side = SIDES[int(wrong[0]) >= len(known_answers)]
-        triple = (
-            known_answers.entities[int(known_answers.head[seed])],
-            known_answers.relations[int(known_answers.relation[seed])],
-            known_answers.entities[int(known_answers.tail[seed])],
-        )
-        raise FormatError(
-            f"expected the topics of the seeds' questions, found no {side} question of {triple}", path=source
-        )
+        entities, relations, seed = known_answers.entities, known_answers.relations, wrong[0] % len(known_answers)
+        columns = (known_answers.head, entities), (known_answers.relation, relations), (known_answers.tail, entities)
+        triple = tuple(labels[int(codes[seed])] for codes, labels in columns)
+        expected = "expected the topics of the seeds' questions"
+        raise FormatError(f"{expected}, found no {side} question of {triple}", path=source)
     kept = np.unique(asked)
     return Questions(
         Vocabulary(all_of_them.ids.decode(kept)),
@@ -404,13 +372,10 @@ def _pool(path: Path, names: _Names, questions: Questions, depths: _Table) -> Po
     for place, lines in enumerate(depths.rows.values()):
         line, text = lines[0]
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _MOST_DEPTH):
-            raise FormatError(
-                f"expected a depth from 1 to {_MOST_DEPTH:,}, found {text[:40]!r}", path=path / DEPTHS, line=line
-            )
+            expected = f"expected a depth from 1 to {_MOST_DEPTH:,}"
+            raise Line(str(path / DEPTHS), line).error(f"{expected}, found {text[:40]!r}")
         if wrong := next((other for other, again in lines if again != text), None):
-            raise FormatError(
-                f"expected one depth, found another one than on line {line}", path=path / DEPTHS, line=wrong
-            )
+            raise Line(str(path / DEPTHS), wrong).error(f"expected one depth, found another one than on line {line}")
         rank[place] = int(text)
     triples = names.triples(depths.rows)
     row, question = _asked_of(questions, triples)

@@ -23,10 +23,12 @@ from xml.sax.saxutils import quoteattr  # nosec B406 # writes XML, and reads non
 
 from kgtrec.data.judgements import ROLES, Incoming, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, one_of
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import replacing, write_text
 from kgtrec.formats.output.together import together
-from kgtrec.formats.trec.text import decoded, shown, text_of
+from kgtrec.formats.trec.text import shown
+from kgtrec.formats.triples.text import Lines
 
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
 CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as shown to people -> verdict
@@ -162,32 +164,14 @@ def read_users(path: PathLike) -> dict[str, str]:
     >>> read_users(path)
     {'ann@example.org': 'ann', '4': 'bob'}
     """
-    with reading(path) as stream:
-        data = text_of(stream, path)
     users: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    header = "\t".join(USER_COLUMNS)
-    for line, raw in enumerate(data.split(b"\n"), 1):
-        text = decoded(raw.removesuffix(b"\r"), path, line)
-        if line == 1:
-            if text != header:
-                raise FormatError(
-                    f"expected the header line user <TAB> person, got {shown(raw)}", path=str(path), line=line
-                )
-            continue
-        if not text.strip():
-            continue
-        fields = [field.strip() for field in text.split("\t")]
-        if len(fields) != len(USER_COLUMNS) or not all(fields):
-            raise FormatError(f"expected user <TAB> person, got {shown(raw)}", path=str(path), line=line)
-        user = fields[0].casefold()
-        if user in lines:
-            raise FormatError(
-                f"expected each user once, found {fields[0]!r} here and on line {lines[user]}; remove one of them",
-                path=str(path),
-                line=line,
-            )
-        users[user], lines[user] = fields[1], line
+    line_of: dict[str, int] = {}
+    for line in Lines.read(path).below_header(USER_COLUMNS).rows:
+        user, person = (field.strip() for field in line.fields(USER_COLUMNS))
+        if not user or not person:
+            raise line.error(f"expected a user and a person, got {shown(line.data)}")
+        line.once(line_of, user.casefold(), repr(user), "each user")
+        users[user.casefold()] = person
     return users
 
 
@@ -227,20 +211,7 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
         If the file is not such an export, or an account is not among ``users``.
     """
     one_of("a role of", role, ROLES)
-    with reading(path) as stream:
-        data = stream.read()
-    try:
-        records = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise FormatError("expected UTF-8 text", path=str(path), line=line) from None
-    except json.JSONDecodeError as error:
-        raise FormatError(f"expected JSON, found {error.msg.lower()}", path=str(path), line=error.lineno) from None
-    except (ValueError, RecursionError):
-        raise FormatError(
-            "expected JSON of Label Studio, found numbers or nesting out of bounds", path=str(path)
-        ) from None
-    return _Export(str(path)).returned(records, users, role)
+    return _Export(str(path)).returned(read_json(path), users, role)
 
 
 class _Export:
@@ -386,10 +357,6 @@ class _Export:
     def text(self, value: Any, name: str, place: str) -> str:
         if not isinstance(value, str):
             raise self.wrong(place, f"text as {name}", value)
-        try:
-            value.encode()
-        except UnicodeEncodeError:  # an escape may encode half a character
-            raise self.wrong(place, f"whole characters as {name}", value) from None
         return value
 
     def typed(self, value: Any, kind: type, place: str, expected: str) -> Any:

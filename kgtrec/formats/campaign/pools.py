@@ -30,16 +30,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of, values_of
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, nearest, require
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
-from kgtrec.formats.json_text import read_json
+from kgtrec.formats.json_text import read_manifest
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     AUTOMATIC,
@@ -59,9 +59,10 @@ from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import decoded, shown
+from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
+from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_tsv
 
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
@@ -70,7 +71,7 @@ _REPLACED = (SETTINGS, RUNS, *GUARDED, ASSIGNMENTS)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
-_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
+_RENAME = "rename it before writing"
 _MOST_RULES = np.iinfo(np.int8).max
 
 
@@ -223,13 +224,12 @@ def _files_of(folder: Path) -> tuple[str, ...]:
 
 
 def _write_topics(path: Path, questions: Questions) -> None:
-    sides = np.where(questions.is_head, *SIDES)
-    wrong = np.flatnonzero(~values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head)
-    if len(wrong):
-        raise KgtrecError(
-            f"{path}: expected the id of a {sides[wrong[0]]} question to begin with {sides[wrong[0]]!r}, "
-            f"found {questions.ids[int(wrong[0])]!r}"
-        )
+    def error(row: int) -> KgtrecError:
+        side = SIDES[not questions.is_head[row]]
+        expected = f"expected the id of a {side} question to begin with {side!r}"
+        return KgtrecError(f"{path}: {expected}, found {questions.ids[row]!r}")
+
+    require(values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head, error)
     write_topics(path, Topics.of(questions))
 
 
@@ -244,22 +244,19 @@ def _write_contributions(path: Path, pool: Pool) -> None:
     questions, entity = pool.questions, pool.entity
     runs = labels_of(pool.runs)
     for labels, what in ((questions.ids.labels, "question"), (questions.entities.labels, "entity"), (runs, "run")):
-        _require_writable_labels(path, labels, what)
+        require_writable_labels(path, labels, what, _RENAME)
     # one key per line, if 64 bits suffice: there are many contributions
     order = _order(pool.question, pool.rank, questions.entities.byte_order[entity], pool.run)
+
+    def columns(some: slice) -> list[pa.StringArray]:
+        rows = order[some]
+        labels = questions.ids.decode(pool.question[rows]), questions.entities.decode(entity[rows])
+        numbers = pool.rank[rows], pool.probability[pool.triple[rows]]
+        texts = (pc.cast(arrow_of(column), pa.string()) for column in numbers)
+        return [*labels, runs.take(arrow_of(pool.run[rows])), *texts]
+
     with writing(path) as stream:
-        stream.write(("\t".join(POOL_COLUMNS) + "\n").encode())
-        for first in range(0, len(order), _ROWS_AT_A_TIME):
-            rows = order[first : first + _ROWS_AT_A_TIME]
-            stream.write(
-                _tsv(
-                    questions.ids.decode(pool.question[rows]),
-                    questions.entities.decode(entity[rows]),
-                    runs.take(arrow_of(pool.run[rows])),
-                    pc.cast(arrow_of(pool.rank[rows]), pa.string()),
-                    pc.cast(arrow_of(pool.probability[pool.triple[rows]]), pa.string()),
-                )
-            )
+        write_tsv(stream, len(order), columns, POOL_COLUMNS)
 
 
 def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
@@ -274,23 +271,6 @@ def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     return np.argsort(key, kind="stable")
 
 
-def _tsv(*columns: pa.StringArray) -> bytes:
-    """The bytes of lines of TAB-separated columns."""
-    newline, nothing, tab = labels_of(["\n", "", "\t"])
-    last = pc.binary_join_element_wise(columns[-1], newline, nothing)
-    data, bounds = bytes_and_offsets(pc.binary_join_element_wise(*columns[:-1], last, tab))
-    return data[bounds[0] : bounds[-1]].tobytes()
-
-
-def _require_writable_labels(path: PathLike, labels: pa.StringArray, what: str, *, empty: bool = False) -> None:
-    wrong = labels.filter(pc.match_substring_regex(labels, r"[\t\n\r\x{00}]" + ("" if empty else "|^$")))
-    if len(wrong):
-        raise KgtrecError(
-            f"{path}: expected {what} labels without tabs and line breaks, not empty, found {wrong[0].as_py()!r}; "
-            "rename it before writing"
-        )
-
-
 def write_families(path: PathLike, pool: Pool, families: Mapping[str, str]) -> None:
     """Write ``runs.tsv``: every run of the pool, and its family.
 
@@ -302,8 +282,9 @@ def write_families(path: PathLike, pool: Pool, families: Mapping[str, str]) -> N
     for run in families:
         if run not in pool.runs:
             raise KgtrecError(f"expected families of the pool's runs, found {run!r}{nearest(run, pool.runs)}")
-    _require_writable_labels(path, labels_of(pool.runs), "run")
-    _require_writable_labels(path, labels_of([families.get(run, "") for run in pool.runs]), "family", empty=True)
+    require_writable_labels(path, labels_of(pool.runs), "run", _RENAME)
+    of_runs = labels_of([families.get(run, "") for run in pool.runs])
+    require_writable_labels(path, of_runs, "family", _RENAME, refused=r"[\t\n\r\x{00}]")
     lines = ["\t".join(RUN_COLUMNS), *(f"{run}\t{families.get(run, '')}" for run in pool.runs)]
     write_text(path, "".join(f"{line}\n" for line in lines))
 
@@ -313,19 +294,15 @@ def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
     triples, row = pool.triples, np.flatnonzero(automatic.is_automatic)
     rules = labels_of(automatic.rules)
     for labels, what in ((triples.entities.labels, "entity"), (triples.relations.labels, "relation"), (rules, "rule")):
-        _require_writable_labels(path, labels, what)
+        require_writable_labels(path, labels, what, _RENAME)
+    rule = automatic.rule[row].astype(np.int32)
     with writing(path) as stream:
-        stream.write(("\t".join(AUTOMATIC_COLUMNS) + "\n").encode())
-        for first in range(0, len(row), _ROWS_AT_A_TIME):
-            rows = row[first : first + _ROWS_AT_A_TIME]
-            stream.write(
-                _tsv(
-                    triples.entities.decode(triples.head[rows]),
-                    triples.relations.decode(triples.relation[rows]),
-                    triples.entities.decode(triples.tail[rows]),
-                    rules.take(arrow_of(automatic.rule[rows].astype(np.int32))),
-                )
-            )
+        write_tsv(
+            stream,
+            len(row),
+            lambda rows: [*triple_labels(triples, row[rows]), rules.take(arrow_of(rule[rows]))],
+            AUTOMATIC_COLUMNS,
+        )
 
 
 def read_pool(folder: PathLike) -> PoolFolder:
@@ -374,11 +351,8 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     """
     path = Path(folder)
     require_regular(*(path / name for name in (SETTINGS, *GUARDED, RUNS)))
-    if not (path / SETTINGS).is_file():
-        found = f"no {SETTINGS} in it" if path.is_dir() else "a file" if path.exists() else "nothing"
-        raise FormatError(f"expected the folder of a campaign, found {found}; make one with kgtrec pool", path=path)
-    settings = read_json(path / SETTINGS)
-    if not isinstance(settings, dict) or not isinstance(settings.get("files"), dict):
+    settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
+    if not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
     if settings.get("campaign_format") != FORMAT_VERSION:
         raise FormatError(
@@ -425,22 +399,13 @@ def read_families(path: PathLike) -> dict[str, str]:
     >>> read_families(path)
     {'cp': 'factors', 'transe': ''}
     """
-    rest = Lines.read(path).below_header(RUN_COLUMNS)
     families: dict[str, str] = {}
     line_of: dict[str, int] = {}
-    for line, data in rest.numbered:
-        run, *others = decoded(data, path, line).split("\t")
+    for line in Lines.read(path).below_header(RUN_COLUMNS).rows:
+        run, *others = line.text.split("\t")
         if not run or len(others) > 1 or "\0" in run:
-            raise FormatError(
-                f"expected 2 columns (run family) separated by a tab, got {shown(data)}", path=path, line=line
-            )
-        if run in line_of:
-            raise FormatError(
-                f"expected each run once, found {run!r} here and on line {line_of[run]}; remove one of them",
-                path=path,
-                line=line,
-            )
-        line_of[run] = line
+            raise line.error(f"expected 2 columns (run family) separated by a tab, got {shown(line.data)}")
+        line.once(line_of, run, repr(run), "each run")
         families[run] = "".join(others)
     return {run: families[run] for run in sorted(families, key=str.encode)}
 
@@ -456,8 +421,7 @@ def read_automatic(path: PathLike, pool: Pool) -> Automatic:
     lines, (head, relation, tail, rule) = _read_table(Path(path), AUTOMATIC_COLUMNS)
     entities, relations = pool.triples.entities, pool.triples.relations
     row = pool.rows(entities.encode(head), relations.encode(relation), entities.encode(tail))
-    if (wrong := np.flatnonzero(row < 0)).size:
-        raise lines.error(int(wrong[0]), f"expected a triple of {POOL}, got another")
+    lines.require(row >= 0, lambda _: f"expected a triple of {POOL}, got another")
     _require_distinct(lines, row, "each triple")
     rules, code = Vocabulary.encoding(rule)
     if len(rules) > _MOST_RULES:
@@ -469,10 +433,7 @@ def read_automatic(path: PathLike, pool: Pool) -> Automatic:
 
 def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Lines, list[pa.StringArray]]:
     """The lines below the header, and their columns."""
-    rest = Lines.read(path).below_header(columns)
-    if (place := rest.data.find(b"\0")) >= 0:
-        line = rest.first + rest.data.count(b"\n", 0, place)
-        raise FormatError("expected UTF-8 text, found a NUL byte", path=path, line=line)
+    rest = Lines.read(path).below_header(columns).without_nul()
     if not rest.data.strip(b" \v\f\r\n"):
         return rest, [labels_of([])] * len(columns)
     return rest, read_fields(rest, len(columns), f"{len(columns)} columns ({' '.join(columns)}) separated by tabs")
@@ -486,14 +447,11 @@ def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
 def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, runs: tuple[str, ...]) -> Pool:
     ids, labels, names, ranks, chances = columns
     question, entity = questions.ids.encode(ids), questions.entities.encode(labels)
-    if (wrong := np.flatnonzero(question < 0)).size:
-        raise lines.error(int(wrong[0]), f"expected a question of {TOPICS}, got {ids[int(wrong[0])].as_py()!r}")
+    lines.require(question >= 0, lambda row: f"expected a question of {TOPICS}, got {ids[row].as_py()!r}")
     run = Vocabulary.of(runs).encode(names)
-    if (wrong := np.flatnonzero(run < 0)).size:
-        raise lines.error(int(wrong[0]), f"expected a run of {RUNS}, got {names[int(wrong[0])].as_py()!r}")
+    lines.require(run >= 0, lambda row: f"expected a run of {RUNS}, got {names[row].as_py()!r}")
     rank = read_codes(lines, ranks, np.iinfo(np.int32).max, "rank")
-    if len(rank) and rank.min() < 1:
-        raise lines.error(int(np.argmin(rank)), "expected a rank from 1 on, got 0")
+    lines.require(rank > 0, lambda _: "expected a rank from 1 on, got 0")
     chance = _probabilities(lines, chances)
     every = questions.triples(question, entity)
     _, first, place = np.unique(every.keys(), return_index=True, return_inverse=True)
@@ -503,8 +461,7 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
         (triple * np.int64(2) + questions.is_head[question]) * max(len(runs), 1) + run,
         "each (question, entity, run)",
     )
-    if (wrong := np.flatnonzero(chance != chance[first][triple])).size:
-        raise lines.error(int(wrong[0]), "expected one probability for a triple, got two")
+    lines.require(chance == chance[first][triple], lambda _: "expected one probability for a triple, got two")
     return Pool.of(every.take(first), triple, question, run, rank.astype(np.int32), runs, questions, chance[first])
 
 
@@ -528,25 +485,16 @@ def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
             values[code] = float(distinct[code])
         except ValueError:
             continue
-    wrong = np.flatnonzero(~((values > 0) & (values <= 1))[codes]) if len(codes) else np.zeros(0, np.intp)
-    if len(wrong):
-        raise lines.error(
-            int(wrong[0]), f"expected a probability above 0 and up to 1, got {distinct[codes[wrong[0]]]!r}"
-        )
-    return values[codes]
+    found = values[codes]
+    lines.require(
+        (found > 0) & (found <= 1),
+        lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
+    )
+    return found
 
 
 def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
-    order = np.argsort(keys, kind="stable")
-    same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-    if len(same):
-        place = same[np.argmin(order[same + 1])]
-        first, again = (lines.numbered[order[place + step]] for step in (0, 1))
-        raise FormatError(
-            f"expected {what} once, found {shown(again[1])} here and on line {first[0]}; remove one of them",
-            path=lines.path,
-            line=again[0],
-        )
+    lines.require_distinct(keys, lambda row: shown(lines.rows[row].data), what)
 
 
 def _read_known_answers(path: Path) -> Qrels:
@@ -558,11 +506,8 @@ def _read_known_answers(path: Path) -> Qrels:
 
 def _recoded(path: Path, known_answers: Qrels, questions: Questions) -> Qrels:
     """The known answers under the vocabularies of the pool's questions."""
-    row = questions.ids.encode(known_answers.questions.labels)
-    if (wrong := np.flatnonzero(row < 0)).size:
-        raise FormatError(
-            f"expected questions of {TOPICS}, found {known_answers.questions[int(wrong[0])]!r}", path=path
-        )
+    row, asked = questions.ids.encode(known_answers.questions.labels), known_answers.questions
+    require(row >= 0, lambda at: FormatError(f"expected questions of {TOPICS}, found {asked[at]!r}", path=path))
     entity = questions.entities.encode(known_answers.entities.labels)
     return Qrels.of(
         row[known_answers.question],

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kgtrec.data.judgements import ROLES
-from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.judgements import INCOMPLETE, append_lines
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import SENT_BACK
 from kgtrec.formats.trec.text import shown
+from kgtrec.formats.triples.text import Lines
 
 
 class SentBack(NamedTuple):
@@ -53,19 +53,16 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
     path = Path(folder, SENT_BACK)
     if not path.exists():
         return {}
-    with reading(path) as stream:
-        *lines, rest = stream.read().split(b"\n")
-    if _line(rest):  # whole but for its line feed
-        lines.append(rest)
+    file = Lines.read(path)
+    lines = file.all
+    if not file.data.endswith(b"\n") and lines and _line(lines[-1].data) is None:  # incomplete
+        lines.pop()
     found: dict[tuple[str, str, str, str, str], SentBack] = {}
-    for number, data in enumerate(lines, 1):
-        line = _line(data)
+    for each in lines:
+        line = _line(each.data)
         if line is None:
-            raise FormatError(
-                f"expected a JSON object with {', '.join(SentBack._fields)}, got {shown(data)}; {INCOMPLETE}",
-                path=path,
-                line=number,
-            )
+            expected = f"expected a JSON object with {', '.join(SentBack._fields)}"
+            raise each.error(f"{expected}, got {shown(each.data)}; {INCOMPLETE}")
         if line.about not in found or line.time >= found[line.about].time:  # copies that were merged are not in order
             found[line.about] = line
     return found

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -19,10 +20,11 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.judgements import TASK_COLUMNS, Incoming, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
-from kgtrec.formats.csv_text import guarded, unguarded
+from kgtrec.formats.csv_text import DELIMITERS, CsvRow, csv_rows, guarded, unguarded
 from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.output.outputs import WORKBOOK, keep_aside, require_file, updating, writing
-from kgtrec.formats.trec.text import shown, text_of
+from kgtrec.formats.trec.text import decoded, shown, text_of
+from kgtrec.formats.triples.text import Line, Lines, TextLine
 
 Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
 
@@ -34,7 +36,6 @@ _FIRST, _LAST = (
 )
 _WIDTHS = {"verdict": 10, "question": 60, "source": 40, "note": 40, "search": 30, "task": 12}
 _WIDTH, _WIDTH_OF_SHOWN = 18, 30
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 REQUIRED = ("task", "head", "relation", "tail", "verdict")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _KINDS = {"xlsx": WORKBOOK}
@@ -147,8 +148,8 @@ def _rows_filled_in(
     path: PathLike, form: str, people: Collection[str]
 ) -> dict[tuple[str, str, str], tuple[str, str, str]]:
     """Verdict, source and note of each triple for which a file for ``people`` has any of them, as typed."""
-    back = _Typed(str(path), people)
-    {"csv": _read_csv, "xlsx": _read_xlsx, "jsonl": _read_jsonl}[form](path, back)
+    back = _Typed(people)
+    _READERS[form](path, back)
     return back.typed
 
 
@@ -263,8 +264,16 @@ def write_tasks_xlsx(path: PathLike, tasks: Tasks, *, opened: Opened = writing) 
         write_workbook(stream, path, columns, list(_rows(tasks, names)), begins[: len(tasks)].tolist())
 
 
-def read_tasks(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    """What was filled in, from CSV, a workbook or JSON Lines by suffix.
+def read_tasks(
+    path: PathLike, *, person: str | None = None, role: str = "annotator", form: str | None = None
+) -> Returned:
+    r"""What was filled in, from CSV, a workbook or JSON Lines.
+
+    Columns are in any order; those that no task has are skipped, and so are rows without a verdict. A table is
+    separated by commas, semicolons or tabs, as its header line is, with or without byte-order mark, with any line ends.
+    A task number may end in ``.0``, as spreadsheets write it. Of a workbook the sheet ``tasks`` is read, or the only
+    one; numbers and truth values are taken as the program shows them. A line of JSON Lines is an object with task,
+    head, relation and tail at least; a verdict that is absent, null or "" is none.
 
     Parameters
     ----------
@@ -273,88 +282,53 @@ def read_tasks(path: PathLike, *, person: str | None = None, role: str = "annota
         Who filled it in. Default: the annotator that each row names, if any.
     role : str
         In which role.
+    form : {"csv", "xlsx", "jsonl"}, optional
+        Default: by suffix.
 
     Raises
     ------
     FormatError
-        For the first malformed row, or one of another person; its values are checked by
-        :func:`kgtrec.campaign.accept`.
-    """
-    kind = suffixes(path)[0]
-    if kind in JSONL:
-        return read_tasks_jsonl(path, person=person, role=role)
-    if kind in XLSX:
-        return read_tasks_xlsx(path, person=person, role=role)
-    if kind in CSV or str(path) == "-":
-        return read_tasks_csv(path, person=person, role=role)
-    raise FormatError(
-        f"expected a name that ends in {', '.join(CSV + XLSX + JSONL)}, so that its form is known", path=str(path)
-    )
-
-
-def read_tasks_csv(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    r"""What was filled in, from a table as spreadsheets save it, with columns in any order.
-
-    Separated by commas, semicolons or tabs, as the header line is; with or without byte-order mark; any line
-    ends. Unknown columns are skipped, and so are rows without a verdict. A task number may end in ``.0``, as
-    spreadsheets write it; what is not a number is refused by :func:`kgtrec.campaign.accept`.
-
-    Raises
-    ------
-    FormatError
-        See :func:`read_tasks`; the line is the one that the row begins on.
+        For the first malformed row, with the line that it begins on, or one of another person. Its values are checked
+        by :func:`kgtrec.campaign.accept`, which refuses what is not a number as a task, and a row in which a cell of a
+        task's column holds a formula, an error, or a date, which a program has made of what was typed.
 
     Examples
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "ann.csv"
     >>> _ = path.write_text("task;head;relation;tail;verdict;source\n7;a;r;'=b;Yes;https://x.org/a\n8;a;r;c;;\n")
-    >>> returned = read_tasks_csv(path, person="ann")
+    >>> returned = read_tasks(path, person="ann")
     >>> returned.incoming[0].tail, returned.incoming[0].verdict, returned.not_done
     ('=b', 'Y', 1)
     """
-    back = _Back(str(path), person, role)
-    _read_csv(path, back)
-    return back.returned()
+    forms = {"csv": CSV, "xlsx": XLSX, "jsonl": JSONL}
+    if form is None:
+        kind = CSV[0] if str(path) == "-" else suffixes(path)[0]
+        form = next((form for form, ends in forms.items() if kind in ends), None)
+    if form is None:
+        raise FormatError(
+            f"expected a name that ends in {', '.join(CSV + XLSX + JSONL)}, so that its form is known", path=str(path)
+        )
+    back = _Back(person, role)
+    _READERS[form](path, back)
+    return Returned(back.incoming, back.not_done, tuple(back.begun))
 
 
 def _read_csv(path: PathLike, back: _Back) -> None:
     text = _text(path)
     rows, may_hold_nul = _table(str(path), text), "\0" in text
-    line, header = next(rows, (1, []))
-    names = _names_of_columns(str(path), line, [unguarded(name) for name in header])
-    for line, cells in rows:
+    header = next(rows)
+    names = _names_of_columns(header, [unguarded(name) for name in header.cells])
+    for line in rows:
+        cells = line.cells
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) < len(names) or any(cells[len(names) :]):
-            raise FormatError(
-                f"expected {len(names)} columns as in the header, got {len(cells)}: {_excerpt(cells)}",
-                path=back.path,
-                line=line,
-            )
+            raise line.error(f"expected {len(names)} columns as in the header, got {len(cells)}: {_excerpt(cells)}")
         row = {name: unguarded(cell) for name, cell in zip(names, cells, strict=False) if name}
         if may_hold_nul and any("\0" in cell for cell in row.values()):
-            raise FormatError(f"expected text, found NUL: {_excerpt(cells)}", path=back.path, line=line)
-        number = _NUMBER.fullmatch(row["task"].strip())
-        back.add(line, int(number[1]) if number else None, row)
-
-
-def read_tasks_xlsx(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    """What was filled in, in the sheet ``tasks`` of a workbook, or in its only sheet, columns in any order.
-
-    Numbers and truth values are taken as the program shows them; columns that no task has are skipped, and so are rows
-    without a verdict.
-
-    Raises
-    ------
-    FormatError
-        See :func:`read_tasks` and :func:`kgtrec.formats.campaign.workbooks.rows_of_workbook`. A row in which a cell of
-        a task's column holds a formula, an error, or a date, which a program has made of what was typed, is refused by
-        :func:`kgtrec.campaign.accept`, and the others are not.
-    """
-    back = _Back(str(path), person, role)
-    _read_xlsx(path, back)
-    return back.returned()
+            raise line.error(f"expected text, found NUL: {_excerpt(cells)}")
+        back.add(line, _number_in(row), row)
 
 
 def _read_xlsx(path: PathLike, back: _Back) -> None:
@@ -364,18 +338,23 @@ def _read_xlsx(path: PathLike, back: _Back) -> None:
         raise FormatError(
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
-    names = _names_of_columns(str(path), heading.number, [cell.text for cell in heading.cells.values()])
+    header = Line(str(path), heading.number)
+    names = _names_of_columns(header, [cell.text for cell in heading.cells.values()])
     own = {column: name for column, name in zip(heading.cells, names, strict=True) if name in TASK_COLUMNS}
-    for line, cells in rows:
-        held = {name: cells[column] for column, name in own.items() if column in cells}
+    for number, cells in rows:
+        line, held = Line(str(path), number), {name: cells[column] for column, name in own.items() if column in cells}
         row = dict.fromkeys(own.values(), "") | {name: cell.text or cell.kind for name, cell in held.items()}
         wrong = next(filter(None, (_not_typed(name, cell) for name, cell in held.items())), "")
         if not any(text.strip() for text in row.values()):
             continue
         if (nul := next((text for text in row.values() if "\0" in text), None)) is not None:
-            raise FormatError(f"expected text, found NUL: {_excerpt([nul])}", path=back.path, line=line)
-        number = _NUMBER.fullmatch(row["task"].strip())
-        back.add(line, int(number[1]) if number else None, row, wrong)
+            raise line.error(f"expected text, found NUL: {_excerpt([nul])}")
+        back.add(line, _number_in(row), row, wrong)
+
+
+def _number_in(row: Mapping[str, str]) -> int | None:
+    number = _NUMBER.fullmatch(row["task"].strip())
+    return int(number[1]) if number else None
 
 
 def _not_typed(name: str, cell: Cell) -> str:
@@ -390,154 +369,98 @@ def _not_typed(name: str, cell: Cell) -> str:
     return f"expected text as {name}, found {what}; {way_out}"
 
 
-def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    r"""What was filled in, from JSON Lines: one object per task, with task, head, relation, tail and verdict at least.
-
-    Other keys than a task's are skipped, and so are objects with no verdict: absent, null or "".
-
-    Raises
-    ------
-    FormatError
-        See :func:`read_tasks`.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ann.jsonl"
-    >>> _ = path.write_text('{"task": 7, "head": "a", "relation": "r", "tail": "b", "verdict": "unsure"}\n')
-    >>> read_tasks_jsonl(path).incoming[0].verdict
-    'unsure'
-    """
-    back = _Back(str(path), person, role)
-    _read_jsonl(path, back)
-    return back.returned()
-
-
 def _read_jsonl(path: PathLike, back: _Back) -> None:
-    with reading(path) as stream:
-        data = text_of(stream, path)
-    for line, text in enumerate(data.split(b"\n"), 1):
-        if not text.strip():
-            continue
-        record = _object(back.path, line, text)
+    for line in Lines.read(path).rows:
+        record = _object(line)
         if missing := [name for name in REQUIRED[:-1] if name not in record]:
-            raise FormatError(f"expected {missing[0]!r} in every object, found none", path=back.path, line=line)
+            raise line.error(f"expected {missing[0]!r} in every object, found none")
         number = record["task"]
         is_number = type(number) in (int, float) and 0 < number < 10**10 and number == int(number)
         row = {"task": str(number)}
         for name in TASK_COLUMNS[1:]:
             value = record.get(name)
-            if name in REQUIRED[1:-1] and value is None:
-                value = False  # a label must be there
-            elif value is None:
+            if value is None and name not in REQUIRED[1:-1]:  # a label must be there
                 value = ""
             if not isinstance(value, str):
-                raise FormatError(
-                    f"expected text as {name!r}, got {str(record[name])[:40]!r}", path=back.path, line=line
-                )
+                raise line.error(f"expected text as {name!r}, got {str(record[name])[:40]!r}")
             row[name] = value
         back.add(line, int(number) if is_number else None, row)
+
+
+_READERS = {"csv": _read_csv, "xlsx": _read_xlsx, "jsonl": _read_jsonl}
 
 
 class _Back:
     """Collects the rows of a file."""
 
-    def __init__(self, path: str, person: str | None, role: str) -> None:
-        self.path, self.person, self.role = path, person, role
+    def __init__(self, person: str | None, role: str) -> None:
+        self.person, self.role = person, role
         self.incoming: list[Incoming] = []
         self.not_done = 0
         self.begun: list[str] = []
 
-    def add(self, line: int, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
+    def add(self, line: Line, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
         """Take a row; what is wrong with it is refused later, and so is a task of None: its cell is not a number."""
         named = "" if wrong else row.get("annotator", "").strip()
         if named and self.person is not None and named != self.person:
-            raise FormatError(
-                f"expected a task of {self.person!r}, found one of {named!r}; import each person's file as theirs",
-                path=self.path,
-                line=line,
+            raise line.error(
+                f"expected a task of {self.person!r}, found one of {named!r}; import each person's file as theirs"
             )
-        place, verdict = f"{self.path}:{line}", row["verdict"].strip()
+        place, verdict = f"{line.path}:{line.number}", row["verdict"].strip()
         source, note = row.get("source", "").strip(), row.get("note", "")
         if not verdict:
             self.not_done += 1
             if source or note.strip():
                 self.begun.append(place)
             return
-        self.incoming.append(
-            Incoming(
-                place,
-                self.person or named or None,
-                _WRITTEN.get(verdict.casefold(), verdict),
-                task,
-                row["head"],
-                row["relation"],
-                row["tail"],
-                source,
-                note,
-                self.role,
-                wrong
-                or (
-                    ""
-                    if task is not None
-                    else f"expected a task's number, found {row['task'].strip()[:40]!r}; do not edit it"
-                ),
-            )
-        )
-
-    def returned(self) -> Returned:
-        return Returned(self.incoming, self.not_done, tuple(self.begun))
+        if task is None and not wrong:
+            wrong = f"expected a task's number, found {row['task'].strip()[:40]!r}; do not edit it"
+        who, said = self.person or named or None, _WRITTEN.get(verdict.casefold(), verdict)
+        triple = row["head"], row["relation"], row["tail"]
+        self.incoming.append(Incoming(place, who, said, task, *triple, source, note, self.role, wrong))
 
 
 class _Typed(_Back):
     """Collects what ``people`` have typed; without any, what anybody has typed."""
 
-    def __init__(self, path: str, people: Collection[str]) -> None:
-        super().__init__(path, None, "annotator")
+    def __init__(self, people: Collection[str]) -> None:
+        super().__init__(None, "annotator")
         self.people = people
         self.typed: dict[tuple[str, str, str], tuple[str, str, str]] = {}
 
-    def add(self, line: int, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
+    def add(self, line: Line, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
         """Take a row; one that cannot be read as it was typed cannot be kept either."""
         if wrong:
-            raise FormatError(wrong, path=self.path, line=line)
+            raise line.error(wrong)
         typed = row["verdict"], row.get("source", ""), row.get("note", "")
         if any(text.strip() for text in typed):
             named = row.get("annotator", "").strip()
             if named and self.people and named not in self.people:
                 wanted = " or ".join(sorted(filter(None, self.people)))
-                raise FormatError(
+                raise line.error(
                     f"expected tasks {f'of {wanted}' if wanted else 'that name nobody'}, found one that {named} has "
-                    "filled in; write these tasks under another name",
-                    path=self.path,
-                    line=line,
+                    "filled in; write these tasks under another name"
                 )
             triple = row["head"], row["relation"], row["tail"]
             if self.typed.setdefault(triple, typed) != typed:
-                raise FormatError(
+                raise line.error(
                     f"expected one row for each triple, found another one for {' '.join(triple)[:100]!r} that says "
-                    "something else; remove one of them",
-                    path=self.path,
-                    line=line,
+                    "something else; remove one of them"
                 )
 
 
-def _names_of_columns(path: str, line: int, headings: Sequence[str]) -> list[str]:
+def _names_of_columns(line: Line, headings: Sequence[str]) -> list[str]:
     """The name of each column of a header line; those of a task in lower case, however they are typed."""
     folded = [heading.strip().lower() for heading in headings]
     names = [own if own in TASK_COLUMNS else heading.strip() for own, heading in zip(folded, headings, strict=True)]
     if missing := [name for name in REQUIRED if name not in names]:
-        raise FormatError(
+        raise line.error(
             f"expected a header line with the columns {', '.join(REQUIRED)}, separated by "
-            f"{', '.join(DELIMITERS.values())}, found no {missing[0]!r}{nearest(missing[0], names)}: {_excerpt(names)}",
-            path=path,
-            line=line,
+            f"{', '.join(DELIMITERS.values())}, found no {missing[0]!r}{nearest(missing[0], names)}: {_excerpt(names)}"
         )
     for name in TASK_COLUMNS:
         if names.count(name) > 1:
-            raise FormatError(
-                f"expected each column once, found {name!r} {names.count(name)} times", path=path, line=line
-            )
+            raise line.error(f"expected each column once, found {name!r} {names.count(name)} times")
     return names
 
 
@@ -549,48 +472,22 @@ def _text(path: PathLike) -> str:
     """The text of a file that a spreadsheet saved: UTF-8 with or without byte-order mark, or UTF-16 with one."""
     with reading(path) as stream:
         data = text_of(stream, path)
-    try:
-        return data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        begin = before.rfind(b"\n") + 1
-        end = data.find(b"\n", error.start)
-        wrong = data[begin : end if end >= 0 else len(data)]
-        raise FormatError(
-            f"expected UTF-8 text, got {shown(wrong)}; {_SPREADSHEET}", path=str(path), line=line
-        ) from None
+    if data.startswith(_UTF16_MARKS):
+        with suppress(UnicodeDecodeError):
+            return data.decode("utf-16")
+    return decoded(data, path, way_out=_SPREADSHEET)
 
 
-def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table, header first, each with the line of the file that it begins on."""
-    if not text.strip():
+def _table(path: str, text: str) -> Iterator[CsvRow]:
+    """The rows of a table, header first."""
+    header = re.search(r"[^\r\n]*[^\r\n\s][^\r\n]*", text)
+    if header is None:
         raise FormatError(f"expected a table with the columns {', '.join(REQUIRED)}, found an empty file", path=path)
-    lines = io.StringIO(text, newline="")
-    skipped = 0
-    delimiter = ""
-    first = lines.readline()
-    if stated := re.fullmatch(r"sep=([,;\t])[\r\n]*", first):  # a line in which some programs give their separator
-        delimiter, skipped = stated[1], 1
-    else:
-        lines.seek(0)
-        # the one that splits the header into the most known columns
-        delimiter = max(DELIMITERS, key=lambda mark: _n_columns(first, mark))
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        line = skipped + rows.line_num + 1
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            raise FormatError(
-                f"expected cells separated by {DELIMITERS[delimiter]}, with quotes doubled inside quotes, found a row "
-                f"that ends too early ({error}); {_SPREADSHEET}",
-                path=path,
-                line=line,
-            ) from None
-        if row is None:
-            return
-        yield line, row
+    if stated := re.match(r"sep=([,;\t])(?:\r\n|\r|\n)", text):  # a line in which some programs give their separator
+        return csv_rows(path, text[stated.end() :], stated[1], first=2, way_out=_SPREADSHEET)
+    # the one that splits the header into the most known columns
+    delimiter = max(DELIMITERS, key=lambda mark: _n_columns(header[0], mark))
+    return csv_rows(path, text, delimiter, way_out=_SPREADSHEET)
 
 
 def _n_columns(header: str, mark: str) -> int:
@@ -598,24 +495,20 @@ def _n_columns(header: str, mark: str) -> int:
     return len({cell.strip().strip('"').lower() for cell in header.strip().split(mark)}.intersection(TASK_COLUMNS))
 
 
-def _object(path: str, line: int, data: bytes) -> dict[str, Any]:
+def _object(line: TextLine) -> dict[str, Any]:
     def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise KgtrecError(f"expected each key once, found {twice!r} again")
-        return found
+        counts = Counter(name for name, _ in pairs)
+        if len(counts) < len(pairs):
+            raise line.error(f"expected each key once, found {counts.most_common(1)[0][0]!r} again")
+        return dict(pairs)
 
     try:
-        record = json.loads(data.decode(), object_pairs_hook=each_once)
+        record = json.loads(line.data.decode(), object_pairs_hook=each_once)
         json.dumps(record, ensure_ascii=False).encode()  # an escape may encode half a character
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path, line=line) from None
+    except FormatError:
+        raise
     except (ValueError, RecursionError):
-        raise FormatError(
-            f"expected one JSON object a line in UTF-8, got {shown(data)}", path=path, line=line
-        ) from None
+        raise line.error(f"expected one JSON object a line in UTF-8, got {shown(line.data)}") from None
     if not isinstance(record, dict):
-        raise FormatError(f"expected a JSON object, got {shown(data)}", path=path, line=line)
+        raise line.error(f"expected a JSON object, got {shown(line.data)}")
     return record

@@ -74,11 +74,11 @@ def refusal(path: str, column: str, labels: list[str], more: int = 0) -> str:
     return f"{path}: expected {column} labels {kind}, found {found}; {way_out}"
 
 
-def lines_of(*columns: pa.StringArray | str) -> memoryview:
-    """The bytes of text lines: the columns (string arrays or one string for all lines), separated by a space."""
+def lines_of(*columns: pa.StringArray | str, between: str = " ") -> memoryview:
+    """The bytes of text lines: the columns, string arrays or one string for all lines, with ``between`` them."""
     *first, last = (labels_of([column])[0] if isinstance(column, str) else column for column in columns)
-    space, newline, nothing = labels_of([" ", "\n", ""])
+    separator, newline, nothing = labels_of([between, "\n", ""])
     last = pc.binary_join_element_wise(last, newline, nothing)
-    lines = pc.binary_join_element_wise(*first, last, space)
+    lines = pc.binary_join_element_wise(*first, last, separator)
     data, bounds = bytes_and_offsets(lines)
     return data[bounds[0] : bounds[-1]].data

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST
@@ -71,17 +71,10 @@ def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsF
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         columns = read_columns(source, str(path), LAYOUT)
-    question, entity = columns.codes["question"], columns.codes["entity"]
-    grade = _grades(str(path), columns)
+    codes, vocabularies = columns.codes, columns.vocabularies
+    rows = codes["question"], codes["entity"], _grades(str(path), columns)
     try:
-        qrels = Qrels.of(
-            question,
-            entity,
-            grade,
-            columns.vocabularies["question"],
-            columns.vocabularies["entity"],
-            collection=collection,
-        )
+        qrels = Qrels.of(*rows, vocabularies["question"], vocabularies["entity"], collection=collection)
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return QrelsFile(qrels, columns)
@@ -132,10 +125,8 @@ def _read_parquet(path: PathLike) -> Qrels:
         raise FormatError(
             f"expected whole numbers of 32 bits in column grade, found {kind} ({error})", path=path
         ) from None
-    try:
+    with in_file(path):
         return Qrels.of(question, entity, grade, questions, entities)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
 
 
 def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:

@@ -19,7 +19,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import are_splits
-from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
 from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
 from kgtrec.formats.output.together import together
@@ -127,31 +127,19 @@ def read_run_file(
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
         columns = read_columns(source, str(path), layout)
-    tags = _first_lines_of_tags(columns) if name is None else {name: 1}
-    question, entity = columns.codes["question"], columns.codes["entity"]
-    questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
+    tags = {name: 1} if name is not None else {}
+    if name is None:
+        code_of_row, found = columns.codes["tag"], columns.vocabularies["tag"]
+        tags = {tag: columns.line(int(np.argmax(code_of_row == code))) for code, tag in enumerate(found)}
+        name = found[code_of_row[-1]]
+    codes, vocabularies = columns.codes, columns.vocabularies
+    rows = codes["question"], codes["entity"], columns.number
+    known = known_of(origin, trust_ids=trust_ids)
     try:
-        run = Run.of(
-            name or _last_tag(columns),
-            question,
-            entity,
-            columns.number,
-            questions,
-            entities,
-            **known_of(origin, trust_ids=trust_ids),
-        )
+        run = Run.of(name, *rows, vocabularies["question"], vocabularies["entity"], **known)
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
-
-
-def _first_lines_of_tags(columns: TextColumns) -> dict[str, int]:
-    codes = columns.codes["tag"]
-    return {tag: columns.line(int(np.argmax(codes == code))) for code, tag in enumerate(columns.vocabularies["tag"])}
-
-
-def _last_tag(columns: TextColumns) -> str:
-    return columns.vocabularies["tag"][columns.codes["tag"][-1]]
 
 
 def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
@@ -190,10 +178,8 @@ def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
     entities, entity = label_column(path, table, "entity")
     score = parquet_scores(path, table)
     name, origin = parquet_origin(path, table.schema, name)
-    try:
+    with in_file(path):
         return Run.of(name, question, entity, score, questions, entities, **known_of(origin, trust_ids=trust_ids))
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
 
 
 def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:

@@ -19,14 +19,14 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.run import Run
 from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Codes, Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import in_file
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.outputs import folder_beside
 from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of
 from kgtrec.formats.trec.origins import Origin
 from kgtrec.formats.trec.runs import LAYOUT, PARQUET_NAMES, RunWriter, origin_beside, parquet_scores, several_tags
 from kgtrec.formats.trec.streamed_runs import files_of_run
-from kgtrec.formats.trec.text import Block, iterate_blocks
+from kgtrec.formats.trec.text import iterate_blocks
 
 _ROWS_AT_A_TIME = 1 << 20
 _ROWS_SORTED = 1 << 20  # at once, about
@@ -100,23 +100,10 @@ def sort_run(
                 (scratch / str(number)).unlink()
                 if len(own):
                     columns = place[own["question"]], own["entity"].copy(), own["score"].copy()
-                    writer.write(_run_of(source, rows_of.name, *columns, questions, rows_of.entities))
+                    with in_file(source):
+                        run = Run.of(rows_of.name, *columns, questions, rows_of.entities)
+                    writer.write(run)
     return n_rows
-
-
-def _run_of(
-    source: PathLike,
-    name: str,
-    question: Codes,
-    entity: Codes,
-    score: NDArray[np.float64],
-    questions: Vocabulary,
-    entities: Vocabulary,
-) -> Run:
-    try:
-        return Run.of(name, question, entity, score, questions, entities)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=source) from None
 
 
 def _n_files(source: PathLike, rows: int) -> int:
@@ -128,11 +115,6 @@ def _n_files(source: PathLike, rows: int) -> int:
         packed = 8 if path.suffix in (".gz", ".zst") else 1
         found = packed * path.stat().st_size // _BYTES_OF_A_LINE if path.is_file() else _MOST_FILES * rows
     return min(_MOST_FILES, 1 << max(0, int(np.ceil(np.log2(max(found / rows, 1))))))
-
-
-def _coded_label(block: Block, column: str) -> tuple[Vocabulary, Codes]:
-    chunk = block.table.column(column).chunk(0)
-    return Vocabulary(chunk.dictionary), values_of(chunk.indices)
 
 
 class _Rows:
@@ -167,7 +149,8 @@ class _Rows:
                 if len(tags) > 1 and self._given is None:
                     raise several_tags(self._source, tags)
                 self.name = self._given or next(iter(tags))
-                question, entity = (_coded_label(block, column) for column in ("question", "entity"))
+                chunks = (block.table.column(column).chunk(0) for column in ("question", "entity"))
+                question, entity = ((Vocabulary(chunk.dictionary), values_of(chunk.indices)) for chunk in chunks)
                 yield self._coded(question, entity, values_of(block.table.column("score").chunk(0)))
 
     def _coded(

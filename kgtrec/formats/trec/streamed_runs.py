@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Codes, Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of, read_schema
 from kgtrec.formats.trec.origins import Origin
@@ -232,10 +232,8 @@ def _whole_lists(
 
 
 def _as_run(file: Path, rows: _Rows, questions: Vocabulary, entities: Vocabulary, name: str = "", **known: Any) -> Run:
-    try:
+    with in_file(file):
         return Run.of(name, *rows, questions, entities, **known)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=file) from None
 
 
 def _codes_in(file: Path, table: pa.Table, column: str, labels: Vocabulary) -> Codes:

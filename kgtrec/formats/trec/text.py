@@ -300,8 +300,8 @@ def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
     return sink.getvalue()
 
 
-def decoded(data: bytes, path: PathLike, line: int = 1) -> str:
-    """The text of bytes that begin on a line of a file.
+def decoded(data: bytes, path: PathLike, line: int = 1, *, way_out: str = "") -> str:
+    """The text of bytes that begin on a line of a file; ``way_out``: the end of an error.
 
     Raises
     ------
@@ -313,7 +313,8 @@ def decoded(data: bytes, path: PathLike, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         wrong = data[data.rfind(b"\n", 0, error.start) + 1 :].partition(b"\n")[0]
         line += data.count(b"\n", 0, error.start)
-        raise FormatError(f"expected UTF-8 text, found {shown(wrong)}", path=path, line=line) from None
+        found = f"{shown(wrong)}{way_out and f'; {way_out}'}"
+        raise FormatError(f"expected UTF-8 text, found {found}", path=path, line=line) from None
 
 
 def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,11 +9,13 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.questions import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.trec.labels import refusal, unwritable_labels
-from kgtrec.formats.trec.text import decoded, shown, whole_lines
+from kgtrec.formats.trec.labels import lines_of, refusal, unwritable_labels
+from kgtrec.formats.trec.text import decoded, shown
+from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.tsv import require_writable_labels
 
 COLUMNS = ("id", "anchor", "relation")
 
@@ -42,45 +42,20 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     """
     rows: list[list[str]] = []
     lines: dict[str, int] = {}
-    for line, text in _text_lines(path, stream):
-        if not text.strip() or text.startswith("#"):
+    for line in Lines.read(path, stream=stream).rows:
+        if not line.data.strip() or line.data.startswith(b"#"):
             continue
-        fields = text.split("\t")
-        if len(fields) != len(COLUMNS) or not all(fields):
-            found = len(fields) if all(fields) else "an empty one"
-            raise FormatError(
-                f"expected 3 columns ({' '.join(COLUMNS)}) separated by tabs, got {found}: {shown(text.encode())}",
-                path=path,
-                line=line,
-            )
+        fields = line.fields(COLUMNS)
         if len(fields[0].encode().split()) != 1 or fields[0] != fields[0].strip():
-            raise FormatError(
-                f"expected a question id without white space, got {fields[0]!r}; runs and qrels could not name it",
-                path=path,
-                line=line,
+            raise line.error(
+                f"expected a question id without white space, got {fields[0]!r}; runs and qrels could not name it"
             )
-        if fields[0] in lines:
-            raise FormatError(
-                f"expected each id once, found {fields[0]!r} here and on line {lines[fields[0]]}; remove one of them",
-                path=path,
-                line=line,
-            )
-        lines[fields[0]] = line
+        line.once(lines, fields[0], repr(fields[0]), "each id")
         rows.append(fields)
     if not rows:
         raise FormatError("expected lines of 3 columns (id anchor relation), found none", path=path)
     columns = [labels_of(column) for column in zip(*rows, strict=True)]
     return Topics(Vocabulary.of(columns[0]), columns[1], columns[2])
-
-
-def _text_lines(path: PathLike, stream: BinaryIO | None) -> Iterator[tuple[int, str]]:
-    line = 0
-    with ExitStack() as stack:
-        source = stream if stream is not None else stack.enter_context(reading(path))
-        for block in whole_lines(source, str(path)):
-            for data in block.split(b"\n")[:-1]:
-                line += 1
-                yield line, decoded(data.removesuffix(b"\r"), path, line)
 
 
 def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None:
@@ -103,17 +78,10 @@ def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None
         raise KgtrecError(f"{path}: expected at least one topic, found none")
     if (wrong := unwritable_labels(topics.ids.labels, first=True)).size:
         raise KgtrecError(refusal(str(path), "question", [topics.ids[code] for code in wrong[:3]]))
-    columns = [list(topics.ids), topics.anchor.to_pylist(), topics.relation.to_pylist()]
-    for name, column in zip(COLUMNS[1:], columns[1:], strict=True):
-        if wrong_label := next((label for label in column if set("\t\n\r") & set(label)), None):
-            raise KgtrecError(
-                f"{path}: expected {name} labels without tabs and line breaks, found {wrong_label!r}; "
-                "see kgtrec questions --ids"
-            )
-        if "" in column:
-            raise KgtrecError(f"{path}: expected {name} labels, found an empty one; see kgtrec questions --ids")
+    for name, labels in zip(COLUMNS[1:], (topics.anchor, topics.relation), strict=True):
+        require_writable_labels(path, labels, name, "see kgtrec questions --ids", refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
-        stream.writelines("\t".join(row).encode() + b"\n" for row in zip(*columns, strict=True))
+        stream.write(lines_of(topics.ids.labels, topics.anchor, topics.relation, between="\t"))
 
 
 def lists_ids(path: PathLike) -> bool:
@@ -137,11 +105,28 @@ def read_entity_labels(path: PathLike) -> Vocabulary:
     >>> list(read_entity_labels(path))
     ['france', 'paris']
     """
-    by_ids = lists_ids(path)
-    labels = [text.split("\t")[0] if by_ids else text for _, text in _text_lines(path, None)]
-    if not labels:
+    labels = read_label_lines(path, column=0 if lists_ids(path) else None)
+    if not len(labels):
         raise FormatError("expected one entity per line, found an empty file", path=path)
-    try:
-        return Vocabulary.of(labels)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
+    return labels
+
+
+def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
+    """One label per line, or a column of several tab-separated ones, counted from 0."""
+    lines = Lines.read(path)
+    labels = decoded(lines.data.replace(b"\r\n", b"\n").removesuffix(b"\r"), path).split("\n")
+    if labels[-1] == "":
+        labels.pop()
+    if column is not None:
+        fields = [label.split("\t", column + 1) for label in labels]
+        if (short := next((row for row, each in enumerate(fields) if len(each) <= column), None)) is not None:
+            raise lines.all[short].error(
+                f"expected at least {column + 1} columns separated by tabs, found {len(fields[short])}: "
+                f"{shown(lines.all[short].data)}"
+            )
+        labels = [each[column] for each in fields]
+    if len(set(labels)) < len(labels):
+        first: dict[str, int] = {}
+        for line, label in zip(lines.all, labels, strict=True):
+            line.once(first, label, repr(label), "each label")
+    return Vocabulary.of(labels)

@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow.compute as pc
-
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError, one_of, warn
 from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
@@ -19,12 +16,12 @@ from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES,
 from kgtrec.formats.triples.ogb import mapping_files, read_ogb, read_wikikg90m, tails_beside
 from kgtrec.formats.triples.rdf import LITERALS, read_ntriples
 from kgtrec.formats.triples.text import WHITESPACE, Lines, read_fields
+from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_tsv
 
 FORMATS = ("tsv", "openke", "libkge", "nt", "ogb")
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 _TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
 _COMPRESSIONS = ("", ".gz", ".zst")
-_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
 _NAMES = {"h": "head", "r": "relation", "t": "tail"}
 _HEADINGS = {
     letter: re.compile(rf'#?"?({words})([ _-]?(id|name|label|entity|type))?"?', re.IGNORECASE)
@@ -155,22 +152,10 @@ def write_triples(path: PathLike, triples: Triples, *, force: bool = False) -> N
     'ann\tlikes\tice cream\n'
     """
     for vocabulary, what in ((triples.entities, "entity"), (triples.relations, "relation")):
-        wrong = vocabulary.labels.filter(pc.match_substring_regex(vocabulary.labels, r"[\t\n\r]|^$"))
-        if len(wrong):
-            raise KgtrecError(
-                f"{path}: expected {what} labels without tabs and line breaks, not empty, found {wrong[0].as_py()!r}; "
-                "replace them before writing"
-            )
+        way_out = "replace them before writing"
+        require_writable_labels(path, vocabulary.labels, what, way_out, refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
-        for first in range(0, len(triples), _ROWS_AT_A_TIME):
-            part = triples.take(np.arange(first, min(first + _ROWS_AT_A_TIME, len(triples))))
-            columns = (
-                part.entities.decode(part.head),
-                part.relations.decode(part.relation),
-                part.entities.decode(part.tail),
-            )
-            lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
-            stream.write("".join(f"{line}\n" for line in lines).encode())
+        write_tsv(stream, len(triples), lambda rows: triple_labels(triples, rows))
 
 
 def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:

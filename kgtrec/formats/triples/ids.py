@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
@@ -100,15 +100,12 @@ def read_numbered_labels(path: PathLike) -> Vocabulary:
 
 def _in_order(lines: Lines, labels: pa.StringArray, numbers: NDArray[np.int64]) -> Vocabulary:
     first = np.unique(numbers, return_index=True)[1]
-    if len(first) < len(numbers):
-        again = np.ones(len(numbers), bool)
-        again[first] = False
-        row = int(np.argmax(again))
-        raise lines.error(row, f"expected each number once, found {numbers[row]} again")
-    try:
+    lines.require(
+        np.bincount(first, minlength=len(numbers)) > 0,
+        lambda row: f"expected each number once, found {numbers[row]} again",
+    )
+    with in_file(lines.path):
         return Vocabulary.of(pc.take(labels, pa.array(first)))
-    except KgtrecError as error:
-        raise FormatError(str(error), path=lines.path) from None
 
 
 def _counted(lines: Lines, what: str) -> tuple[int, Lines]:

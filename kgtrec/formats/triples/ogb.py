@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, in_file, require
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.numpy_files import mapped_array
 from kgtrec.formats.triples.pickled_arrays import read_pickled_arrays
@@ -51,7 +51,8 @@ def read_ogb(path: PathLike) -> Triples:
     """The triples of one split, with all entities and relations that the tables of labels have."""
     *tables, last = mapping_files(path)
     _, *columns = next(kind for kind in _RELATIONS if kind[0] == last.name)
-    relations = _vocabulary(last, _labels(last, *columns))
+    with in_file(last):
+        relations = Vocabulary.of(_labels(last, *columns))
     split = read_pickled_arrays(path)
     sizes: dict[str, int] = {}
     if tables[0].name == _ENTITIES[0]:
@@ -60,7 +61,8 @@ def read_ogb(path: PathLike) -> Triples:
         by_type = {table.name.removesuffix(_TYPED): _labels(table, "ent idx", "ent name") for table in tables}
         sizes = {kind: len(found) for kind, found in by_type.items()}
         labels = pa.concat_arrays([pc.binary_join_element_wise(kind, found, ":") for kind, found in by_type.items()])
-    entities = _vocabulary(tables[0], labels)
+    with in_file(tables[0]):
+        entities = Vocabulary.of(labels)
     head, tail = (
         _typed(path, split, side, sizes) if sizes else _codes(path, split, side, len(entities))
         for side in ("head", "tail")
@@ -155,13 +157,6 @@ def _labels(path: Path, numbers: str, labels: str) -> pa.StringArray:
     return cast(pa.StringArray, table.column(labels).combine_chunks().take(pa.array(order)))
 
 
-def _vocabulary(path: Path, labels: pa.StringArray) -> Vocabulary:
-    try:
-        return Vocabulary.of(labels)
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
-
-
 def _numbers(path: PathLike, split: dict[str, Any], name: str) -> NDArray[np.integer[Any]]:
     found = split.get(name)
     if not isinstance(found, np.ndarray) or found.ndim != 1:
@@ -193,11 +188,8 @@ def _typed(path: PathLike, split: dict[str, Any], name: str, sizes: dict[str, in
 
 
 def _require_below(path: PathLike, name: str, found: NDArray[Any], sizes: NDArray[Any]) -> None:
-    wrong = np.flatnonzero((found < 0) | (found >= sizes))
-    if len(wrong):
-        row = int(wrong[0])
-        raise FormatError(
-            f"expected a {name} below {int(sizes[row]):,}, which is how many labels there are, found {found[row]} "
-            f"(triple {row + 1:,})",
-            path=path,
-        )
+    def error(row: int) -> FormatError:
+        expected = f"expected a {name} below {int(sizes[row]):,}, which is how many labels there are"
+        return FormatError(f"{expected}, found {found[row]} (triple {row + 1:,})", path=path)
+
+    require((found >= 0) & (found < sizes), error)

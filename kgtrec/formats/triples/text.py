@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +16,62 @@ import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, require
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.trec.text import decoded, shown, text_of
 
 WHITESPACE = "whitespace"
 _TO_TAB = bytes.maketrans(b" \v\f", b"\t\t\t")
 _BLANK = b" \v\f\r"
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a text file."""
+
+    path: str
+    number: int
+
+    def once(self, lines: dict[_Key, int], key: _Key, found: str, what: str = "each") -> None:
+        """Note in ``lines`` on which line a key is; a FormatError, which calls it ``found``, if it is on another."""
+        if (first := lines.setdefault(key, self.number)) != self.number:
+            raise self.error(f"expected {what} once, found {found} here and on line {first}; remove one of them")
+
+    def error(self, message: str) -> FormatError:
+        """The error about this line."""
+        return FormatError(message, path=self.path, line=self.number)
+
+
+@dataclass(slots=True)
+class TextLine(Line):
+    """Its bytes, without the line end."""
+
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The text; a FormatError if it is not UTF-8."""
+        return decoded(self.data, self.path, self.number)
+
+    def fields(self, columns: Sequence[str], n_filled: int | None = None) -> list[str]:
+        """The texts between tabs, one for each column, of which the first ``n_filled`` (default: all) are not empty.
+
+        Raises
+        ------
+        FormatError
+            If there are more or fewer, or an empty one.
+        """
+        fields = self.text.split("\t")
+        if len(fields) != len(columns) or not all(fields[:n_filled]):
+            found = len(fields) if len(fields) != len(columns) else "an empty one"
+            raise self.error(
+                f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: "
+                f"{shown(self.data)}"
+            )
+        return fields
 
 
 @dataclass(frozen=True)
@@ -32,20 +83,37 @@ class Lines:
     first: int = 1  # number of the first line of data
 
     @classmethod
-    def read(cls, path: PathLike) -> Lines:
-        """The whole file, decompressed, without a byte-order mark."""
-        with reading(path) as stream:
-            return cls(str(path), text_of(stream, path))
+    def read(cls, path: PathLike, *, stream: BinaryIO | None = None) -> Lines:
+        """The whole file, decompressed, without a byte-order mark; ``stream`` may hold its bytes, already open."""
+        with reading(path) if stream is None else nullcontext(stream) as source:
+            return cls(str(path), text_of(source, path))
 
     @cached_property
-    def numbered(self) -> list[tuple[int, bytes]]:
-        """Number and bytes of every line that is not blank, without line ends."""
-        return list(self._numbered())
+    def rows(self) -> list[TextLine]:
+        """Every line that is not blank."""
+        return [line for line in self.all if line.data.strip(_BLANK)]
 
-    def _numbered(self) -> Iterator[tuple[int, bytes]]:
-        for number, line in enumerate(self.data.split(b"\n"), start=self.first):
-            if line.strip(_BLANK):
-                yield number, line.removesuffix(b"\r")
+    @property
+    def all(self) -> list[TextLine]:
+        """Every line, blank ones too."""
+        parts = self.data.removesuffix(b"\n").split(b"\n") if self.data else []
+        return [TextLine(self.path, number, part.removesuffix(b"\r")) for number, part in enumerate(parts, self.first)]
+
+    def without_nul(self) -> Lines:
+        """The same lines.
+
+        Raises
+        ------
+        FormatError
+            For the first line with a NUL byte, which no text has.
+        """
+        if (place := self.data.find(b"\0")) >= 0:
+            raise FormatError(
+                "expected UTF-8 text, found a NUL byte; is it another kind of file, or UTF-16?",
+                path=self.path,
+                line=self.first + self.data.count(b"\n", 0, place),
+            )
+        return self
 
     def without_first(self) -> tuple[bytes, Lines]:
         """The first line, and the others."""
@@ -80,8 +148,24 @@ class Lines:
 
     def error(self, row: int, message: str) -> FormatError:
         """The error about a row, with its line number."""
-        number, line = self.numbered[row]
-        return FormatError(f"{message}: {shown(line)}", path=self.path, line=number)
+        return self.rows[row].error(f"{message}: {shown(self.rows[row].data)}")
+
+    def require(self, is_right: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+        """Raise the error about the first row that is not right."""
+        require(is_right, lambda row: self.error(row, message(row)))
+
+    def require_distinct(
+        self, keys: NDArray[Any], found: Callable[[int], str], what: str = "each", among: NDArray[np.intp] | None = None
+    ) -> None:
+        """Refuse the first row whose key is that of an earlier one, which its error calls ``found``.
+
+        ``among``: the rows that are compared, in order; by default all.
+        """
+        order = np.argsort(keys, kind="stable") if among is None else among[np.argsort(keys[among], kind="stable")]
+        if (same := np.flatnonzero(keys[order][1:] == keys[order][:-1])).size:
+            place = same[np.argmin(order[same + 1])]
+            first, again = (self.rows[order[place + step]] for step in (0, 1))
+            again.once({0: first.number}, 0, found(int(order[place + 1])), what)
 
 
 def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t") -> list[pa.StringArray]:
@@ -124,13 +208,10 @@ def read_codes(lines: Lines, column: pa.StringArray, bound: int | None, what: st
         For the first row with any other value.
     """
     digits = values_of(pc.match_substring_regex(column, "^[0-9]{1,18}$"))
-    if not digits.all():
-        row = int(np.argmin(digits))
-        raise lines.error(row, f"expected a whole number as {what}, found {column[row].as_py()!r}")
+    lines.require(digits, lambda row: f"expected a whole number as {what}, found {column[row].as_py()!r}")
     codes: NDArray[np.int64] = values_of(pc.cast(column, pa.int64()))
-    if bound is not None and len(codes) and codes.max() >= bound:
-        row = int(np.argmax(codes >= bound))
-        raise lines.error(row, f"expected {what} in 0 to {bound - 1}, found {codes[row]}")
+    if bound is not None:
+        lines.require(codes < bound, lambda row: f"expected {what} in 0 to {bound - 1}, found {codes[row]}")
     return codes
 
 
@@ -152,8 +233,8 @@ def _parsed(data: bytes, n_columns: int, delimiter: str) -> list[pa.StringArray]
 
 def _scrutinised(lines: Lines, n_columns: int, expected: str, delimiter: str) -> list[pa.StringArray]:
     rows = []
-    for row, (number, line) in enumerate(lines.numbered):
-        fields = decoded(line, lines.path, number).split(delimiter)
+    for row, line in enumerate(lines.rows):
+        fields = line.text.split(delimiter)
         if len(fields) != n_columns:
             raise lines.error(row, f"expected {expected}, found {len(fields)}{_way_out(fields, n_columns, delimiter)}")
         if not all(fields):

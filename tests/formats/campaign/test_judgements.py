@@ -152,7 +152,7 @@ ALL_KEYS = ", ".join(KEYS)
         (changed(note=None), "expected text as note, found 'null'"),
         (changed(note={"a": "b"}), 'expected text as note, found \'{"a": "b"}\''),
         (changed(note="\ud800"), "expected Unicode text as note, found half a surrogate pair in '\\ud800'"),
-        (LINE.replace(b"ann", b"caf\xe9"), "expected UTF-8 text, got '"),
+        (LINE.replace(b"ann", b"caf\xe9"), "expected UTF-8 text, found '"),
         (changed(verdict="yes"), "expected N, Y, unsure as verdict, found 'yes'"),
         (changed(verdict="y"), "expected N, Y, unsure as verdict, found 'y'; did you mean Y?"),
         (changed(role="Expert"), "expected annotator, adjudicator, expert as role, found 'Expert'; did you mean ex"),

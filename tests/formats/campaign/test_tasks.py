@@ -16,14 +16,7 @@ from kgtrec.campaign.tasks import tasks_for
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.judgements import Tasks
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.campaign.tasks import (
-    read_tasks,
-    read_tasks_csv,
-    read_tasks_jsonl,
-    write_tasks,
-    write_tasks_csv,
-    write_tasks_jsonl,
-)
+from kgtrec.formats.campaign.tasks import read_tasks, write_tasks, write_tasks_csv, write_tasks_jsonl
 from kgtrec.formats.csv_text import guarded, unguarded
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.trec_files import written
@@ -119,7 +112,7 @@ def test_what_spreadsheets_save_is_read(delimiter, ending, encoding, quoting, tm
     writer.writerow(["a,b;c\td", "?", "3", f"two{ending}lines", "é", "NA", " https://a.b/ ", " yes "])
     writer.writerow(["'=x", "", "4", "", "null", "r", "", "N"])
     path = written(tmp_path, "ann.csv", text.getvalue().encode(encoding))
-    returned = read_tasks_csv(path, person="ann")
+    returned = read_tasks(path, person="ann")
     assert rows_of(returned) == [
         (3, "é", "NA", "a,b;c\td", "Y", "https://a.b/", f"two{ending}lines"),
         (4, "null", "r", "=x", "N", "", ""),
@@ -131,25 +124,25 @@ def test_what_spreadsheets_save_is_read(delimiter, ending, encoding, quoting, tm
 def test_a_row_is_placed_where_it_begins(tmp_path):
     """Quoted line breaks before it count as lines, and so do blank lines."""
     path = written(tmp_path, "x.csv", HEADER + '1,a,r,b,Y,https://a.b/,"one\ntwo\n"\n\n2,a,r,c,N,,\n')
-    assert [one.place for one in read_tasks_csv(path).incoming] == [f"{path}:2", f"{path}:6"]
+    assert [one.place for one in read_tasks(path).incoming] == [f"{path}:2", f"{path}:6"]
 
 
 def test_a_separator_line_is_understood(tmp_path):
     """It is the first line of some files, and counts as one."""
     path = written(tmp_path, "x.csv", "sep=;\r\ntask;head;relation;tail;verdict\r\n1;a;r;b;Y\r\n")
-    assert [one.place for one in read_tasks_csv(path).incoming] == [f"{path}:3"]
+    assert [one.place for one in read_tasks(path).incoming] == [f"{path}:3"]
 
 
 def test_rows_without_verdict_are_counted(tmp_path):
     """Blank ones are no rows; one with a link but no verdict is told apart."""
     path = written(tmp_path, "x.csv", HEADER + "1,a,r,b, ,,\n,,,,,,\n2,a,r,c,,https://a.b/,\n3,a,r,d,Perhaps,,\n")
-    returned = read_tasks_csv(path)
+    returned = read_tasks(path)
     assert (returned.not_done, returned.begun) == (2, (f"{path}:4",))
     assert [one.verdict for one in returned.incoming] == ["Perhaps"]
     lines = [{"task": n, "head": "a", "relation": "r", "tail": "b"} for n in (1, 2, 3)]
     lines[1]["verdict"], lines[2] = None, {**lines[2], "verdict": "", "note": "?"}
     path = written(tmp_path, "x.jsonl", "\n".join(map(json.dumps, lines)))
-    returned = read_tasks_jsonl(path)
+    returned = read_tasks(path)
     assert (returned.incoming, returned.not_done, returned.begun) == ([], 3, (f"{path}:3",))
 
 
@@ -197,7 +190,7 @@ def test_the_file_of_a_campaign(tmp_path):
         (HEADER + '1,a,r,b,Y,,\n2,"a,r,b,Y,,\n3,a,r,b,Y,,\n', ":3: expected cells separated by commas, with quotes"),
         (HEADER + '1,"a"b,r,b,Y,,\n', ":2: expected cells separated by commas, with quotes doubled inside quotes"),
         (HEADER + "1,a\0,r,b,Y,,\n", ":2: expected text, found NUL: "),
-        (HEADER.encode() + b"1,caf\xe9,r,b,Y,\n", ":2: expected UTF-8 text, got '1,caf\\xe9,r,b,Y,'; in a spreadsheet"),
+        (HEADER.encode() + b"1,caf\xe9,r,b,Y,\n", ":2: expected UTF-8 text, found '1,caf\\xe9,r,b,Y,'; in a spread"),
         (HEADER + f"1,{'a' * 140_000},r,b,Y,,\n", ":2: expected cells separated by commas"),
     ],
 )
@@ -205,7 +198,7 @@ def test_what_is_no_table_of_tasks_is_refused(text, expected, tmp_path):
     """With file, line, and what to do."""
     path = written(tmp_path, "ann.csv", text)
     with pytest.raises(FormatError) as caught:
-        read_tasks_csv(path)
+        read_tasks(path)
     assert str(path) in str(caught.value)
     assert expected in str(caught.value)
 
@@ -230,7 +223,7 @@ def test_what_is_no_table_of_tasks_is_refused(text, expected, tmp_path):
 def test_a_number_that_a_spreadsheet_made_is_read_and_no_other(cell, task, tmp_path):
     """A wrong one is told with the row, so that all are told at once, and stops nothing without a verdict."""
     path = written(tmp_path, "ann.csv", HEADER + f"{cell},a,r,b,Y,,\n{cell},a,r,b,,,\n3,a,r,b,N,,\n")
-    back = read_tasks_csv(path)
+    back = read_tasks(path)
     assert ([row.task for row in back.incoming], back.not_done) == ([task, 3], 1)
     found = "" if task else f"expected a task's number, found {cell.strip()!r}; do not edit it"
     assert [row.wrong for row in back.incoming] == [found, ""]
@@ -243,7 +236,7 @@ def test_a_number_that_a_spreadsheet_made_is_read_and_no_other(cell, task, tmp_p
 def test_a_number_in_json_is_whole(number, task, tmp_path):
     """Text or a truth value is none."""
     line = f'{{"task": {number}, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}}\n'
-    (row,) = read_tasks_jsonl(written(tmp_path, "ann.jsonl", line)).incoming
+    (row,) = read_tasks(written(tmp_path, "ann.jsonl", line)).incoming
     assert (row.task, bool(row.wrong)) == (task, task is None)
 
 
@@ -267,7 +260,7 @@ def test_what_is_no_task_in_json_is_refused(line, expected, tmp_path):
     good = b'{"task": 1, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}\r\n'
     path = written(tmp_path, "ann.jsonl", good + (line if isinstance(line, bytes) else line.encode()))
     with pytest.raises(FormatError) as caught:
-        read_tasks_jsonl(path)
+        read_tasks(path)
     assert str(caught.value).startswith(f"{path}:2: {expected}")
 
 

@@ -79,7 +79,7 @@ def test_entity_labels(tmp_path):
     """One per line, spaces and all; the ids where a file has both."""
     assert list(read_entity_labels(written(tmp_path, "entities.txt", "New York\nNA\n"))) == ["New York", "NA"]
     assert list(read_entity_labels(written(tmp_path, "entities.tsv", "e0\tNew York\ne1\tNA\n"))) == ["e0", "e1"]
-    with pytest.raises(FormatError, match="expected distinct labels, found 'a' more than once"):
+    with pytest.raises(FormatError, match="3: expected each label once, found 'a' here and on line 1"):
         read_entity_labels(written(tmp_path, "entities.txt", "a\nb\na\n"))
 
 
