@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.table import Block, Code, Facts, Figure, Items, Report, Result, Table, Text
+from kgtrec.data.table import Report, Result, Table
 from kgtrec.errors import legible
 from kgtrec.report.cells import Cell, is_number_column, table_cells
 from kgtrec.report.records import table_csv, table_json, tables_json
@@ -90,40 +91,21 @@ def summary_html(report: Report) -> str:
     <p><strong>2</strong> systems</p>
     <p>The first of 2 sections; <code>kgtrec.report.to_html</code> gives the page.</p>
     """
-    blocks = report.sections[0].blocks if report.sections else ()
-    rest = "The first of {n:,} sections; <code>kgtrec.report.to_html</code> gives the page."
-    return "\n".join(
-        [
-            f"<h3>{_escaped(report.title)}</h3>",
-            *([f"<p>{_escaped(report.subtitle)}</p>"] if report.subtitle else []),
-            *map(_block_html, blocks),
-            f"<p>{rest.format(n=len(report.sections))}</p>",
-        ]
-    )
+    from jinja2 import Environment, StrictUndefined
 
+    from kgtrec.report.drawing import svg  # a figure takes matplotlib
 
-def _block_html(block: Block) -> str:
-    if isinstance(block, Text):
-        return "\n".join(f"<p>{_escaped(text)}</p>" for text in block.paragraphs)
-    if isinstance(block, Items):
-        return "<ul>" + "\n".join(f"<li>{_escaped(text)}</li>" for text in block.points) + "</ul>"
-    if isinstance(block, Code):
-        return f"<pre>{escape(block.text)}</pre>"
-    if isinstance(block, Facts):
-        told = (f"<strong>{_escaped(value)}</strong> {_escaped(what)}" for what, value in block.pairs)
-        return f"<p>{', '.join(told)}</p>"
-    if isinstance(block, Figure):
-        from kgtrec.report.drawing import svg  # a figure takes matplotlib
-
-        return f"<figure>{svg(block)}<figcaption>{_escaped(block.caption)}</figcaption></figure>"
-    return _table_html(block, _MOST_ROWS)
+    environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True)  # noqa: S701  # nosec B701 # by filters
+    environment.filters |= {"text": _escaped, "escaped": escape, "picture": svg, "table": _table_html}
+    source = (files("kgtrec.report") / "templates" / "notebook.html").read_text(encoding="utf-8")
+    return environment.from_string(source).render(report=report)
 
 
 def _escaped(text: str) -> str:
     return escape(legible(text))
 
 
-def _table_html(table: Table, most: int) -> str:
+def _table_html(table: Table, most: int = _MOST_ROWS) -> str:
     is_large = table.shown.num_rows > _LARGE  # such as the values of each question: cut before it is laid out
     wide = (replace(table, data=table.shown.slice(0, _LARGE), view=None, rows=None) if is_large else table).wide
     rows = table_cells(wide, typeset=False)
