@@ -366,6 +366,18 @@ def _without_cookie(response: Response) -> Response:
     return response
 
 
+def whole(text: str) -> int | None:
+    """A number of a form or an address; None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
+
+
+def paged(found: Any, size: int) -> tuple[Any, dict[str, int]]:
+    """The part of a list that the address asks for, and the numbers of its page."""
+    n_pages = max(-(-len(found) // size), 1)
+    nth = min(max(whole(request.args.get("page", "")) or 1, 1), n_pages)
+    return found[(nth - 1) * size : nth * size], {"n_found": len(found), "nth": nth, "n_pages": n_pages}
+
+
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page of somebody who is signed in."""
     values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values

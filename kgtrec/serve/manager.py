@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, cast
 
 import numpy as np
@@ -31,12 +32,13 @@ from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
 from kgtrec.data.templates import check_template
+from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted, one_of
 from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
-from kgtrec.serve.app import house, look, page, refusal
+from kgtrec.serve.app import house, look, page, paged, refusal, whole
 from kgtrec.serve.links import active_roles, new_link
 from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
@@ -48,6 +50,7 @@ _RELATIONS = 100  # on a page of the list
 _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
+_LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
 _MAKING = threading.Lock()  # of one download at a time
 
 
@@ -166,10 +169,8 @@ def templates() -> Response:
     if words:
         folded = words.casefold()
         found = [one for one in found if folded in f"{one.relation}\n{one.name}\n{one.template}".casefold()]
-    n_pages = max(-(-len(found) // _RELATIONS), 1)
-    nth = min(max(whole(request.args.get("page", ""), 1), 1), n_pages)
-    shown = found[(nth - 1) * _RELATIONS : nth * _RELATIONS]
-    return page("manager_templates.html", relations=shown, n_found=len(found), nth=nth, n_pages=n_pages, text=words)
+    shown, numbers = paged(found, _RELATIONS)
+    return page("manager_templates.html", relations=shown, text=words, **numbers)
 
 
 def template() -> Response:
@@ -177,12 +178,12 @@ def template() -> Response:
     campaign = look().campaign
     values = request.form if request.method == "POST" else request.args
     relation = values.get("relation", "")
-    rows = _some_triples(campaign, relation)
-    if rows is None:
+    triples = _some_triples(campaign, relation)
+    if not len(triples):
         return refusal(404)
     own = campaign.templates.get(relation, "")
     if request.method == "GET":
-        return _template(campaign, relation, rows, typed=own or draft_template(relation), before=own)
+        return _template(relation, triples, typed=own or draft_template(relation), before=own)
     typed, before = values.get("template", "").strip(), values.get("before", "")
     try:
         if len(typed) > _LONGEST_TEMPLATE:
@@ -190,12 +191,12 @@ def template() -> Response:
         check_template(typed)
         now = set_template(house().desk.folder, relation, typed, before) if "save" in values else before
     except KgtrecError as error:
-        return _template(campaign, relation, rows, 422, typed=typed, before=before, error=str(error))
+        return _template(relation, triples, 422, typed=typed, before=before, error=str(error))
     if now is None:
-        return _template(campaign, relation, rows, typed=typed, before=typed, done="Stored.")
+        return _template(relation, triples, typed=typed, before=typed, done="Stored.")
     if now != before:
-        return _template(campaign, relation, rows, 409, typed=typed, before=now, other=now or "no template")
-    return _template(campaign, relation, rows, typed=typed, before=before)
+        return _template(relation, triples, 409, typed=typed, before=now, other=now or "no template")
+    return _template(relation, triples, typed=typed, before=before)
 
 
 def set_template(folder: str | os.PathLike[str], relation: str, template: str, before: str) -> str | None:
@@ -266,16 +267,10 @@ def agreement() -> Response:
     return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
 
 
-def _people(
-    status: int = 200,
-    *,
-    error: str = "",
-    typed: Mapping[str, str] | None = None,
-    done: Sequence[str] = (),
-    link: tuple[str, str] | None = None,
-    asked: NotSureError | None = None,
-) -> Response:
+def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **told: Any) -> Response:
+    """The page; ``told``: what was done, or not (error), a person's new link, or what is asked before."""
     progress = house().figures.progress()
+    loads = progress.tables()[2]
     own = read_people(Path(house().desk.folder, PEOPLE))
     to_do = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
     linked = {name for name, _ in house().state.links()}
@@ -295,14 +290,11 @@ def _people(
         ],
         person_roles=PERSON_ROLES,
         progress=progress,
-        loads=grid(_loads(progress.tables()[2])),
-        error=error,
-        typed=typed or {},
-        done=done,
-        link=link,
-        asked=asked,
+        loads=grid(replace(loads, columns=tuple(column for column in loads.columns if column.name in _LOADS))),
+        typed=typed,
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
+        **told,
     )
 
 
@@ -311,11 +303,6 @@ def _waiting(name: str, roles: Iterable[tuple[str, bool]]) -> int:
     desk = house().desk
     own = [role for role, is_active in roles if is_active and role in (ROLES[ADJUDICATOR], ROLES[EXPERT])]
     return sum(work_of(desk, desk.look(name), role).n_open for role in own)
-
-
-def _loads(table: Table) -> Table:
-    names = ("annotator", "active", "assigned", "judged", "to_do")
-    return replace(table, columns=tuple(column for column in table.columns if column.name in names))
 
 
 def _roles(people: People) -> dict[str, tuple[tuple[str, bool], ...]]:
@@ -413,7 +400,7 @@ def _not_oneself() -> str:
 
 def _share() -> _Done:
     """The open triples are shared out anew."""
-    per_triple = whole(request.form.get("per_triple", ""), 0)
+    per_triple = whole(request.form.get("per_triple", "")) or 0
     if not 1 <= per_triple <= MOST_PER_TRIPLE:
         raise KgtrecError(
             f"expected 1 to {MOST_PER_TRIPLE} annotators per triple, got {request.form.get('per_triple', '')!r}"
@@ -455,33 +442,20 @@ def _relations(campaign: Campaign) -> list[Asked]:
     return sorted(found, key=lambda one: one.relation.encode())
 
 
-def _some_triples(campaign: Campaign, relation: str) -> NDArray[np.int32] | None:
-    """Rows of a few triples of a relation, from all over the pool; None if the pool has none."""
+def _some_triples(campaign: Campaign, relation: str) -> Triples:
+    """A few triples of a relation, from all over the pool; none if the pool has none."""
     triples = campaign.pool.triples
-    code = int(triples.relations.encode([relation])[0])
-    rows = np.flatnonzero(triples.relation == code) if code >= 0 else np.zeros(0, np.intp)
-    if not len(rows):
-        return None
+    rows = np.flatnonzero(triples.relation == triples.relations.encode([relation])[0])
     for_people = rows[~campaign.automatic.is_automatic[rows]]
     rows = for_people if len(for_people) else rows
-    chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))]
-    return chosen.astype(np.int32)
+    places = np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))
+    return triples.take(rows[places] if len(rows) else rows)
 
 
-def _template(
-    campaign: Campaign,
-    relation: str,
-    rows: NDArray[np.int32],
-    status: int = 200,
-    *,
-    typed: str,
-    before: str,
-    error: str = "",
-    other: str = "",
-    done: str = "",
-) -> Response:
-    tried, triples = replace(campaign, templates={**campaign.templates, relation: typed}), campaign.pool.triples
-    previewed = [] if error else phrased(tried, triples.take(rows.astype(np.intp)))
+def _template(relation: str, triples: Triples, status: int = 200, *, typed: str, before: str, **told: str) -> Response:
+    """The page; ``told``: that it was stored (done), or why not (error, or the other template that is there now)."""
+    tried = replace(look().campaign, templates={**look().campaign.templates, relation: typed})
+    previewed = [] if "error" in told else phrased(tried, triples)
     return page(
         "manager_template.html",
         status,
@@ -491,10 +465,8 @@ def _template(
         previewed=previewed,
         typed=typed,
         before=before,
-        error=error,
-        other=other,
-        done=done,
         longest=_LONGEST_TEMPLATE,
+        **told,
     )
 
 
@@ -535,8 +507,3 @@ def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:
 def _moment(seconds: float) -> str:
     """A time for people to read, UTC; of one that lies too far ahead a far one."""
     return datetime.fromtimestamp(min(seconds, 32_503_680_000), UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def whole(text: str, otherwise: int) -> int:
-    """A number that somebody typed."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else otherwise
