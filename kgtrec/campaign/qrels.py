@@ -505,7 +505,7 @@ def _require_fitting(pool: Pool, known_answers: Qrels, decisions: Decisions, dep
     pooled = np.flatnonzero(is_among(known.keys(), pool.triples.keys()))
     if len(pooled):
         raise CollectionError(
-            f"expected a pool without the answers known before, found {_label(known, int(pooled[0]))} in both"
+            f"expected a pool without the answers known before, found {known.labels_at(pooled[0])} in both"
         )
 
 
@@ -538,14 +538,6 @@ def _refuse_unknown(code: NDArray[np.int32], labels: pa.StringArray, what: str) 
             f"expected {what} of the collection, found {labels[int(wrong[0])].as_py()!r}; was the pool made for "
             "another collection?"
         )
-
-
-def _label(triples: Triples, row: int) -> tuple[str, str, str]:
-    return (
-        triples.entities[int(triples.head[row])],
-        triples.relations[int(triples.relation[row])],
-        triples.entities[int(triples.tail[row])],
-    )
 
 
 def _recoded(
