@@ -86,22 +86,10 @@ class QrelsReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
-        return {
-            "level": self.level,
-            "depth": self.depth,
-            "questions": self.questions,
-            "never_pooled": self.never_pooled,
-            "pooled_questions": self.pooled_questions,
-            "nothing_pooled": self.nothing_pooled,
-            "without_positive": self.without_positive,
-            "judgements": self.judgements,
-            "positives": self.positives,
-            "positives_from": dict(self.positives_from),
-            "negatives": self.negatives,
-            "negatives_from": dict(self.negatives_from),
-            "unjudged": dict(self.unjudged),
-            "depths": self._depths().data.to_pylist(),
-        }
+        counts = "questions never_pooled pooled_questions nothing_pooled without_positive judgements"
+        triples = "positives positives_from negatives negatives_from unjudged"
+        found = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
+        return {**found, "depths": self._depths().data.to_pylist()}
 
     def tables(self) -> tuple[Table, ...]:
         """``sources``, where judgements came from, and ``depths``, how much each depth of the pool added."""
