@@ -49,22 +49,21 @@ def to_html(report: Report) -> str:
     from jinja2 import Environment, StrictUndefined
 
     style, script = _template("report.css"), _template("report.js")
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
+    sources = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"label": label_text, "lines": _lines, "count": count_text, "download": _download}
     environment.filters |= {"cells": _shown, "numbers": _numbers, "pictures": _pictures}
     page = environment.from_string(_template("report.html")).render(
-        report=report, policy=policy, style=_markup(style), script=_markup(script)
+        report=report, policy=policy, style=markup(style), script=markup(script)
     )
     return page.lstrip("\n")
 
 
-def _markup(text: str) -> Any:
-    """What goes into the page as it is: our own two files, and pictures, whose text is escaped as XML demands."""
+def markup(text: str) -> Any:
+    """What goes into a page as it is: our own files, and pictures, whose text is escaped as XML demands."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
@@ -74,7 +73,8 @@ def _template(name: str) -> str:
     return (files("kgtrec.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def source_hash(text: str) -> str:
+    """By which a content security policy names a style or a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -86,7 +86,7 @@ def _numbers(figure: Figure) -> Table | None:
 
 
 def _pictures(figure: Figure) -> list[Any]:
-    return [_markup(inline(svg(figure, panel))) for panel in range(len(panels(figure)))]
+    return [markup(inline(svg(figure, panel))) for panel in range(len(panels(figure)))]
 
 
 def _shown(table: Table) -> dict[str, Any]:

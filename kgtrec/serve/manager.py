@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +39,7 @@ from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
 from kgtrec.serve.app import house, look, page, paged, refusal, whole
 from kgtrec.serve.links import active_roles, new_link
-from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
+from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
 from kgtrec.serve.views import in_words, phrased, work_of
@@ -244,12 +243,7 @@ def qrels() -> Response:
         return refusal(404)
     name, folder = f"{_own_name()}-qrels", house().desk.folder
 
-    def made() -> IO[bytes]:
-        with tempfile.TemporaryDirectory(prefix="kgtrec-") as place:
-            qrels_archive(folder, level, name, place)
-            return Path(place, ARCHIVE).open("rb")  # which stays when its name goes
-
-    return _download(made, f"{name}.zip")
+    return _download(lambda: qrels_archive(folder, level, name), f"{name}.zip")
 
 
 def campaign() -> Response:
