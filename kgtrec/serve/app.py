@@ -142,6 +142,11 @@ class House:
     def is_https(self) -> bool:
         return self.url.startswith("https://")
 
+    @property
+    def cookie_rules(self) -> dict[str, Any]:
+        """Where browsers send the cookie, and to whom they show it."""
+        return {"path": "/", "secure": self.is_https, "httponly": True, "samesite": "Strict"}
+
 
 def create_app(
     folder: PathLike,
@@ -333,15 +338,7 @@ def come_in(token: str) -> Response:
         return refusal(429)
     cookie = own.gate.sign_in(token)
     response = make_response(render_template("welcome.html", person=person))
-    response.set_cookie(
-        own.cookie,
-        cookie or "",
-        max_age=int(LONGEST_SESSION),
-        path="/",
-        secure=own.is_https,
-        httponly=True,
-        samesite="Strict",
-    )
+    response.set_cookie(own.cookie, cookie or "", max_age=int(LONGEST_SESSION), **own.cookie_rules)
     return response
 
 
@@ -362,7 +359,7 @@ def _without_cookie(response: Response) -> Response:
     """Take away a cookie that came: a browser that follows a link of another site keeps back one that is right."""
     own = house()
     if own.cookie in request.cookies:
-        response.delete_cookie(own.cookie, path="/", secure=own.is_https, httponly=True, samesite="Strict")
+        response.delete_cookie(own.cookie, **own.cookie_rules)
     return response
 
 
