@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -91,6 +92,12 @@ def summary_html(report: Report) -> str:
     <p><strong>2</strong> systems</p>
     <p>The first of 2 sections; <code>kgtrec.report.to_html</code> gives the page.</p>
     """
+    return str(_notebook().summary(report)).rstrip("\n")
+
+
+@cache
+def _notebook() -> Any:
+    """The macros by which a notebook shows things."""
     from jinja2 import Environment, StrictUndefined
 
     from kgtrec.report.drawing import svg  # a figure takes matplotlib
@@ -98,7 +105,7 @@ def summary_html(report: Report) -> str:
     environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True)  # noqa: S701  # nosec B701 # by filters
     environment.filters |= {"text": _escaped, "escaped": escape, "picture": svg, "table": _table_html}
     source = (files("kgtrec.report") / "templates" / "notebook.html").read_text(encoding="utf-8")
-    return environment.from_string(source).render(report=report)
+    return environment.from_string(source).module
 
 
 def _escaped(text: str) -> str:
@@ -111,19 +118,7 @@ def _table_html(table: Table, most: int = _MOST_ROWS) -> str:
     rows = table_cells(wide, typeset=False)
     is_cut = is_large or len(rows) > most
     texts, left, best = _texts(wide, rows[:most])
-    lines: list[str] = []
-    for row, is_best in zip(texts, best.tolist(), strict=True):
-        cells = []
-        for place, (text, is_bold) in enumerate(zip(row, is_best, strict=True)):
-            shown = _escaped(text)
-            shown = f"<strong>{shown}</strong>" if is_bold and not is_cut else shown
-            side, tag = "left" if place < left else "right", "td" if lines else "th"
-            cells.append(f'<{tag} style="text-align: {side}">{shown}</{tag}>')
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    head = _escaped(table.caption or table.title)
-    caption, body = f"<caption>{head}</caption>" if head else "", "\n".join(lines[1:])
-    rest = "\n<p>The first rows; <code>tables()</code> has all.</p>" if is_cut else ""
-    return f"<table>{caption}\n<thead>{lines[0]}</thead>\n<tbody>\n{body}\n</tbody></table>{rest}"
+    return str(_notebook().table_of(texts, left, best.tolist(), table.caption or table.title, is_cut)).strip("\n")
 
 
 def table_text(table: Table, *, width: int | None = None, bold: bool = False) -> str:
