@@ -119,29 +119,17 @@ def dashboard() -> Response:
     found = house().figures.overview()
     if found is None:
         return page("manager_waiting.html", status, **told)
-    tables = {table.key: grid(table) for table in found.progress.tables()}
-    agreement, calibration = found.agreement, found.calibration
     return page(
         "manager_dashboard.html",
         status,
         found=found,
         gold=gold_form(look(), typed),
-        training=grid(training_table(look(), house().state)) if look().campaign.training else None,
+        training=training_table(look(), house().state) if look().campaign.training else None,
         **told,
-        tables=tables,
-        agreement=None if agreement is None else grid(agreement.tables()[0]),
-        agreement_about="" if agreement is None else in_words(agreement.tables()[0].caption),
-        pairs=None if (pairs := found.pairs_table()) is None else grid(pairs),
-        n_pairs=0 if found.pairs is None else len(found.pairs.pairs),
-        calibration=None if calibration is None else grid(calibration.tables()[0]),
-        time=grid(found.time),
-        hosts=grid(found.hosts),
+        grid=grid,
+        in_words=in_words,
+        moment=_moment,
         bars=_bars(found.hours, found.at),
-        said_at=_moment(found.at),
-        last=None if found.last is None else _moment(found.last),
-        done_at=None if found.pace.done_at is None else _moment(found.pace.done_at)[:10],
-        settled=int(found.progress.verdicts.sum()),
-        n_triples=int(found.progress.states.sum()),
         constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
     )
 
