@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places
-from kgtrec.baselines.record import Baseline, Scorer
+from kgtrec.baselines.record import Baseline, Scorer, each
 from kgtrec.kernels.sampling.random_order import mixed
 
 
@@ -43,7 +43,7 @@ def _fit_random(graph: Graph, *, seed: int) -> Scorer:
 
 POPULARITY = Baseline(
     "popularity",
-    _fit_popularity,
+    each(_fit_popularity),
     "How many train facts have the entity at the asked position of the relation; entities that never occur there "
     "come after, by their share of all facts.",
     "Akrami et al., Realistic Re-evaluation of Knowledge Graph Completion Methods, SIGMOD 2020 (simple statistics for "
@@ -51,14 +51,14 @@ POPULARITY = Baseline(
 )
 CONSTANT = Baseline(
     "constant",
-    _fit_constant,
+    each(_fit_constant),
     "The same score for all: all candidates are tied.",
     "Berrendorf et al. 2020, arXiv:2002.06914 (why ties need a rule)",
     is_control=True,
 )
 RANDOM = Baseline(
     "random",
-    _fit_random,
+    each(_fit_random),
     "A seeded random order of the candidates, the chance level of every measure.",
     "Steele et al., Fast splittable pseudorandom number generators, OOPSLA 2014 (the hash)",
     is_control=True,

@@ -31,12 +31,7 @@ from kgtrec.kernels.ranking.reproducible import (
 _DIGITS = 9
 
 
-def _fit_svd(graph: Graph, *, seed: int, factors: int) -> Scorer:
-    ((_, score),) = _fit_svds(graph, [{"factors": factors}], seed=seed)
-    return score
-
-
-def _fit_svds(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
+def _fit_svd(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
     """One decomposition at the largest rank; the others are its first columns.
 
     Rows are anchors, columns are the (direction, answer) pairs of train, cells say whether the fact exists.
@@ -102,13 +97,7 @@ def _ones(row: Places, column: Places, shape: tuple[int, int]) -> Any:
     return csr_array((np.ones(len(row)), column[order], bounds), shape=shape)
 
 
-def _fit_rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: float) -> Scorer:
-    return _rescal_scorer(
-        *rescal(graph, seed=seed, factors=factors, iterations=iterations, decay=decay), graph.n_relations
-    )
-
-
-def _fit_rescals(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
+def _fit_rescal(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
     """One run of least squares for all settings that differ only in the number of rounds."""
     groups: dict[tuple[int, float], dict[int, Settings]] = {}
     for settings in several:
@@ -135,30 +124,16 @@ def _rescal_scorer(entity: Matrix, core: Matrix, n_relations: int) -> Scorer:
     return score
 
 
-def rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: float) -> tuple[Matrix, Matrix]:
-    r"""Entity factors A and one core matrix per relation with :math:`X_r \approx A R_r A^\top`, by least squares.
+def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
+    r"""The model after 0, 1, 2, ... rounds of least squares, without end.
 
-    Parameters
-    ----------
-    graph : Graph
-    seed, factors, iterations : int
-    decay : float
-        Weight of the squared norms of A and R.
-
-    Returns
-    -------
-    (n_entities, k) and (n_relations, k, k) float arrays
+    Entity factors A, (n_entities, k), and one core matrix per relation, (n_relations, k, k), with
+    :math:`X_r \approx A R_r A^\top`; ``decay`` weighs their squared norms.
 
     References
     ----------
     Nickel, Tresp, Kriegel. A three-way model for collective learning on multi-relational data. ICML 2011.
     """
-    rounds = rescal_rounds(graph, seed=seed, factors=factors, decay=decay)
-    return next(itertools.islice(rounds, iterations, None))
-
-
-def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
-    """The results of :func:`rescal` after 0, 1, 2, ... rounds of least squares, without end."""
     links = _Links.of(graph)
     entity = _leading_eigenvectors(graph, factors, seed)
     while True:
@@ -246,7 +221,6 @@ SVD = Baseline(
     "Deerwester et al., Indexing by latent semantic analysis, JASIS 1990; Cremonesi et al., Performance of recommender "
     "algorithms on top-n recommendation tasks, RecSys 2010 (PureSVD)",
     {"factors": Option(100, "rank of the approximation")},
-    fit_several=_fit_svds,
 )
 RESCAL = Baseline(
     "rescal",
@@ -258,5 +232,4 @@ RESCAL = Baseline(
         "iterations": Option(15, "rounds of least squares"),
         "decay": Option(3.0, "weight of the squared norms; if it is too large, every score is 0", least=0.001),
     },
-    fit_several=_fit_rescals,
 )

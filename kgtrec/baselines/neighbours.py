@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places
-from kgtrec.baselines.record import Baseline, Option, Scorer
+from kgtrec.baselines.record import Baseline, Option, Scorer, each
 
 
 def _fit_neighbours(graph: Graph, *, seed: int, steps: int, damping: int, candidates: str) -> Scorer:
@@ -39,7 +39,7 @@ def _fit_neighbours(graph: Graph, *, seed: int, steps: int, damping: int, candid
 
 NEIGHBOURS = Baseline(
     "neighbours",
-    _fit_neighbours,
+    each(_fit_neighbours),
     "Katz's index: walks of few steps between anchor and candidate over any relations, short ones counting more; "
     "candidates seen at the asked position of the relation come first.",
     "Katz, A new status index derived from sociometric analysis, Psychometrika 1953; Liben-Nowell and Kleinberg, The "

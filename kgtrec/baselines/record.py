@@ -85,19 +85,26 @@ class Model:
         return self.score(*asked(questions, rows))
 
 
+def each(fit: Callable[..., Scorer]) -> Callable[..., Iterator[tuple[Settings, Scorer]]]:
+    r"""A fit to one of the settings, (graph, \*, seed, \*\*options) -> scorer, as one to several, separately."""
+
+    def fit_several(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
+        return ((settings, fit(graph, seed=seed, **settings)) for settings in several)
+
+    return fit_several
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """One baseline system."""
 
     name: str
-    fit: Callable[..., Scorer]  # (graph, *, seed, **options)
+    #: (graph, settings, *, seed) -> each of the settings once, in any order, with its scorer; see :func:`each`
+    fit: Callable[..., Iterator[tuple[Settings, Scorer]]]
     description: str  # one sentence, no formula markup
     source: str  # citation
     options: Mapping[str, Option] = field(default_factory=dict)
     is_control: bool = False  # True: ignores the facts, and shows the value of a measure without knowledge
-    # (graph, settings, *, seed) -> each of the settings once, in any order, with its scorer; None: each is fitted
-    # separately
-    fit_several: Callable[..., Iterator[tuple[Settings, Scorer]]] | None = None
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
         """All settings, those of ``options`` read and checked, the others at their defaults."""
@@ -121,8 +128,7 @@ class Baseline:
             If there are no facts, or an option is unknown or out of range.
         """
         self._require(train, seed)
-        settings = self.settings(options)
-        return Model(self.name, train.entities, train.relations, self.fit(Graph.of(train), seed=seed, **settings))
+        return next(self._models(train, [self.settings(options)], seed))[1]
 
     def checkpoints(
         self, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
@@ -135,18 +141,10 @@ class Baseline:
             As :meth:`fitted`, or if an option has no value or a repeated one.
         """
         self._require(train, seed)
-        several = self.combinations(options)
-        return self._fitted_one_by_one(Graph.of(train), train, several, seed)
+        return self._models(train, self.combinations(options), seed)
 
-    def _fitted_one_by_one(
-        self, graph: Graph, train: Triples, several: Sequence[Settings], seed: int
-    ) -> Iterator[tuple[Settings, Model]]:
-        found = (
-            ((settings, self.fit(graph, seed=seed, **settings)) for settings in several)
-            if self.fit_several is None
-            else self.fit_several(graph, several, seed=seed)
-        )
-        for settings, score in found:
+    def _models(self, train: Triples, several: Sequence[Settings], seed: int) -> Iterator[tuple[Settings, Model]]:
+        for settings, score in self.fit(Graph.of(train), several, seed=seed):
             yield settings, Model(self.name, train.entities, train.relations, score)
 
     def combinations(self, options: Mapping[str, Any]) -> list[Settings]:

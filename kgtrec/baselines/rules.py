@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places, ranges, slices
-from kgtrec.baselines.record import Baseline, Option, Scorer
+from kgtrec.baselines.record import Baseline, Option, Scorer, each
 from kgtrec.kernels.integer_keys import distinct
 
 _CHUNK = 4_000_000  # body pairs in memory at a time
@@ -227,7 +227,7 @@ _AGGREGATE = "how several rules for one answer are combined"
 _KINDS = ("max", "noisy-or")
 INVERSE = Baseline(
     "inverse",
-    _fit_inverse,
+    each(_fit_inverse),
     "Inverse, symmetric and equivalent relations: the relations between anchor and candidate, and how often the "
     "asked relation holds there too.",
     "Toutanova and Chen, Observed versus latent features for knowledge base and text inference, CVSC 2015; Dettmers "
@@ -236,7 +236,7 @@ INVERSE = Baseline(
 )
 RULES = Baseline(
     "rules",
-    _fit_rules,
+    each(_fit_rules),
     "Mined rules of one and two steps, such as the father of a father being a grandfather, by their confidence.",
     "Galarraga et al., AMIE, WWW 2013 (confidence); Meilicke et al., Anytime bottom-up rule learning for knowledge "
     "graph completion, IJCAI 2019 (discount, aggregation)",

@@ -317,8 +317,7 @@ class _Desk:
         if row.task is None or not 1 <= row.task <= n:
             number = "" if row.task is None else f" as task {row.task}"
             return f"expected a triple of the pool's {n}, found {found}{number}"
-        own = self.campaign.pool.triples.take(np.array([row.task - 1]))
-        texts = own.entities[own.head[0]], own.relations[own.relation[0]], own.entities[own.tail[0]]
+        texts = self.campaign.pool.triples.labels_at(row.task - 1)
         return f"expected task {row.task} to be {' '.join(map(repr, texts))}, found {found}"
 
     def _not_now(self, place: int) -> str:

@@ -94,7 +94,7 @@ class Calibration(Framed, Result):
         """``people``, how often each is right, and ``triples``, those that were judged, most often wrong first."""
         people, triples = self.to_table(), self.triples_table()
         counts = (Column("annotator"), *map(Column, ("judged", "right", "wrong", "unsure")))
-        share = (Column("share", form="share", digits=1), *_percent(self.confidence))
+        share = [replace(one, form="share", digits=1) for one in (Column("share"), *interval_columns(self.confidence))]
         false = Column("false_y", "N called Y"), Column("false_n", "Y called N")
         wrong, told = triples.column("wrong").to_numpy(), self.votes.sum(axis=1)
         judged = np.flatnonzero(told)
@@ -104,10 +104,6 @@ class Calibration(Framed, Result):
             Table("people", "", "", people, (*counts, *share, *false)),
             Table("triples", "", "", triples, columns, rows=rows.tolist()),
         )
-
-
-def _percent(confidence: float) -> tuple[Column, ...]:
-    return tuple(replace(column, form="share", digits=1) for column in interval_columns(confidence))
 
 
 def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:

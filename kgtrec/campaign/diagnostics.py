@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.qrels import deepest_rank, question_level
 from kgtrec.collection.questions import completions
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import long_table
 from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -135,14 +136,7 @@ class Diagnostics(Result):
         return Table("runs", "contributions of each run, in triples", "", data, columns, view=_rated(data))
 
     def _overlap(self) -> Table:
-        named, n = np.array(self.runs, object), len(self.runs)
-        data = pa.table(
-            {
-                "run": pa.array(np.repeat(named, n), pa.string()),
-                "other": pa.array(np.tile(named, n), pa.string()),
-                "jaccard": self.overlap.ravel(),
-            }
-        )
+        data = long_table(self.overlap.shape, {"run": (0, self.runs), "other": (1, self.runs), "jaccard": self.overlap})
         columns = Column("run", " "), Column("jaccard", digits=3, across="other")
         return Table("overlap", "overlap of two runs (Jaccard)", "", data, columns)
 
@@ -194,16 +188,16 @@ class Diagnostics(Result):
 
     def _systems(self) -> Table:
         """Shown are systems down, measures across, each with the rank beside it."""
-        n_systems, n_measures = self.scores.shape
-        data = pa.table(
+        data = long_table(
+            self.scores.shape,
             {
-                "system": pa.array(np.repeat(np.array(self.systems, object), n_measures), pa.string()),
-                "judged_at": np.full(self.scores.size, self.cutoff),
-                "judged": np.repeat(self.judged, n_measures),
-                "measure": pa.array(self.measures * n_systems, pa.string()),
-                "value": self.scores.ravel(),
-                "rank": self.ranks.ravel(),
-            }
+                "system": (0, self.systems),
+                "judged_at": self.cutoff,
+                "judged": (0, self.judged),
+                "measure": (1, self.measures),
+                "value": self.scores,
+                "rank": self.ranks,
+            },
         )
         wide: dict[str, Any] = {"system": pa.array(self.systems, pa.string()), "judged": self.judged}
         columns = [Column("system"), Column("judged", f"Judged@{self.cutoff}")]
@@ -215,7 +209,26 @@ class Diagnostics(Result):
 
     def _left_out(self) -> Table:
         """Shown is a row per group and measure: of its own systems the one that loses most, and the order's change."""
-        data = self._left_out_data()
+        left, shape = self.left_out, self.left_out.scores.shape
+        is_member = np.array([[name in members for name in self.systems] for members in left.members], np.bool_)
+        data = long_table(
+            shape,
+            {
+                "kind": (0, [LEFT_OUT_KINDS[kind] for kind in left.kind]),
+                "name": (0, left.names),
+                "triples": (0, left.triples),
+                "positives": (0, left.positives),
+                "system": (1, self.systems),
+                "is_left_out": is_member.reshape(*shape[:2], 1),
+                "measure": (2, self.measures),
+                "before": self.scores,
+                "after": left.scores,
+                "rank_before": self.ranks,
+                "rank_after": left.ranks,
+                "tau_b": left.tau[:, None],
+                "tau_ap": left.tau_ap[:, None],
+            },
+        )
         groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for row in data.to_pylist():
             groups.setdefault((row["kind"], row["name"], row["measure"]), []).append(row)
@@ -249,49 +262,9 @@ class Diagnostics(Result):
         title = "without the unique contributions"
         return Table("left_out", title, "", data, columns, view=pa.Table.from_pylist(shown, view))
 
-    def _left_out_data(self) -> pa.Table:
-        """A row per group, system and measure."""
-        left, shape = self.left_out, self.left_out.scores.shape
-        group, system, measure = (axis.ravel() for axis in np.indices(shape))
-        names, systems, measures = (np.array(labels, object) for labels in (left.names, self.systems, self.measures))
-        is_member = np.array([[name in members for name in self.systems] for members in left.members], np.bool_)
-        columns = {
-            "kind": np.array(LEFT_OUT_KINDS, object)[left.kind[group]],
-            "name": names[group],
-            "triples": left.triples[group],
-            "positives": left.positives[group],
-            "system": systems[system],
-            "is_left_out": is_member.reshape(shape[:2])[group, system],
-            "measure": measures[measure],
-            "before": self.scores[system, measure],
-            "after": left.scores.ravel(),
-            "rank_before": self.ranks[system, measure],
-            "rank_after": left.ranks.ravel(),
-            "tau_b": left.tau[group, measure],
-            "tau_ap": left.tau_ap[group, measure],
-        }
-        return pa.table([pa.array(columns[field.name], field.type) for field in _LEFT_OUT], _LEFT_OUT)
-
 
 _RATE = Column("rate", form="share", digits=1)
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
-_LEFT_OUT = pa.schema(
-    {
-        "kind": pa.string(),
-        "name": pa.string(),
-        "triples": pa.int64(),
-        "positives": pa.int64(),
-        "system": pa.string(),
-        "is_left_out": pa.bool_(),
-        "measure": pa.string(),
-        "before": pa.float64(),
-        "after": pa.float64(),
-        "rank_before": pa.int64(),
-        "rank_after": pa.int64(),
-        "tau_b": pa.float64(),
-        "tau_ap": pa.float64(),
-    }
-)
 
 
 def _rated(data: pa.Table) -> pa.Table:

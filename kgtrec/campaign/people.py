@@ -77,7 +77,9 @@ def changed_people(
             changes.append(f"{name} has left as {PERSON_ROLES[key[1]]}")
     if rows == before:
         return people, changes
-    changed = _people_of(rows)
+    names_of, person = Vocabulary.encoding([name for name, _ in rows])
+    role_of = np.array([role for _, role in rows], np.int8)
+    changed = People(names_of, person, role_of, np.array(list(rows.values()), np.bool_))
     if both := changed.judging_managers:
         raise KgtrecError(judging_manager_text(both[0]))
     return changed, changes
@@ -102,9 +104,3 @@ def change_people(folder: PathLike, named: Mapping[int, Sequence[str]], left: Se
         if changes:
             write_people(folder, people)
         return changes
-
-
-def _people_of(rows: Mapping[tuple[str, int], bool]) -> People:
-    names_of, person = Vocabulary.encoding([name for name, _ in rows])
-    role_of = np.array([role for _, role in rows], np.int8)
-    return People(names_of, person, role_of, np.array(list(rows.values()), np.bool_))

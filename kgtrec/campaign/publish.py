@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -18,14 +19,13 @@ from kgtrec.campaign.qrels import (
     triple_level,
     with_judgements,
 )
-from kgtrec.campaign.readme import readme_text
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import ROLES
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 
@@ -122,12 +122,11 @@ def publication_of(
     if len(by_depth[-1]) == 0:
         raise KgtrecError("nothing is judged and nothing was known before, so there are no qrels yet")
     report = report_qrels(pool, known_answers, campaign.automatic, decisions, depth, level=level)
-    people = _people(campaign)
     return Publication(
         questions,
         tuple(by_depth),
         report,
-        readme_text(report, campaign.settings, len(pool.runs), people, is_collection=base is not None),
+        readme_text(report, campaign, is_collection=base is not None),
         {"collection": _whose(campaign, collection, named if level == "triple" else None)} | report.to_dict(),
         {"name": "campaign qrels", "level": level, "depth": deepest, "pool": campaign.settings.get("files", {})},
         collection,
@@ -142,8 +141,20 @@ def _whose(campaign: Campaign, collection: Collection | None, named: Questions |
     return campaign.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
-def _people(campaign: Campaign) -> dict[str, int]:
-    """How many people have judged in each role."""
-    said = campaign.judgements
-    counts = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
-    return {name: count for name, count in counts.items() if count}
+def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:
+    """The README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
+    from jinja2 import Environment, StrictUndefined
+
+    said, settings = campaign.judgements, campaign.settings
+    people = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
+    words = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701  # nosec B701 # Markdown
+    words.filters |= {"counted": counted, "thousands": "{:,}".format}
+    return words.from_string((files("kgtrec.campaign") / "readme.jinja").read_text(encoding="utf-8")).render(
+        report=report,
+        n_runs=len(campaign.pool.runs),
+        strategy=(settings.get("pool") or {}).get("strategy"),
+        is_alone=settings.get("annotators_per_triple") == 1,
+        rules={name[6:]: n for name, n in report.negatives_from.items() if name.startswith("rule: ") and n},
+        people={name: n for name, n in people.items() if n},
+        is_collection=is_collection,
+    )

@@ -86,22 +86,10 @@ class QrelsReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
-        return {
-            "level": self.level,
-            "depth": self.depth,
-            "questions": self.questions,
-            "never_pooled": self.never_pooled,
-            "pooled_questions": self.pooled_questions,
-            "nothing_pooled": self.nothing_pooled,
-            "without_positive": self.without_positive,
-            "judgements": self.judgements,
-            "positives": self.positives,
-            "positives_from": dict(self.positives_from),
-            "negatives": self.negatives,
-            "negatives_from": dict(self.negatives_from),
-            "unjudged": dict(self.unjudged),
-            "depths": self._depths().data.to_pylist(),
-        }
+        counts = "questions never_pooled pooled_questions nothing_pooled without_positive judgements"
+        triples = "positives positives_from negatives negatives_from unjudged"
+        found = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
+        return {**found, "depths": self._depths().data.to_pylist()}
 
     def tables(self) -> tuple[Table, ...]:
         """``sources``, where judgements came from, and ``depths``, how much each depth of the pool added."""
@@ -505,7 +493,7 @@ def _require_fitting(pool: Pool, known_answers: Qrels, decisions: Decisions, dep
     pooled = np.flatnonzero(is_among(known.keys(), pool.triples.keys()))
     if len(pooled):
         raise CollectionError(
-            f"expected a pool without the answers known before, found {_label(known, int(pooled[0]))} in both"
+            f"expected a pool without the answers known before, found {known.labels_at(pooled[0])} in both"
         )
 
 
@@ -538,14 +526,6 @@ def _refuse_unknown(code: NDArray[np.int32], labels: pa.StringArray, what: str) 
             f"expected {what} of the collection, found {labels[int(wrong[0])].as_py()!r}; was the pool made for "
             "another collection?"
         )
-
-
-def _label(triples: Triples, row: int) -> tuple[str, str, str]:
-    return (
-        triples.entities[int(triples.head[row])],
-        triples.relations[int(triples.relation[row])],
-        triples.entities[int(triples.tail[row])],
-    )
 
 
 def _recoded(

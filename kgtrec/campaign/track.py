@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of, queue
 from kgtrec.campaign.tasks import relations_without_template
-from kgtrec.data.campaign import MANAGER, Campaign, People
+from kgtrec.data.campaign import MANAGER, Campaign
 from kgtrec.data.judgements import ANNOTATOR, CONFLICT, DOUBTED, NO, OPEN, STATES, UNSURE, VERDICTS, YES, Decisions
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table
@@ -130,12 +130,14 @@ def track(campaign: Campaign) -> CampaignProgress:
     latest = judgements.take(judgements.role == ANNOTATOR).latest()
     judge = named.encode(judgements.annotators.labels)[latest.annotator]
     asked = named.encode(campaign.assignments.annotators.labels)[campaign.assignments.annotator]
-    is_waiting = ~_in(asked, campaign.assignments.triple, judge, latest.triple, len(pool))
+    key = asked.astype(np.int64) * len(pool) + campaign.assignments.triple
+    is_waiting = ~np.isin(key, judge.astype(np.int64) * len(pool) + latest.triple)
     is_active = np.zeros(len(named), np.bool_)
     is_active[people.person[(people.role == ANNOTATOR) & people.is_active]] = True
     shown = np.unique(np.concatenate([people.person[people.role == ANNOTATOR], judge, asked]))
     shown = shown[np.argsort(named.byte_order[shown])]
     waiting = is_waiting & is_active[asked]
+    managers = people.person[(people.role == MANAGER) & people.is_active]
     return CampaignProgress(
         states=states[order],
         verdicts=verdicts[order],
@@ -155,14 +157,9 @@ def track(campaign: Campaign) -> CampaignProgress:
         ),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,
-        managers=_managers(people),
+        managers=tuple(sorted((people.names[code] for code in managers), key=str.encode)),
         sides=np.hstack(sides),
     )
-
-
-def _managers(people: People) -> tuple[str, ...]:
-    rows = np.flatnonzero((people.role == MANAGER) & people.is_active)
-    return tuple(sorted((people.names[code] for code in people.person[rows]), key=str.encode))
 
 
 def _step(
@@ -182,13 +179,3 @@ def _step(
 def _counted(row: NDArray[np.integer], column: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.int64]:
     counts = np.bincount(row.astype(np.int64) * shape[1] + column, minlength=shape[0] * shape[1])
     return counts.reshape(shape).astype(np.int64)
-
-
-def _in(
-    person: NDArray[np.int32],
-    triple: NDArray[np.int32],
-    others: NDArray[np.int32],
-    of_others: NDArray[np.int32],
-    n: int,
-) -> NDArray[np.bool_]:
-    return np.isin(person.astype(np.int64) * n + triple, others.astype(np.int64) * n + of_others)

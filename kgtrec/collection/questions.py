@@ -363,12 +363,7 @@ def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Rep
 def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str, found: str, option: str) -> None:
     if policy != "error" or not wrong.any():
         return
-    row = int(np.argmax(wrong))
-    first = (
-        triples.entities[triples.head[row]],
-        triples.relations[triples.relation[row]],
-        triples.entities[triples.tail[row]],
-    )
+    first = triples.labels_at(np.argmax(wrong))
     raise KgtrecError(
         f"expected {expected}, found {wrong.sum():,} of {len(triples):,} {found}, the first is {first}; "
         f"continue with {option} keep or {option} drop"
@@ -406,12 +401,7 @@ def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     if not len(sample):
         raise KgtrecError("expected a sample of at least one test triple, found none")
     if not found.all():
-        row = int(np.argmin(found))
-        first = (
-            sample.entities[int(sample.head[row])],
-            sample.relations[int(sample.relation[row])],
-            sample.entities[int(sample.tail[row])],
-        )
+        first = sample.labels_at(np.argmin(found))
         raise KgtrecError(
             f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are not test "
             f"triples or were dropped, the first is {first}"

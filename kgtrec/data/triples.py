@@ -100,6 +100,10 @@ class Triples(Rows):
             raise KgtrecError(f"too many labels for 64-bit triple keys: {n_entities} entities, {n_relations} relations")
         return (self.head.astype(np.int64) * n_relations + self.relation) * n_entities + self.tail
 
+    def labels_at(self, row: int | np.integer) -> tuple[str, str, str]:
+        """Head, relation and tail of a row."""
+        return self.entities[self.head[row]], self.relations[self.relation[row]], self.entities[self.tail[row]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splits:

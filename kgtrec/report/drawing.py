@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
@@ -45,46 +46,11 @@ _DASHES: tuple[Any, ...] = (
     (0, (6, 1, 1, 1, 1, 1)),
 )
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-_INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
+_INK, _SOFT = "#222222", "#555555"  # as in figures.mplstyle
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: readable on a phone, and half of a wide page
 _BESIDE = 0.8 / SERIES_PER_PANEL  # distance of neighbouring bars: those of one x do not reach those of the next
 _LONGEST = 26  # characters of a label that are drawn; the data has the whole label
 _MOST_BESIDE = 14  # characters of a label above a diagonal
-_STYLE: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # part of matplotlib, so the layout is the same everywhere
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.edgecolor": _SOFT,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": _GRID,
-    "grid.linewidth": 0.7,
-    "xtick.color": _SOFT,
-    "ytick.color": _SOFT,
-    "xtick.labelcolor": _INK,
-    "ytick.labelcolor": _INK,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "lines.linewidth": 1.7,
-    "lines.markersize": 5,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "legend.handlelength": 2.6,
-    "text.parse_math": False,  # a dollar sign in a label does not start a formula
-    "svg.fonttype": "none",  # text stays text: small files that can be searched and read aloud
-    "svg.hashsalt": "kgtrec",
-    "pdf.fonttype": 42,  # TrueType, which publishers ask for
-    "figure.dpi": 100,
-}
-
-
 _IN_PAPER = 7.5 / 9  # size of text in a figure of a given width, relative to the usual size: 7 to 8 pt
 _COLUMN = 3.3  # inches: the width of a column of a paper, which has room for one panel
 
@@ -155,7 +121,7 @@ def plot(figure: Figure, ax: Axes | None = None, panel: int | None = None) -> Ax
         with _styled():
             _entitled(ax, chosen, figure)
             ax.set_axisbelow(True)
-            ax.grid(visible=True, color=_GRID, linewidth=_STYLE["grid.linewidth"])
+            ax.grid(visible=True, color="#dddddd", linewidth=0.7)
             ax.spines[["top", "right"]].set_visible(False)
             _draw_panel(ax, chosen[0], figure)
         return ax
@@ -196,24 +162,20 @@ def _uninterrupted() -> Iterator[None]:
 @contextmanager
 def _styled(width: float | None = None) -> Iterator[None]:
     """Our style within the block, whatever the user has set; the user's style again after it."""
-    with _uninterrupted(), _with_style(1.0 if width is None else _IN_PAPER):
-        yield
-
-
-@contextmanager
-def _with_style(size: float) -> Iterator[None]:
     import matplotlib as mpl
 
+    size = 1.0 if width is None else _IN_PAPER
     fonts = logging.getLogger("matplotlib.font_manager")
     level = fonts.level
-    with mpl.rc_context(), warnings.catch_warnings():
+    with _uninterrupted(), mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the reader's browser has the font
         warnings.filterwarnings("ignore", message="constrained_layout not applied")  # it is drawn anyway
         mpl.rcdefaults()
-        parameters: Any = mpl.rcParams
-        parameters.update(_STYLE)
-        scaled = ("font.size", "axes.titlesize", "legend.fontsize", "lines.linewidth", "lines.markersize")
-        parameters.update({name: size * _STYLE[name] for name in scaled})
+        style: Any = mpl.rc_params_from_file(
+            str(files("kgtrec.report") / "figures.mplstyle"), use_default_template=False
+        )
+        scaled: Any = ("font.size", "axes.titlesize", "legend.fontsize", "lines.linewidth", "lines.markersize")
+        mpl.rcParams.update({**style, **{name: size * style[name] for name in scaled}})
         fonts.setLevel(logging.ERROR)
         try:
             yield
@@ -234,32 +196,22 @@ def _entitled(ax: Axes, parts: Sequence[Panel], figure: Figure) -> None:
         ax.set_title(_label(figure.title, 48))
 
 
-def _grid(figure: Figure, parts: Sequence[Panel], width: float | None = None) -> tuple[int, list[float], float]:
-    """How many panels a row has, the height of each row, and the whole width, in inches.
-
-    The last of an odd number of panels has a row of its own.
-    """
-    height_of = _KINDS[figure.kind][1]
-    across = 1 if len(parts) == 1 or (width is not None and width < 1.5 * _COLUMN) else 2
-    scale = 1.0 if width is None else _IN_PAPER
-    heights = [scale * max(map(height_of, parts[row : row + across])) for row in range(0, len(parts), across)]
-    return across, heights, _WIDTH * across if width is None else width
-
-
 def _drawn(
     figure: Figure, parts: Sequence[Panel], width: float | None = None, drawing: Drawing | None = None
 ) -> Drawing:
     """The drawing of some panels, on an empty one if it is given."""
     from matplotlib.figure import Figure as Drawing
 
-    across, heights, whole = _grid(figure, parts, width)
-    if drawing is None:
-        drawing = Drawing()
-    drawing.set_size_inches(whole, sum(heights))
+    # the last of an odd number of panels has a row of its own
+    across = 1 if len(parts) == 1 or (width is not None and width < 1.5 * _COLUMN) else 2
+    scale = 1.0 if width is None else _IN_PAPER
+    height_of = _KINDS[figure.kind][1]
+    heights = [scale * max(map(height_of, parts[row : row + across])) for row in range(0, len(parts), across)]
+    drawing = drawing or Drawing()
+    drawing.set_size_inches(_WIDTH * across if width is None else width, sum(heights))
     drawing.set_facecolor("white")
     drawing.set_layout_engine("constrained")
     engine: Any = drawing.get_layout_engine()
-    scale = 1.0 if width is None else _IN_PAPER
     engine.set(w_pad=0.08 * scale, h_pad=0.08 * scale)
     grid = drawing.add_gridspec(len(heights), across, height_ratios=heights)
     for place, panel in enumerate(parts):
@@ -273,8 +225,9 @@ def _drawn(
 def _draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
     if panel.title:
         ax.set_title(_label(panel.title))
-    if _is_empty(panel):
-        _no_data(ax)
+    if not panel.rows or not len(next(iter(panel.rows.values()))):
+        ax.set_axis_off()
+        ax.text(0.5, 0.5, "no data", ha="center", va="center", color=_SOFT, transform=ax.transAxes)
     else:
         _KINDS[figure.kind][0](ax, _finite(panel), figure)
 
@@ -286,15 +239,6 @@ def _finite(panel: Panel) -> Panel:
         for name, column in panel.rows.items()
     }
     return replace(panel, rows=rows)
-
-
-def _is_empty(panel: Panel) -> bool:
-    return not panel.rows or not len(next(iter(panel.rows.values())))
-
-
-def _no_data(ax: Axes) -> None:
-    ax.set_axis_off()
-    ax.text(0.5, 0.5, "no data", ha="center", va="center", color=_SOFT, transform=ax.transAxes)
 
 
 # lines

@@ -331,11 +331,13 @@ def score_intervals(
     """
     checked = _checked("score_intervals", key, table)
     measures = _distinct(checked["measure"].to_pylist())
+    low = checked["low"].to_numpy() if "low" in checked.column_names else math.nan
+    lacks_intervals = np.any(np.isnan(low) & ~np.isnan(checked["value"].to_numpy()))
     usual = (
         (f"Systems in the order of {measures[0]}, best on top" if measures else "Systems, best on top")
         + (" in all panels." if len(measures) > 1 else ".")
         + (f" Bar: {interval}." if "low" in table.column_names else "")
-        + (" Open dot: no interval." if _lacks_intervals(checked) else "")
+        + (" Open dot: no interval." if lacks_intervals else "")
     )
     return _figure("score_intervals", _best_first(checked, measures), key, title, caption or usual, {})
 
@@ -462,24 +464,13 @@ def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
         return table
     rows = table.to_pylist()
     sign = 1 if better_of(measures[0]) == "lower" else -1
-    first = {row["system"]: row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
+    first = {row["system"]: sign * row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
     systems = _distinct(row["system"] for row in rows)
-    order = sorted(systems, key=lambda system: _last_if_undefined(sign * first.get(system, math.nan)))
+    value = {system: first.get(system, math.nan) for system in systems}
+    order = sorted(systems, key=lambda system: (math.isnan(value[system]), value[system]))
     place = {system: nth for nth, system in enumerate(order)}
-    rank = {measure: nth for nth, measure in enumerate(measures)}
-    taken = sorted(range(len(rows)), key=lambda row: (rank[rows[row]["measure"]], place[rows[row]["system"]]))
+    taken = sorted(range(len(rows)), key=lambda row: (measures.index(rows[row]["measure"]), place[rows[row]["system"]]))
     return table.take(pa.array(taken, pa.int64()))
-
-
-def _lacks_intervals(table: pa.Table) -> bool:
-    low = table["low"].to_pylist() if "low" in table.column_names else [math.nan] * table.num_rows
-    return any(
-        math.isnan(end) and not math.isnan(value) for end, value in zip(low, table["value"].to_pylist(), strict=True)
-    )
-
-
-def _last_if_undefined(value: float) -> tuple[bool, float]:
-    return (True, 0.0) if math.isnan(value) else (False, value)
 
 
 def _distinct(labels: Any) -> list[str]:

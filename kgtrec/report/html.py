@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from kgtrec.data.table import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
+from kgtrec.data.table import Column, Figure, Report, Table
 from kgtrec.report.cells import count_text, direction, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
 from kgtrec.report.figures import panels
@@ -42,7 +41,7 @@ def to_html(report: Report) -> str:
 
     Examples
     --------
-    >>> from kgtrec.data.table import Section
+    >>> from kgtrec.data.table import Section, Text
     >>> page = to_html(Report("Ranks of <b>", (Section("all", "All", (Text(("Nothing yet.",)),)),)))
     >>> "Ranks of &lt;b&gt;" in page, "http" in page.replace("http-equiv", "")
     (True, False)
@@ -50,25 +49,21 @@ def to_html(report: Report) -> str:
     from jinja2 import Environment, StrictUndefined
 
     style, script = _template("report.css"), _template("report.js")
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
+    sources = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    environment.filters |= {"label": label_text, "lines": _lines, "count": count_text, "download": _download}
+    environment.filters |= {"cells": _shown, "numbers": _numbers, "pictures": _pictures}
     page = environment.from_string(_template("report.html")).render(
-        report={"title": label_text(report.title), "subtitle": label_text(report.subtitle)},
-        sections=list(_sections(report)),
-        policy=policy,
-        style=_markup(style),
-        script=_markup(script),
-        version=label_text(report.provenance.versions.get("kgtrec", "")),
+        report=report, policy=policy, style=markup(style), script=markup(script)
     )
     return page.lstrip("\n")
 
 
-def _markup(text: str) -> Any:
-    """What goes into the page as it is: our own two files, and pictures, whose text is escaped as XML demands."""
+def markup(text: str) -> Any:
+    """What goes into a page as it is: our own files, and pictures, whose text is escaped as XML demands."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
@@ -78,63 +73,20 @@ def _template(name: str) -> str:
     return (files("kgtrec.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def source_hash(text: str) -> str:
+    """By which a content security policy names a style or a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _sections(report: Report) -> Iterator[dict[str, Any]]:
-    """Sections for the template; the last ones give the provenance of the numbers and the citations."""
-    numbers = {"table": 0, "figure": 0}
-    for section in report.sections:
-        blocks = [_block(block, numbers) for block in section.blocks]
-        yield {"id": f"section-{section.key}", "title": label_text(section.title), "blocks": blocks}
-    if blocks := list(_provenance(report)):
-        yield {"id": "provenance", "title": "Where the numbers came from", "blocks": blocks}
-    if report.citations:
-        cited = [
-            {"kind": "code", "text": _lines(text)}
-            if "\n" in text
-            else {"kind": "text", "lead": False, "paragraphs": [label_text(text)]}
-            for text in report.citations
-        ]
-        yield {"id": "cite", "title": "How to cite", "blocks": cited}
+def _numbers(figure: Figure) -> Table | None:
+    """The data of a figure that is small; p-values are never shown as 0."""
+    columns = tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
+    is_small = 0 < figure.data.num_rows <= _MOST_NUMBERS
+    return Table(f"{figure.key}-numbers", figure.title, "", figure.data, columns) if is_small else None
 
 
-def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
-    if isinstance(block, Text):
-        return {"kind": "text", "lead": block.is_lead, "paragraphs": [label_text(text) for text in block.paragraphs]}
-    if isinstance(block, Items):
-        return {"kind": "items", "points": [label_text(text) for text in block.points]}
-    if isinstance(block, Code):
-        return {"kind": "code", "text": _lines(block.text)}
-    if isinstance(block, Facts):
-        return {"kind": "facts", "pairs": [tuple(map(label_text, pair)) for pair in block.pairs]}
-    kind = "table" if isinstance(block, Table) else "figure"
-    numbers[kind] += 1
-    head = {
-        "kind": kind,
-        "id": f"{kind}-{block.key}",
-        "number": numbers[kind],
-        "title": label_text(block.title),
-        "caption": label_text(block.caption),
-        **_download(block),
-    }
-    if isinstance(block, Table):
-        return head | {"table": _shown(block)}
-    small = 0 < block.data.num_rows <= _MOST_NUMBERS
-    return head | {
-        "panels": [_picture(block, place) for place in range(len(panels(block)))],
-        "table": _shown(Table(f"{block.key}-numbers", block.title, "", block.data, _columns(block))) if small else None,
-    }
-
-
-def _columns(figure: Figure) -> tuple[Column, ...]:
-    """The format of a figure's numbers; p-values are never shown as 0."""
-    return tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
-
-
-def _picture(figure: Figure, panel: int) -> Any:
-    return _markup(inline(svg(figure, panel)))
+def _pictures(figure: Figure) -> list[Any]:
+    return [markup(inline(svg(figure, panel))) for panel in range(len(panels(figure)))]
 
 
 def _shown(table: Table) -> dict[str, Any]:
@@ -188,22 +140,6 @@ def _download(block: Table | Figure) -> dict[str, Any]:
             for text in column.to_pylist()
         ),
     }
-
-
-def _provenance(report: Report) -> Iterator[dict[str, Any]]:
-    made = report.provenance
-    for name, pairs in (("Versions", made.versions), ("Seeds and options", made.settings)):
-        if pairs:
-            yield {"kind": "heading", "text": name}
-            rows = [[label_text(key), label_text(value)] for key, value in pairs.items()]
-            yield {"kind": "plain", "label": name, "columns": ["name", "value"], "rows": rows}
-    if made.inputs:
-        yield {"kind": "heading", "text": "Inputs"}
-        rows = [[label_text(each.name), count_text(each.size), label_text(each.sha256)] for each in made.inputs]
-        yield {"kind": "plain", "label": "Inputs", "columns": ["file", "bytes", "SHA-256"], "rows": rows}
-    if made.commands:
-        yield {"kind": "heading", "text": "Commands"}
-        yield {"kind": "code", "text": "\n".join(map(_lines, made.commands))}
 
 
 def _lines(text: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.table import Block, Code, Facts, Figure, Items, Report, Result, Table, Text
+from kgtrec.data.table import Report, Result, Table
 from kgtrec.errors import legible
 from kgtrec.report.cells import Cell, is_number_column, table_cells
 from kgtrec.report.records import table_csv, table_json, tables_json
@@ -90,58 +92,33 @@ def summary_html(report: Report) -> str:
     <p><strong>2</strong> systems</p>
     <p>The first of 2 sections; <code>kgtrec.report.to_html</code> gives the page.</p>
     """
-    blocks = report.sections[0].blocks if report.sections else ()
-    rest = "The first of {n:,} sections; <code>kgtrec.report.to_html</code> gives the page."
-    return "\n".join(
-        [
-            f"<h3>{_escaped(report.title)}</h3>",
-            *([f"<p>{_escaped(report.subtitle)}</p>"] if report.subtitle else []),
-            *map(_block_html, blocks),
-            f"<p>{rest.format(n=len(report.sections))}</p>",
-        ]
-    )
+    return str(_notebook().summary(report)).rstrip("\n")
 
 
-def _block_html(block: Block) -> str:
-    if isinstance(block, Text):
-        return "\n".join(f"<p>{_escaped(text)}</p>" for text in block.paragraphs)
-    if isinstance(block, Items):
-        return "<ul>" + "\n".join(f"<li>{_escaped(text)}</li>" for text in block.points) + "</ul>"
-    if isinstance(block, Code):
-        return f"<pre>{escape(block.text)}</pre>"
-    if isinstance(block, Facts):
-        told = (f"<strong>{_escaped(value)}</strong> {_escaped(what)}" for what, value in block.pairs)
-        return f"<p>{', '.join(told)}</p>"
-    if isinstance(block, Figure):
-        from kgtrec.report.drawing import svg  # a figure takes matplotlib
+@cache
+def _notebook() -> Any:
+    """The macros by which a notebook shows things."""
+    from jinja2 import Environment, StrictUndefined
 
-        return f"<figure>{svg(block)}<figcaption>{_escaped(block.caption)}</figcaption></figure>"
-    return _table_html(block, _MOST_ROWS)
+    from kgtrec.report.drawing import svg  # a figure takes matplotlib
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True)  # noqa: S701  # nosec B701 # by filters
+    environment.filters |= {"text": _escaped, "escaped": escape, "picture": svg, "table": _table_html}
+    source = (files("kgtrec.report") / "templates" / "notebook.html").read_text(encoding="utf-8")
+    return environment.from_string(source).module
 
 
 def _escaped(text: str) -> str:
     return escape(legible(text))
 
 
-def _table_html(table: Table, most: int) -> str:
+def _table_html(table: Table, most: int = _MOST_ROWS) -> str:
     is_large = table.shown.num_rows > _LARGE  # such as the values of each question: cut before it is laid out
     wide = (replace(table, data=table.shown.slice(0, _LARGE), view=None, rows=None) if is_large else table).wide
     rows = table_cells(wide, typeset=False)
     is_cut = is_large or len(rows) > most
     texts, left, best = _texts(wide, rows[:most])
-    lines: list[str] = []
-    for row, is_best in zip(texts, best.tolist(), strict=True):
-        cells = []
-        for place, (text, is_bold) in enumerate(zip(row, is_best, strict=True)):
-            shown = _escaped(text)
-            shown = f"<strong>{shown}</strong>" if is_bold and not is_cut else shown
-            side, tag = "left" if place < left else "right", "td" if lines else "th"
-            cells.append(f'<{tag} style="text-align: {side}">{shown}</{tag}>')
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    head = _escaped(table.caption or table.title)
-    caption, body = f"<caption>{head}</caption>" if head else "", "\n".join(lines[1:])
-    rest = "\n<p>The first rows; <code>tables()</code> has all.</p>" if is_cut else ""
-    return f"<table>{caption}\n<thead>{lines[0]}</thead>\n<tbody>\n{body}\n</tbody></table>{rest}"
+    return str(_notebook().table_of(texts, left, best.tolist(), table.caption or table.title, is_cut)).strip("\n")
 
 
 def table_text(table: Table, *, width: int | None = None, bold: bool = False) -> str:

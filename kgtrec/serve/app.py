@@ -142,6 +142,11 @@ class House:
     def is_https(self) -> bool:
         return self.url.startswith("https://")
 
+    @property
+    def cookie_rules(self) -> dict[str, Any]:
+        """Where browsers send the cookie, and to whom they show it."""
+        return {"path": "/", "secure": self.is_https, "httponly": True, "samesite": "Strict"}
+
 
 def create_app(
     folder: PathLike,
@@ -333,15 +338,7 @@ def come_in(token: str) -> Response:
         return refusal(429)
     cookie = own.gate.sign_in(token)
     response = make_response(render_template("welcome.html", person=person))
-    response.set_cookie(
-        own.cookie,
-        cookie or "",
-        max_age=int(LONGEST_SESSION),
-        path="/",
-        secure=own.is_https,
-        httponly=True,
-        samesite="Strict",
-    )
+    response.set_cookie(own.cookie, cookie or "", max_age=int(LONGEST_SESSION), **own.cookie_rules)
     return response
 
 
@@ -362,8 +359,20 @@ def _without_cookie(response: Response) -> Response:
     """Take away a cookie that came: a browser that follows a link of another site keeps back one that is right."""
     own = house()
     if own.cookie in request.cookies:
-        response.delete_cookie(own.cookie, path="/", secure=own.is_https, httponly=True, samesite="Strict")
+        response.delete_cookie(own.cookie, **own.cookie_rules)
     return response
+
+
+def whole(text: str) -> int | None:
+    """A number of a form or an address; None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
+
+
+def paged(found: Any, size: int) -> tuple[Any, dict[str, int]]:
+    """The part of a list that the address asks for, and the numbers of its page."""
+    n_pages = max(-(-len(found) // size), 1)
+    nth = min(max(whole(request.args.get("page", "")) or 1, 1), n_pages)
+    return found[(nth - 1) * size : nth * size], {"n_found": len(found), "nth": nth, "n_pages": n_pages}
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:

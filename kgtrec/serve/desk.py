@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,6 @@ from kgtrec.campaign.training import training_rows
 from kgtrec.campaign.verdict_rules import Refusal, roles_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Gold, Incoming, Judgements
-from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.errors import FormatError, KgtrecError
@@ -37,7 +38,7 @@ from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES, SENT_BACK
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.kernels.sampling.random_order import mixed
 
-_NOTHING = np.zeros(0, np.int32)
+_T = TypeVar("_T")
 _SPARE = np.uint64(11)  # bits of a hash that a script's numbers have no room for
 
 
@@ -163,15 +164,6 @@ class Look:
         row = int(own.by_task[place]) if place < len(own.by_task) else -1
         return row if row >= 0 and own.task[row] == task else None
 
-    def labels(self, task: int) -> tuple[str, str, str]:
-        """Head, relation and tail of a task that there is."""
-        triples = self.campaign.pool.triples.take(np.array([self.row_of(task)], np.intp))
-        return (
-            triples.entities[triples.head[0]],
-            triples.relations[triples.relation[0]],
-            triples.entities[triples.tail[0]],
-        )
-
     def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Words]]:
         """Row of a triple, of those asked for -> what the person has said of it in a role, oldest first."""
         events = self.judgements
@@ -183,25 +175,11 @@ class Look:
         return found
 
 
-class _Order:
+class _Order(NamedTuple):
     """Verdicts that a thread waits for, until they are stored or refused."""
 
-    def __init__(self, rows: Sequence[Incoming]) -> None:
-        self.rows = rows
-        self.people = {row.person for row in rows}
-        self.refused: tuple[Refusal, ...] = ()
-        self.error: BaseException | None = None
-        self.is_done = False
-
-    def numbered(self, nth: int) -> list[Incoming]:
-        """The rows with places that no other order has."""
-        return [replace(row, place=f"{nth}: {row.place}") for row in self.rows]
-
-    def own(self, nth: int, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:
-        """Those of this order, as it was numbered, with their own places."""
-        begin = f"{nth}: "
-        theirs = [one for one in refused if one.place.startswith(begin)]
-        return tuple(replace(one, place=one.place.removeprefix(begin)) for one in theirs)
+    rows: Sequence[Incoming]
+    refused: Future[tuple[Refusal, ...]]
 
 
 class Desk:
@@ -233,9 +211,7 @@ class Desk:
         self._lock = threading.RLock()
         self._queue = threading.Lock()
         self._waiting: list[_Order] = []  # in the order in which they came
-        self._guidelines: tuple[FileState | None, str] = (None, "")
-        self._sample: tuple[FileState | None, Pool | None, NDArray[np.int32]] = (None, None, _NOTHING)
-        self._sent_back: tuple[FileState | None, dict[str, list[SentBack]]] = (None, {})
+        self._files: dict[str, tuple[FileState | None, object, Any]] = {}
         self._numbers = Numbers.of_campaign(self._opened.campaign_of(""))
 
     def look(self, person: str) -> Look:
@@ -248,20 +224,31 @@ class Desk:
         """
         with self._lock:
             campaign = self._opened.campaign_of(person)
-            numbers = self._numbering(campaign)
-            known = Look(person, replace(campaign, gold=Gold.none()), numbers, edition_of(campaign), {})
+            if not self._numbers.is_for(campaign):
+                self._numbers = Numbers.of_campaign(campaign)
+            known = Look(person, replace(campaign, gold=Gold.none()), self._numbers, edition_of(campaign), {})
             own = self._all_sent_back().get(person)
             return replace(known, sent_back=_waiting(known, own)) if own else known
 
     def _all_sent_back(self) -> dict[str, list[SentBack]]:
         """Person -> the last line about each of their verdicts that was sent back."""
-        state = FileState.of(self.folder / SENT_BACK)
-        if state != self._sent_back[0] or not (state is None or state.is_old):
+
+        def read() -> dict[str, list[SentBack]]:
             found: dict[str, list[SentBack]] = {}
             for line in read_sent_back(self.folder).values():
                 found.setdefault(line.person, []).append(line)
-            self._sent_back = state, found
-        return self._sent_back[1]
+            return found
+
+        return self._last_read(SENT_BACK, read)
+
+    def _last_read(self, name: str, read: Callable[[], _T], of: object = None) -> _T:
+        """What was read of a file of the folder, for some other thing; read again if either is another one now."""
+        state = FileState.of(self.folder / name)
+        known = self._files.get(name)
+        if known is None or known[0] != state or known[1] is not of or not (state is None or state.is_old):
+            known = self._files[name] = state, of, read()
+        found: _T = known[2]
+        return found
 
     def waiting(self) -> dict[tuple[str, str, int], SentBack]:
         """Person, role, row of a triple -> what was sent back to them and waits: for managers.
@@ -305,7 +292,7 @@ class Desk:
             if row is None or not said or said[-1].digest != digest:
                 raise KgtrecError(f"{person} has said something else meanwhile; look at it again")
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            line = SentBack(now, by, person, role, *known.labels(task), len(said), remark)
+            line = SentBack(now, by, person, role, *known.campaign.pool.triples.labels_at(row), len(said), remark)
             before = read_sent_back(self.folder).get(line.about)
             if before is not None and before.time >= now:  # by a clock that was set back since
                 line = line._replace(time=second_after(before.time))
@@ -339,7 +326,10 @@ class Desk:
             As :meth:`look`.
         """
         with self._lock:
-            self._require_adjudicator(look)
+            if ROLES[ADJUDICATOR] not in look.roles:
+                raise KgtrecError(f"expected an active adjudicator, found {look.person!r}")
+            if edition_of(self._opened.campaign_of(look.person)) != look.edition:  # rows would mean other triples
+                raise KgtrecError(f"{self.folder}: the pool was replaced meanwhile; try again")
             return queue_of(look.campaign, look.person, state=self._opened.states()).astype(np.int32)
 
     def conflicts(self, look: Look) -> NDArray[np.int32]:
@@ -375,13 +365,6 @@ class Desk:
                 raise KgtrecError(f"{look.person!r} may not see what others have said of some of these triples")
             return sides_of(self._opened.campaign_about(rows), rows)
 
-    def _require_adjudicator(self, look: Look) -> None:
-        """Of the pool as it is now, or rows would mean other triples."""
-        if ROLES[ADJUDICATOR] not in look.roles:
-            raise KgtrecError(f"expected an active adjudicator, found {look.person!r}")
-        if edition_of(self._opened.campaign_of(look.person)) != look.edition:
-            raise KgtrecError(f"{self.folder}: the pool was replaced meanwhile; try again")
-
     def sample(self, look: Look) -> NDArray[np.int32]:
         """(m,) rows of the pool's triples that an expert should judge again; none if no sample was drawn.
 
@@ -392,13 +375,13 @@ class Desk:
         FormatError
             If the file is malformed, or of another pool.
         """
-        path, pool = self.folder / EXPERT_SAMPLE, look.campaign.pool
+        pool = look.campaign.pool
+
+        def read() -> NDArray[np.int32]:
+            return read_expert_sample(self.folder, pool).triple if is_drawn(self.folder) else np.zeros(0, np.int32)
+
         with self._lock:
-            state = FileState.of(path)
-            known, of, rows = self._sample
-            if of is not pool or state != known or (state is not None and not state.is_old):
-                rows = read_expert_sample(self.folder, pool).triple if is_drawn(self.folder) else _NOTHING
-                self._sample = state, pool, rows
+            rows = self._last_read(EXPERT_SAMPLE, read, pool)
         return rows[~judged_in_another_role(look.campaign.judgements, look.person, rows, role=EXPERT)]
 
     @contextmanager
@@ -430,60 +413,51 @@ class Desk:
         FormatError
             As :meth:`look`.
         """
-        order = _Order(rows)
+        order = _Order(rows, Future())
         with self._queue:
             self._waiting.append(order)
-        while not order.is_done:
+        while not order.refused.done():
             with self._lock:  # whoever has it stores for all who wait, perhaps also for this thread
-                if not order.is_done:
+                if not order.refused.done():
                     self._store(self._next_batch())
-        if order.error is not None:
-            raise order.error
-        return order.refused
+        return order.refused.result()
 
     def _next_batch(self) -> list[_Order]:
         """Those who wait longest, each person once: what one person says twice depends on the order."""
-        batch: list[_Order] = []
+        batch, others = list[_Order](), list[_Order]()
         people: set[str | None] = set()
         with self._queue:
             for order in self._waiting:
-                if people.isdisjoint(order.people):
-                    batch.append(order)
-                people |= order.people
-            self._waiting = [order for order in self._waiting if order not in batch]
+                own = {row.person for row in order.rows}
+                (batch if people.isdisjoint(own) else others).append(order)
+                people |= own
+            self._waiting = others
         return batch
 
     def _store(self, batch: Sequence[_Order]) -> None:
-        rows = [row for nth, order in enumerate(batch) for row in order.numbered(nth)]
+        rows = [replace(row, place=f"{nth}: {row.place}") for nth, order in enumerate(batch) for row in order.rows]
         try:
-            accepted = self._opened.store(rows, keep_going=True)
-            for nth, order in enumerate(batch):
-                order.refused = order.own(nth, accepted.refused)
+            found: list[list[Refusal]] = [[] for _ in batch]
+            for one in self._opened.store(rows, keep_going=True).refused:
+                nth, _, place = one.place.partition(": ")
+                found[int(nth)].append(replace(one, place=place))
+            for order, refused in zip(batch, found, strict=True):
+                order.refused.set_result(tuple(refused))
         except BaseException as error:
             for order in batch:
-                order.error = error
-        finally:
-            for order in batch:
-                order.is_done = True
+                order.refused.set_exception(error)
 
     def guidelines(self) -> str:
         """The guidelines as they are now, Markdown; empty where there are none."""
         path = self.folder / GUIDELINES
-        with self._lock:
-            state = FileState.of(path)
-            if state is None:
-                return ""
-            if state != self._guidelines[0] or not state.is_old:
-                try:
-                    self._guidelines = state, read_text(path)
-                except FormatError:
-                    self._guidelines = state, ""
-            return self._guidelines[1]
 
-    def _numbering(self, campaign: Campaign) -> Numbers:
-        if not self._numbers.is_for(campaign):
-            self._numbers = Numbers.of_campaign(campaign)
-        return self._numbers
+        def read() -> str:
+            with suppress(FormatError):
+                return read_text(path) if path.exists() else ""
+            return ""
+
+        with self._lock:
+            return self._last_read(GUIDELINES, read)
 
 
 def _waiting(known: Look, lines: Sequence[SentBack]) -> dict[tuple[str, int], SentBack]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from kgtrec.campaign.verdict_rules import wrong_state
 from kgtrec.data.judgements import STATES, VERDICTS, Incoming
@@ -95,7 +96,7 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
             place = f"task {one.task}"
             rows[place] = one
             words = one.words
-            head, relation, tail = look.labels(one.task)
+            head, relation, tail = look.campaign.pool.triples.labels_at(cast("int", look.row_of(one.task)))
             incoming.append(
                 Incoming(
                     place,

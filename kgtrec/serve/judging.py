@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from flask import Response, g, make_response, request
 
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS
-from kgtrec.serve.app import back, house, look, page, refusal, wants_json
+from kgtrec.serve.app import back, house, look, page, paged, refusal, wants_json, whole
 from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome, give
 from kgtrec.serve.rendering import markdown
 from kgtrec.serve.state import View
@@ -64,7 +64,7 @@ def question(role: str, number: int) -> Response:
         return refusal(409)
     name = next((name for name in ("undo", "only") if name in form), "")
     if name:
-        task = _number(form[name])
+        task = whole(form[name])
         if task not in tasks:
             return _gone(work, number, task)
         return _undo(role, number, task) if name == "undo" else _answer(role, number, [_given(task, is_alone=True)])
@@ -76,7 +76,7 @@ def question(role: str, number: int) -> Response:
             if one.last
         ]
         return _answer(role, number, given)
-    shown = [_number(name.removeprefix("before-")) for name in form if name.startswith("before-")]
+    shown = [whole(name.removeprefix("before-")) for name in form if name.startswith("before-")]
     given = [_given(task) for task in dict.fromkeys([*tasks, *shown]) if task is not None]
     is_empty = [not (one.verdict or one.note.strip() or form.get(f"source-{one.task}", "").strip()) for one in given]
     given = [one for one, empty in zip(given, is_empty, strict=True) if not empty]
@@ -103,28 +103,17 @@ def verdicts(role: str) -> Response:
     verdict = request.args.get("verdict", "")
     verdict = verdict if verdict in VERDICTS else ""
     text = request.args.get("text", "")[:_LONGEST_TEXT].strip()
-    found = _work(role).verdicts(verdict, text)
-    n_pages = max(-(-len(found) // PAGE), 1)
-    nth = min(max(_counted("page"), 1), n_pages)
-    return page(
-        "verdicts.html",
-        pages=ROLE_PAGES[role],
-        verdicts=found[(nth - 1) * PAGE : nth * PAGE],
-        n_found=len(found),
-        nth=nth,
-        n_pages=n_pages,
-        verdict=verdict,
-        text=text,
-    )
+    shown, numbers = paged(_work(role).verdicts(verdict, text), PAGE)
+    return page("verdicts.html", pages=ROLE_PAGES[role], verdicts=shown, verdict=verdict, text=text, **numbers)
 
 
 def seen(role: str) -> Response:
     """How long somebody has looked at a task, by what the browser tells."""
-    task = _number(request.form.get("task", ""))
+    task = whole(request.form.get("task", ""))
     if task is None or not _work(role).has_task(task):
         return refusal(404)
     seconds = _real(request.form.get("seconds", ""))
-    opened = _number(request.form.get("opened", "0"))
+    opened = whole(request.form.get("opened", "0"))
     if seconds is None or opened is None:
         return refusal(400)
     own = house().state
@@ -143,18 +132,8 @@ def _edition() -> str:
     return house().gate.edition_of(look().edition)
 
 
-def _question(
-    work: Work,
-    number: int,
-    status: int = 200,
-    *,
-    again: int = 0,
-    n_stored: int = 0,
-    n_gone: int = 0,
-    outcomes: Sequence[Outcome] = (),
-    typed: Mapping[int, Given] | None = None,
-    relink: Relink | None = None,
-) -> Response:
+def _question(work: Work, number: int, status: int = 200, **told: Any) -> Response:
+    """The page; ``told``: what became of a form, or what is asked of one."""
     shown = work.page(number)
     if shown is None:
         return _gone(work, number)
@@ -166,12 +145,7 @@ def _question(
         question=shown,
         progress=work.progress(now_utc()),
         edition=_edition(),
-        again=again,
-        n_stored=n_stored,
-        n_gone=n_gone,
-        outcomes={outcome.task: outcome for outcome in outcomes},
-        typed=typed or {},
-        relink=relink,
+        **{"typed": {}, "outcomes": {}} | told,
     )
 
 
@@ -193,7 +167,8 @@ def _answer(role: str, number: int, given: Sequence[Given], *, n_gone: int = 0) 
         return make_response(_as_json(work, number, outcomes), status)
     if kinds & {CONFLICT, REFUSED}:
         typed = {one.task: one for one, out in zip(given, outcomes, strict=True) if not out.is_good}
-        return _question(work, number, status, n_gone=n_gone, outcomes=outcomes, typed=typed)
+        by_task = {outcome.task: outcome for outcome in outcomes}
+        return _question(work, number, status, n_gone=n_gone, outcomes=by_task, typed=typed)
     n_stored = sum(outcome.kind == STORED for outcome in outcomes)
     if relink := _relink(work, number):
         return _question(work, number, n_stored=n_stored, n_gone=n_gone, relink=relink)
@@ -263,14 +238,10 @@ def _digest(text: str) -> str:
 
 def _counted(name: str) -> int:
     """A number of the address, 0 where there is none."""
-    return _number(request.args.get(name, "")) or 0
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
+    return whole(request.args.get(name, "")) or 0
 
 
 def _real(text: str) -> float | None:
-    whole, _, rest = text.partition(".")
-    is_number = _number(whole) is not None and (not rest or _number(rest[:9]) is not None)
-    return float(f"{whole}.{rest[:9] or 0}") if is_number else None
+    seconds, _, rest = text.partition(".")
+    is_number = whole(seconds) is not None and (not rest or whole(rest[:9]) is not None)
+    return float(f"{seconds}.{rest[:9] or 0}") if is_number else None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, cast
 
 import numpy as np
@@ -30,14 +30,15 @@ from kgtrec.campaign.track import track
 from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People, check_template
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
+from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted, one_of
 from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
-from kgtrec.serve.app import house, look, page, refusal
+from kgtrec.serve.app import house, look, page, paged, refusal, whole
 from kgtrec.serve.links import active_roles, new_link
-from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
+from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
 from kgtrec.serve.views import in_words, phrased, work_of
@@ -47,6 +48,7 @@ _RELATIONS = 100  # on a page of the list
 _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
+_LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
 _MAKING = threading.Lock()  # of one download at a time
 
 
@@ -116,29 +118,17 @@ def dashboard() -> Response:
     found = house().figures.overview()
     if found is None:
         return page("manager_waiting.html", status, **told)
-    tables = {table.key: grid(table) for table in found.progress.tables()}
-    agreement, calibration = found.agreement, found.calibration
     return page(
         "manager_dashboard.html",
         status,
         found=found,
         gold=gold_form(look(), typed),
-        training=grid(training_table(look(), house().state)) if look().campaign.training else None,
+        training=training_table(look(), house().state) if look().campaign.training else None,
         **told,
-        tables=tables,
-        agreement=None if agreement is None else grid(agreement.tables()[0]),
-        agreement_about="" if agreement is None else in_words(agreement.tables()[0].caption),
-        pairs=None if (pairs := found.pairs_table()) is None else grid(pairs),
-        n_pairs=0 if found.pairs is None else len(found.pairs.pairs),
-        calibration=None if calibration is None else grid(calibration.tables()[0]),
-        time=grid(found.time_table()),
-        hosts=grid(found.hosts_table()),
+        grid=grid,
+        in_words=in_words,
+        moment=_moment,
         bars=_bars(found.hours, found.at),
-        said_at=_moment(found.at),
-        last=None if found.last is None else _moment(found.last),
-        done_at=None if found.pace.done_at is None else _moment(found.pace.done_at)[:10],
-        settled=int(found.progress.verdicts.sum()),
-        n_triples=int(found.progress.states.sum()),
         constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
     )
 
@@ -165,10 +155,8 @@ def templates() -> Response:
     if words:
         folded = words.casefold()
         found = [one for one in found if folded in f"{one.relation}\n{one.name}\n{one.template}".casefold()]
-    n_pages = max(-(-len(found) // _RELATIONS), 1)
-    nth = min(max(whole(request.args.get("page", ""), 1), 1), n_pages)
-    shown = found[(nth - 1) * _RELATIONS : nth * _RELATIONS]
-    return page("manager_templates.html", relations=shown, n_found=len(found), nth=nth, n_pages=n_pages, text=words)
+    shown, numbers = paged(found, _RELATIONS)
+    return page("manager_templates.html", relations=shown, text=words, **numbers)
 
 
 def template() -> Response:
@@ -176,12 +164,12 @@ def template() -> Response:
     campaign = look().campaign
     values = request.form if request.method == "POST" else request.args
     relation = values.get("relation", "")
-    rows = _some_triples(campaign, relation)
-    if rows is None:
+    triples = _some_triples(campaign, relation)
+    if not len(triples):
         return refusal(404)
     own = campaign.templates.get(relation, "")
     if request.method == "GET":
-        return _template(campaign, relation, rows, typed=own or draft_template(relation), before=own)
+        return _template(relation, triples, typed=own or draft_template(relation), before=own)
     typed, before = values.get("template", "").strip(), values.get("before", "")
     try:
         if len(typed) > _LONGEST_TEMPLATE:
@@ -189,12 +177,12 @@ def template() -> Response:
         check_template(typed)
         now = set_template(house().desk.folder, relation, typed, before) if "save" in values else before
     except KgtrecError as error:
-        return _template(campaign, relation, rows, 422, typed=typed, before=before, error=str(error))
+        return _template(relation, triples, 422, typed=typed, before=before, error=str(error))
     if now is None:
-        return _template(campaign, relation, rows, typed=typed, before=typed, done="Stored.")
+        return _template(relation, triples, typed=typed, before=typed, done="Stored.")
     if now != before:
-        return _template(campaign, relation, rows, 409, typed=typed, before=now, other=now or "no template")
-    return _template(campaign, relation, rows, typed=typed, before=before)
+        return _template(relation, triples, 409, typed=typed, before=now, other=now or "no template")
+    return _template(relation, triples, typed=typed, before=before)
 
 
 def set_template(folder: str | os.PathLike[str], relation: str, template: str, before: str) -> str | None:
@@ -242,12 +230,7 @@ def qrels() -> Response:
         return refusal(404)
     name, folder = f"{_own_name()}-qrels", house().desk.folder
 
-    def made() -> IO[bytes]:
-        with tempfile.TemporaryDirectory(prefix="kgtrec-") as place:
-            qrels_archive(folder, level, name, place)
-            return Path(place, ARCHIVE).open("rb")  # which stays when its name goes
-
-    return _download(made, f"{name}.zip")
+    return _download(lambda: qrels_archive(folder, level, name), f"{name}.zip")
 
 
 def campaign() -> Response:
@@ -265,16 +248,10 @@ def agreement() -> Response:
     return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
 
 
-def _people(
-    status: int = 200,
-    *,
-    error: str = "",
-    typed: Mapping[str, str] | None = None,
-    done: Sequence[str] = (),
-    link: tuple[str, str] | None = None,
-    asked: NotSureError | None = None,
-) -> Response:
+def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **told: Any) -> Response:
+    """The page; ``told``: what was done, or not (error), a person's new link, or what is asked before."""
     progress = house().figures.progress()
+    loads = progress.tables()[2]
     own = read_people(Path(house().desk.folder, PEOPLE))
     to_do = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
     linked = {name for name, _ in house().state.links()}
@@ -294,14 +271,11 @@ def _people(
         ],
         person_roles=PERSON_ROLES,
         progress=progress,
-        loads=grid(_loads(progress.tables()[2])),
-        error=error,
-        typed=typed or {},
-        done=done,
-        link=link,
-        asked=asked,
+        loads=grid(replace(loads, columns=tuple(column for column in loads.columns if column.name in _LOADS))),
+        typed=typed,
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
+        **told,
     )
 
 
@@ -310,11 +284,6 @@ def _waiting(name: str, roles: Iterable[tuple[str, bool]]) -> int:
     desk = house().desk
     own = [role for role, is_active in roles if is_active and role in (ROLES[ADJUDICATOR], ROLES[EXPERT])]
     return sum(work_of(desk, desk.look(name), role).n_open for role in own)
-
-
-def _loads(table: Table) -> Table:
-    names = ("annotator", "active", "assigned", "judged", "to_do")
-    return replace(table, columns=tuple(column for column in table.columns if column.name in names))
 
 
 def _roles(people: People) -> dict[str, tuple[tuple[str, bool], ...]]:
@@ -412,7 +381,7 @@ def _not_oneself() -> str:
 
 def _share() -> _Done:
     """The open triples are shared out anew."""
-    per_triple = whole(request.form.get("per_triple", ""), 0)
+    per_triple = whole(request.form.get("per_triple", "")) or 0
     if not 1 <= per_triple <= MOST_PER_TRIPLE:
         raise KgtrecError(
             f"expected 1 to {MOST_PER_TRIPLE} annotators per triple, got {request.form.get('per_triple', '')!r}"
@@ -454,33 +423,20 @@ def _relations(campaign: Campaign) -> list[Asked]:
     return sorted(found, key=lambda one: one.relation.encode())
 
 
-def _some_triples(campaign: Campaign, relation: str) -> NDArray[np.int32] | None:
-    """Rows of a few triples of a relation, from all over the pool; None if the pool has none."""
+def _some_triples(campaign: Campaign, relation: str) -> Triples:
+    """A few triples of a relation, from all over the pool; none if the pool has none."""
     triples = campaign.pool.triples
-    code = int(triples.relations.encode([relation])[0])
-    rows = np.flatnonzero(triples.relation == code) if code >= 0 else np.zeros(0, np.intp)
-    if not len(rows):
-        return None
+    rows = np.flatnonzero(triples.relation == triples.relations.encode([relation])[0])
     for_people = rows[~campaign.automatic.is_automatic[rows]]
     rows = for_people if len(for_people) else rows
-    chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))]
-    return chosen.astype(np.int32)
+    places = np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))
+    return triples.take(rows[places] if len(rows) else rows)
 
 
-def _template(
-    campaign: Campaign,
-    relation: str,
-    rows: NDArray[np.int32],
-    status: int = 200,
-    *,
-    typed: str,
-    before: str,
-    error: str = "",
-    other: str = "",
-    done: str = "",
-) -> Response:
-    tried, triples = replace(campaign, templates={**campaign.templates, relation: typed}), campaign.pool.triples
-    previewed = [] if error else phrased(tried, triples.take(rows.astype(np.intp)))
+def _template(relation: str, triples: Triples, status: int = 200, *, typed: str, before: str, **told: str) -> Response:
+    """The page; ``told``: that it was stored (done), or why not (error, or the other template that is there now)."""
+    tried = replace(look().campaign, templates={**look().campaign.templates, relation: typed})
+    previewed = [] if "error" in told else phrased(tried, triples)
     return page(
         "manager_template.html",
         status,
@@ -490,10 +446,8 @@ def _template(
         previewed=previewed,
         typed=typed,
         before=before,
-        error=error,
-        other=other,
-        done=done,
         longest=_LONGEST_TEMPLATE,
+        **told,
     )
 
 
@@ -534,8 +488,3 @@ def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:
 def _moment(seconds: float) -> str:
     """A time for people to read, UTC; of one that lies too far ahead a far one."""
     return datetime.fromtimestamp(min(seconds, 32_503_680_000), UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def whole(text: str, otherwise: int) -> int:
-    """A number that somebody typed."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else otherwise

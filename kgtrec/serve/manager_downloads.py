@@ -7,7 +7,7 @@ import re
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
@@ -21,7 +21,6 @@ from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import shown
 
-ARCHIVE = "made.zip"
 _BLOCK = 1 << 20  # bytes that are in memory at a time
 _LEVEL = 3  # of compression: judgements shrink to a tenth by any
 _TIME = (1980, 1, 1, 0, 0, 0)  # of every file in an archive, so that equal contents give equal bytes
@@ -72,25 +71,11 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
     """
     with ExitStack() as opened:
         with campaign_lock(folder):
-            parts = []
-            for own in CAMPAIGN_FILES:
-                path = Path(folder, own)
-                if path.is_file():
-                    stream = opened.enter_context(path.open("rb"))
-                    found = os.fstat(stream.fileno())
-                    if stat.S_ISREG(found.st_mode):
-                        parts.append(Part(own, stream, found.st_size))
-        made = cast("IO[bytes]", tempfile.TemporaryFile(prefix="kgtrec-"))  # noqa: SIM115  # whoever sends it closes it
-        try:
-            _fill(made, name, parts)
-            made.seek(0)
-        except BaseException:
-            made.close()
-            raise
-        return made
+            parts = list(_parts(opened, [Path(folder, own) for own in CAMPAIGN_FILES]))
+        return _archive(name, parts)
 
 
-def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: str, target: PathLike) -> None:
+def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: str) -> IO[bytes]:
     """The folder that ``kgtrec campaign qrels --level LEVEL`` writes, as a ZIP archive.
 
     Parameters
@@ -100,8 +85,11 @@ def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: 
     level : {"question", "triple"}
     name : str
         Of the folder in the archive.
-    target : path
-        Folder in which the archive is made, as ``made.zip``.
+
+    Returns
+    -------
+    binary stream
+        As :func:`folder_archive`.
 
     Raises
     ------
@@ -111,18 +99,36 @@ def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: 
         If there is no room for it.
     """
     made = publication_of(read_campaign(folder), level=level)
-    own = Path(target, "qrels")
-    made.write(own, shown(made.report, "table"))
     with ExitStack() as opened:
-        paths = sorted(path for path in own.iterdir() if path.is_file())
-        streams = [(path, opened.enter_context(path.open("rb"))) for path in paths]
-        archive = opened.enter_context(Path(target, ARCHIVE).open("wb"))
-        _fill(archive, name, [Part(path.name, stream, path.stat().st_size) for path, stream in streams])
+        own = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kgtrec-")), "qrels")
+        made.write(own, shown(made.report, "table"))
+        return _archive(name, _parts(opened, sorted(own.iterdir())))
 
 
 def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
     """What ``kgtrec campaign agreement --per PER --format csv`` prints."""
     return table_csv(campaign_agreement(read_campaign(folder), per=per, tells=False).tables()[0].data)
+
+
+def _parts(opened: ExitStack, paths: Iterable[Path]) -> Iterator[Part]:
+    """Those of some files that are there, open."""
+    for path in paths:
+        if path.is_file():
+            stream = opened.enter_context(path.open("rb"))
+            found = os.fstat(stream.fileno())
+            if stat.S_ISREG(found.st_mode):
+                yield Part(path.name, stream, found.st_size)
+
+
+def _archive(name: str, parts: Iterable[Part]) -> IO[bytes]:
+    made = cast("IO[bytes]", tempfile.TemporaryFile(prefix="kgtrec-"))  # noqa: SIM115  # whoever sends it closes it
+    try:
+        _fill(made, name, parts)
+        made.seek(0)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def _fill(stream: IO[bytes], name: str, parts: Iterable[Part]) -> None:

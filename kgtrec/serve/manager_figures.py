@@ -44,6 +44,12 @@ _HOUR, _DAY = 3600, 86_400  # seconds
 _FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
 _OLDEST = 600.0  # seconds after which figures are made anew in any case: they tell of the last days
 _PATIENCE = 2.0  # seconds to wait for figures that are being made
+_TIME = (
+    Column("annotator"),
+    Column("verdicts", "with a time"),
+    Column("median", "median seconds", digits=1),
+    Column("too_fast", "too fast"),
+)
 _SHARE = 0.05  # of the time that figures may take, so that those who judge do not notice
 
 
@@ -81,8 +87,8 @@ class Overview:
     hours: NDArray[np.int64]  # (HOURS,) verdicts in each of the last hours, the last one not over
     last: float | None  # when the last verdict was given
     pace: Pace
-    time: pa.Table  # person, verdicts with a time, their median in seconds, those too fast
-    hosts: pa.Table  # host, verdicts, share
+    time: Table  # person, verdicts with a time, their median in seconds, those too fast
+    hosts: Table  # host, verdicts, share
     n_verdicts: int  # that count, of annotators
 
     @property
@@ -97,21 +103,6 @@ class Overview:
         raw, high = self.pairs.values[:, column], self.pairs.high[:, column]
         low = np.flatnonzero((self.pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw")))
         return low[np.argsort(raw[low], kind="stable")]
-
-    def time_table(self) -> Table:
-        """Active time for each verdict by person."""
-        columns = (
-            Column("annotator"),
-            Column("verdicts", "with a time"),
-            Column("median", "median seconds", digits=1),
-            Column("too_fast", "too fast"),
-        )
-        return Table("time", "", "", self.time, columns)
-
-    def hosts_table(self) -> Table:
-        """Verdicts by the host of their link, most first."""
-        columns = Column("host"), Column("verdicts"), Column("share", form="share", digits=1)
-        return Table("hosts", "", "", self.hosts, columns)
 
     def pairs_table(self) -> Table | None:
         """The pairs of :attr:`low_pairs`; None where no two have judged a triple."""
@@ -161,7 +152,7 @@ def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int
         hours=per_hour(when, now),
         last=float(when.max()) if len(when) else None,
         pace=pace_of(own, int(progress.to_do.sum()), now),
-        time=time_of(latest, numbers, seen),
+        time=Table("time", "", "", time_of(latest, numbers, seen), _TIME),
         hosts=sources_by_host(latest),
         n_verdicts=len(latest),
         seconds=time.perf_counter() - start,
@@ -265,20 +256,15 @@ def _medians(group: NDArray[np.intp], values: NDArray[np.float64], sizes: NDArra
     return found
 
 
-def sources_by_host(latest: Judgements) -> pa.Table:
+def sources_by_host(latest: Judgements) -> Table:
     """Verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
     hosts = hosts_of(latest.source)
-    counted = pc.value_counts(hosts.filter(pc.not_equal(hosts, "")))
-    names, counts = (pc.struct_field(counted, place) for place in ("values", "counts"))
-    found = np.asarray(counts.to_numpy(zero_copy_only=False), np.int64)
-    order = np.lexsort((np.array([name.encode() for name in names.to_pylist()], object), -found))[:MOST_HOSTS]
-    return pa.table(
-        {
-            "host": names.take(arrow_of(order)),
-            "verdicts": found[order],
-            "share": found[order] / max(int(found.sum()), 1),
-        }
-    )
+    counts = pa.table({"host": hosts.filter(pc.not_equal(hosts, ""))}).group_by("host").aggregate([("host", "count")])
+    names, found = counts["host"].to_pylist(), counts["host_count"].to_numpy()
+    order = sorted(range(len(names)), key=lambda row: (-found[row], names[row].encode()))[:MOST_HOSTS]
+    shown = counts.take(pa.array(order, pa.int64())).rename_columns(["host", "verdicts"])
+    data = shown.append_column("share", pa.array(found[order] / max(int(found.sum()), 1)))
+    return Table("hosts", "", "", data, (Column("host"), Column("verdicts"), Column("share", form="share", digits=1)))
 
 
 class Figures:

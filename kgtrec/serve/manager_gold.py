@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,24 +19,14 @@ from kgtrec.serve.state import State
 _NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class GoldForm:
-    """What the form shows."""
-
-    training: str  # gold triples in the training round
-    most: int  # that may be
-
-
-def gold_form(look: Look, typed: Mapping[str, str]) -> GoldForm | None:
+def gold_form(look: Look, typed: Mapping[str, str]) -> dict[str, str | int] | None:
     """The form, with what was typed if that was refused; None if the campaign has no gold."""
     gold = look.numbers.of.gold
     if not len(gold):
         return None
     campaign = look.campaign
-    return GoldForm(
-        typed.get("training", str(campaign.settings.get("training", 0))),
-        min(int(may_train(campaign.pool, gold).sum()), MOST_TRAINING),
-    )
+    most = min(int(may_train(campaign.pool, gold).sum()), MOST_TRAINING)  # gold triples that a training round may have
+    return {"training": typed.get("training", str(campaign.settings.get("training", 0))), "most": most}
 
 
 def change_gold(desk: Desk, form: Mapping[str, str]) -> list[str]:

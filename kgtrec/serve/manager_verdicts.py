@@ -14,9 +14,8 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS, Judgements
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.sent_back import SentBack
-from kgtrec.serve.app import house, look, page
+from kgtrec.serve.app import house, look, page, paged, whole
 from kgtrec.serve.desk import Words
-from kgtrec.serve.manager import whole
 from kgtrec.serve.views import PAGE, ROLE_PAGES, moments, phrased
 
 LONGEST_REMARK = 1_000  # characters
@@ -63,14 +62,12 @@ def verdicts() -> Response:
         except KgtrecError as refused:
             error = str(refused)
     wanted = Wanted.asked()
-    found, n_found, nth, n_pages = _found(wanted)
+    found, numbers = _found(wanted)
     return page(
         "manager_verdicts.html",
         422 if error else 200,
         verdicts=found,
-        n_found=n_found,
-        nth=nth,
-        n_pages=n_pages,
+        **numbers,
         wanted=wanted,
         answers=ROLE_PAGES[ROLES[ANNOTATOR]].answers,
         people=sorted(look().campaign.people.names, key=str.encode),
@@ -88,13 +85,13 @@ def _send_back() -> str:
         raise KgtrecError(f"expected a remark of 1 to {LONGEST_REMARK:,} characters, got {len(remark):,}")
     if wrong := wrong_note(remark):
         raise KgtrecError(wrong)
-    task = whole(form.get("task", ""), 0)
+    task = whole(form.get("task", "")) or 0
     house().desk.send_back(g.session.person, person, role, task, form.get("before", ""), remark)
     return f"Sent back to {person}, who finds it among what is to be done, with your remark."
 
 
-def _found(wanted: Wanted) -> tuple[list[Said], int, int, int]:
-    """A page of the list; how many verdicts there are, which page it is, and of how many."""
+def _found(wanted: Wanted) -> tuple[list[Said], dict[str, int]]:
+    """A page of the list, and its numbers."""
     campaign, waiting = house().desk.campaign(), house().desk.waiting()
     said, triples = campaign.judgements.latest(), campaign.pool.triples
     chosen = np.ones(len(said), np.bool_)
@@ -112,9 +109,8 @@ def _found(wanted: Wanted) -> tuple[list[Said], int, int, int]:
         chosen[chosen] = [key in waiting for key in _keys(said.take(chosen))]
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(moments(said.time)[rows], kind="stable")[::-1]]
-    n_pages = max(-(-len(rows) // PAGE), 1)
-    nth = min(max(whole(request.args.get("page", ""), 1), 1), n_pages)
-    return _listed(said.take(rows[(nth - 1) * PAGE : nth * PAGE]), waiting), len(rows), nth, n_pages
+    shown, numbers = paged(rows, PAGE)
+    return _listed(said.take(shown), waiting), numbers
 
 
 def _keys(said: Judgements) -> list[tuple[str, str, int]]:

@@ -6,7 +6,6 @@ its script fills them in. So the file grows by what is asked, and not by the pag
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jinja2 import ChoiceLoader, DictLoader, Environment, FunctionLoader, StrictUndefined
+from jinja2 import ChoiceLoader, DictLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from numpy.typing import NDArray
 
@@ -30,6 +29,7 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Tasks
 from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.report.html import markup, source_hash
 from kgtrec.serve.desk import edition_of, page_numbers
 from kgtrec.serve.rendering import markdown, prepare
 from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches
@@ -75,7 +75,7 @@ def tasks_file(
     """
     pages = replace(ROLE_PAGES[role], path=f"#{ROLE_PAGES[role].path}", links=campaign.links(role))
     style, *scripts = (_static(name) for name in ("judge.css", "judge.js", "file.js"))
-    hashes = " ".join(map(_hash, scripts))
+    hashes = " ".join(map(source_hash, scripts))
     values = {
         "ROOT": "#",
         "ROLE_PAGES": {role: pages},
@@ -100,12 +100,12 @@ def tasks_file(
         .get_template("file.html")
         .render(
             **values,
-            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {hashes}; img-src data:; "
+            policy=f"default-src 'none'; style-src {source_hash(style)}; script-src {hashes}; img-src data:; "
             "base-uri 'none'; form-action 'none'",
-            style=_as_it_is(style),
-            scripts=[_as_it_is(script) for script in scripts],
+            style=markup(style),
+            scripts=[markup(script) for script in scripts],
             parts=_parts(role, pages, edition, guidelines, is_empty=len(tasks) == 0),
-            data=_as_it_is(_embedded(data)),
+            data=markup(_embedded(data)),
         )
     )
     return f"{page}\n"
@@ -170,16 +170,11 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
     }
     no_form = dict.fromkeys(["form_token"], "")  # a file sends no forms
     return {
-        name.removeprefix("file_").removesuffix(".html"): _as_it_is(
+        name.removeprefix("file_").removesuffix(".html"): markup(
             environment.get_template(name).render(pages=pages, g=no_form, n_stored=0, n_gone=0, **values)
         )
         for name, values in given.items()
     }
-
-
-def _as_it_is(text: str) -> Markup:
-    """Our own files, what templates have escaped, and data in which nothing ends a script."""
-    return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
 
 
 class _Answers(dict[str, str]):
@@ -209,23 +204,14 @@ class _Some(list[Any]):
 
 def _environment(own: Mapping[str, str] | None = None) -> Environment:
     """The templates of the page, with some in the place of others."""
-
-    def source(name: str) -> str:
-        return files("kgtrec.serve").joinpath("templates", name).read_text(encoding="utf-8")
-
-    environment = Environment(
-        loader=ChoiceLoader([DictLoader(own or {}), FunctionLoader(source)]), autoescape=True, undefined=StrictUndefined
-    )
+    loader = ChoiceLoader([DictLoader(own or {}), PackageLoader("kgtrec.serve")])
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     prepare(environment)
     return environment
 
 
 def _static(name: str) -> str:
     return files("kgtrec.serve").joinpath("static", name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _embedded(data: Mapping[str, Any]) -> str:

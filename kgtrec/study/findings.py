@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -23,87 +23,7 @@ from kgtrec.study.config import Study
 
 STABLE = 0.9  # with at least this tau, a sample ranks systems almost as the whole test set does
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ByMeasure:
-    """Rows of a table, one for each measure."""
-
-    main: Row | None  # that of the main measure
-    others: tuple[Row, ...]  # from the least to the greatest value
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The system with the best score; without rivals it is significantly better than all others."""
-
-    measure: str
-    system: str
-    values: tuple[tuple[str, float], ...]  # label sets, scores
-    rivals: tuple[tuple[str, float], ...]  # systems that are not distinguishable from it, with adjusted p
-
-
-@dataclass(frozen=True, slots=True)
-class Swapped:
-    """The pairs of systems whose order is significant under two label sets, and opposite."""
-
-    measure: str
-    label_sets: tuple[tuple[str, str], ...]  # the pairs of label sets that were tested
-    swaps: tuple[tuple[str, str, str, str, float, float], ...]  # label sets, better and worse on the first, adjusted p
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How many pairs of systems differ significantly by one measure under each label set."""
-
-    measure: str
-    counts: tuple[tuple[str, int], ...]
-    pairs: int
-    test: str
-    alpha: float
-
-
-@dataclass(frozen=True, slots=True)
-class Correlated:
-    """The correlation of two rankings by each measure: rows with a resampling range."""
-
-    ends: tuple[str, str]
-    coefficient: str
-    systems: int
-    confidence: float
-    rows: ByMeasure
-
-
-@dataclass(frozen=True, slots=True)
-class Enough:
-    """The least size from which on the middle 95% of the samples rank the systems almost as all triples do."""
-
-    labels: str
-    coefficient: str
-    repeats: int
-    rows: ByMeasure
-    never: tuple[str, ...]  # measures for which no size is enough
-
-
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """How many triples a pool has, and how many of them were judged true."""
-
-    labels: str
-    depth: int
-    triples: int
-    positives: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tied:
-    """The largest difference that ties make."""
-
-    labels: str
-    row: Row
-
-
-Finding = Best | Swapped | Counted | Correlated | Enough | Pooled | Tied
+Finding = SimpleNamespace  # kind: the macro that words it; the others are facts, which that macro names
 
 
 def sentence(finding: Finding) -> str:
@@ -111,10 +31,10 @@ def sentence(finding: Finding) -> str:
 
     Examples
     --------
-    >>> sentence(Pooled("C", 10, 200, 50))
+    >>> sentence(Finding(kind="pooled", labels="C", depth=10, triples=200, positives=50))
     'For C, 200 triples were pooled down to depth 10; 50 of them (25.0%) were judged true.'
     """
-    return " ".join(str(getattr(_words(), type(finding).__name__.lower())(finding)).split())
+    return " ".join(str(getattr(_words(), finding.kind)(finding)).split())
 
 
 @cache
@@ -173,10 +93,10 @@ class Findings:
                 pair = frozenset((row["first"], row["second"]))
                 tested.setdefault(row["measure"], {})[pair] = _float(row["p_adjusted"])
 
-    def best_systems(self) -> Iterator[Best]:
+    def best_systems(self) -> Iterator[Finding]:
         """By the main measure, for each label set whose systems are tested; those with one best system are joined."""
-        found: dict[str, list[tuple[str, float]]] = {}
-        unsettled: list[Best] = []
+        found: dict[str, Finding] = {}
+        unsettled = []
         for labels, scores in self.scores.items():
             own = {name: value for name, value in scores[self.main].items() if not math.isnan(value)}
             tests = self.p.get(labels, {}).get(self.main)
@@ -184,13 +104,12 @@ class Findings:
                 continue
             best, *others = sorted(own, key=own.__getitem__, reverse=better_of(self.main) == "higher")
             p = {name: tests.get(frozenset((best, name)), math.nan) for name in others}
-            if rivals := tuple((name, p[name]) for name in others if not p[name] < self.study.options.alpha):
-                unsettled.append(Best(self.main, best, ((labels, own[best]),), rivals))
-            else:
-                found.setdefault(best, []).append((labels, own[best]))
-        for best, values in found.items():
-            yield Best(self.main, best, tuple(values), ())
-        yield from unsettled
+            rivals = [(name, p[name]) for name in others if not p[name] < self.study.options.alpha]
+            new = Finding(kind="best", measure=self.main, system=best, values=[], rivals=rivals)
+            if rivals:
+                unsettled.append(new)
+            (new if rivals else found.setdefault(best, new)).values.append((labels, own[best]))
+        yield from [*found.values(), *unsettled]
 
     def swapped(self, one: str, other: str, measure: str) -> list[tuple[str, str, float, float]] | None:
         """The significant swaps of two label sets: better and worse on the first, adjusted p; None: not tested."""
@@ -207,7 +126,7 @@ class Findings:
                     found.append((better, worse, p, second[pair]))
         return found
 
-    def swaps(self) -> Iterator[Swapped]:
+    def swaps(self) -> Iterator[Finding]:
         """By the main measure, over all pairs of label sets that are compared; none if no two are tested."""
         tested = {
             (one, other): found
@@ -215,10 +134,10 @@ class Findings:
             if (found := self.swapped(one, other, self.main)) is not None
         }
         if tested:
-            rows = ((*pair, *swap) for pair, several in tested.items() for swap in several)
-            yield Swapped(self.main, tuple(tested), tuple(rows))
+            swaps = [(*pair, *swap) for pair, several in tested.items() for swap in several]
+            yield Finding(kind="swapped", measure=self.main, label_sets=list(tested), swaps=swaps)
 
-    def counts(self) -> Iterator[Counted]:
+    def counts(self) -> Iterator[Finding]:
         """By the main measure, over all label sets whose systems are tested."""
         found = {
             labels: row
@@ -228,41 +147,43 @@ class Findings:
         }
         if found:
             first = next(iter(found.values()))
-            counts = tuple((labels, row["below_adjusted"]) for labels, row in found.items())
-            yield Counted(self.main, counts, first["pairs"], first["test"], self.study.options.alpha)
+            counts = [(labels, row["below_adjusted"]) for labels, row in found.items()]
+            alpha = self.study.options.alpha
+            yield Finding(kind="counted", measure=self.main, counts=counts, first=first, alpha=alpha)
 
-    def correlated(self, ends: tuple[str, str], table: pa.Table) -> Iterator[Correlated]:
+    def correlated(self, ends: tuple[str, str], table: pa.Table) -> Iterator[Finding]:
         """From the table of correlations of two rankings."""
         options, n_systems = self.study.options, len(self.study.systems)
         rows = [row for row in table.to_pylist() if row["coefficient"] == options.coefficients[0]]
         rows = [row for row in rows if _has(row, "value", "low", "high")]
         if rows:
-            name, confidence = options.coefficients[0], options.confidence
-            yield Correlated(ends, name, n_systems, confidence, self._by_measure(rows, "value"))
+            by_measure = self._by_measure(rows, "value")
+            yield Finding(kind="correlated", ends=ends, options=options, systems=n_systems, rows=by_measure)
 
-    def enough(self, labels: str, table: pa.Table) -> Iterator[Enough]:
+    def enough(self, labels: str, table: pa.Table) -> Iterator[Finding]:
         """From the stability table of a label set."""
         needed = sizes_needed(table)
-        rows = [row for row in needed.values() if row is not None]
-        never = tuple(measure for measure, row in needed.items() if row is None)
-        repeats = table.column("repeats")[0].as_py()
-        yield Enough(labels, self.study.options.coefficient, repeats, self._by_measure(rows, "triples"), never)
+        rows = self._by_measure([row for row in needed.values() if row is not None], "triples")
+        never = [measure for measure, row in needed.items() if row is None]
+        repeats, options = table.column("repeats")[0].as_py(), self.study.options
+        yield Finding(kind="enough", labels=labels, options=options, repeats=repeats, rows=rows, never=never)
 
-    def pooled(self, labels: str, table: pa.Table) -> Iterator[Pooled]:
+    def pooled(self, labels: str, table: pa.Table) -> Iterator[Finding]:
         """From the growth of a pool."""
         last = table.slice(table.num_rows - 1).to_pylist()[0]
         if last["triples"]:
-            yield Pooled(labels, **{name: last[name] for name in ("depth", "triples", "positives")})
+            yield Finding(kind="pooled", labels=labels, **last)
 
-    def tied(self, labels: str, table: pa.Table) -> Iterator[Tied]:
+    def tied(self, labels: str, table: pa.Table) -> Iterator[Finding]:
         """From the table of ties of a label set."""
         rows = [row for row in table.to_pylist() if _has(row, "apart")]
         if rows:
-            yield Tied(labels, max(rows, key=lambda row: row["apart"]))
+            yield Finding(kind="tied", labels=labels, row=max(rows, key=itemgetter("apart")))
 
-    def _by_measure(self, rows: Sequence[Row], value: str) -> ByMeasure:
+    def _by_measure(self, rows: Sequence[Row], value: str) -> Row:
+        """The row of the main measure, and the others from the least to the greatest value."""
         main = next((row for row in rows if row["measure"] == self.main), None)
-        return ByMeasure(main, tuple(sorted((row for row in rows if row is not main), key=itemgetter(value))))
+        return {"main": main, "others": sorted((row for row in rows if row is not main), key=itemgetter(value))}
 
 
 def of_main_test(table: pa.Table) -> list[Row]:

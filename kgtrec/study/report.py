@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,12 +101,12 @@ class _Composer:
         yield Text(tuple(map(sentence, answers)), is_lead=True)
         if sum(any(map(_known, own.values())) for own in self.main_scores.values()) > 1:
             rows = [
-                (system, labels, value) for labels, own in self.main_scores.items() for system, value in own.items()
+                {"system": system, "labels": labels, "value": value}
+                for labels, own in self.main_scores.items()
+                for system, value in own.items()
             ]
             yield figures.slope_chart(
-                pa.table(dict(zip(("system", "labels", "value"), map(list, zip(*rows, strict=True)), strict=True))),
-                title=f"{self.main} of the systems under each label set",
-                measure=self.main,
+                pa.Table.from_pylist(rows), title=f"{self.main} of the systems under each label set", measure=self.main
             )
         yield Facts(
             (
@@ -144,48 +144,27 @@ class _Composer:
     # label sets
 
     def _labels(self) -> Iterator[Block]:
-        rows = [
-            {
-                "label set": facts.name,
-                "what": facts.about or _KINDS[facts.kind],
-                "questions": facts.questions,
-                "answers": facts.answers,
-                "per question": facts.answers / max(facts.questions, 1),
-                "judged wrong": facts.judged_wrong,
-                "pooled": facts.triples,
-                "depth": facts.depth,
-            }
-            for facts in self.study.labels
-        ]
-        pooled = any(facts.triples is not None for facts in self.study.labels)
-        shown = [
-            Column("label set"),
-            Column("what"),
-            Column("questions"),
-            Column("answers"),
-            Column("per question", "answers per question", digits=2),
-            Column("judged wrong"),
-        ]
-        shown += [Column("pooled", "pooled triples"), Column("depth", "pool depth")] if pooled else []
-        schema = pa.schema(
-            [
-                ("label set", pa.string()),
-                ("what", pa.string()),
-                ("questions", pa.int64()),
-                ("answers", pa.int64()),
-                ("per question", pa.float64()),
-                ("judged wrong", pa.int64()),
-                ("pooled", pa.int64()),
-                ("depth", pa.int64()),
-            ]
-        )
+        sets = self.study.labels
+        data = {
+            "label set": [facts.name for facts in sets],
+            "what": [facts.about or _KINDS[facts.kind] for facts in sets],
+            "questions": [facts.questions for facts in sets],
+            "answers": [facts.answers for facts in sets],
+            "per question": [facts.answers / max(facts.questions, 1) for facts in sets],
+            "judged wrong": pa.array([facts.judged_wrong for facts in sets], pa.int64()),
+            "pooled": pa.array([facts.triples for facts in sets], pa.int64()),
+            "depth": pa.array([facts.depth for facts in sets], pa.int64()),
+        }
+        labels = {"per question": "answers per question", "pooled": "pooled triples", "depth": "pool depth"}
+        is_pooled = any(facts.triples is not None for facts in sets)
+        shown = list(data) if is_pooled else list(data)[:-2]
         yield Table(
             "label-sets",
             "The label sets",
             "An answer counts once for each question that it answers. A test triple answers its head question and its "
             "tail question. A candidate that is not judged is unknown, not wrong.",
-            pa.Table.from_pylist(rows, schema),
-            tuple(shown),
+            pa.table(data),
+            tuple(Column(name, labels.get(name, ""), digits=2) for name in shown),
         )
         found = [
             {"collection": self._collection(name), "category": category, **report["categories"][category]}
@@ -275,22 +254,17 @@ class _Composer:
             yield from self._swaps(key, one, other)
 
     def _correlations(self, key: str, one: str, other: str, table: pa.Table) -> Table:
-        wide: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
-        for row in table.to_pylist():
-            wide[row["measure"]][row["coefficient"]] = row["value"]
-            for end in ("low", "high"):
-                wide[row["measure"]][f"{row['coefficient']} {end}"] = row.get(end)
+        wide = self._wide(table, "{coefficient}{end}", {"value": "", "low": " low", "high": " high"})
         fixed = self.study.part("correlation-fixed").get(f"{one}/{other}")
         coefficients = self.study.options.coefficients
         if fixed is not None:
-            for row in _where(fixed, "coefficient", coefficients[:1]).to_pylist():
-                wide[row["measure"]]["fixed"] = row["value"]
+            for measure, row in self._wide(
+                _where(fixed, "coefficient", coefficients[:1]), "fixed", {"value": ""}
+            ).items():
+                wide[measure] |= row
         columns = [
             Column("measure"),
-            *(
-                Column(name, figures.CORRELATIONS[name], 3, low=f"{name} low", high=f"{name} high")
-                for name in coefficients
-            ),
+            *(_ranged(name, figures.CORRELATIONS[name]) for name in coefficients),
             Column("swapped", "pairs in opposite order", 0),
             Column("significant", "significantly on both", 0),
         ]
@@ -319,6 +293,13 @@ class _Composer:
         )
         self._tell(self.findings.correlated((one, other), table))
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
+
+    def _wide(self, table: pa.Table, name: str, ends: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Each measure -> its values in the rows of a table, under names made of the other columns."""
+        found: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
+        for row in table.to_pylist():
+            found[row["measure"]] |= {name.format(**row, end=label): row.get(end) for end, label in ends.items()}
+        return found
 
     def _swaps(self, key: str, one: str, other: str) -> Iterator[Block]:
         table = self.study.part("swaps").get(f"{one}/{other}")
@@ -379,27 +360,16 @@ class _Composer:
                 correlation=correlation,
                 reference=f"the labels of depth {depths[0]}",
             )
-            rows: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
-            for row in own.to_pylist():
-                for end in ("value", "low", "high"):
-                    rows[row["measure"]][f"depth {row['depth']} {end}"] = row.get(end)
-            ends = [f"depth {depth} {end}" for depth in depths for end in ("value", "low", "high")]
-            data = pa.table(
-                {"measure": list(rows)}
-                | {each: pa.array([row.get(each) for row in rows.values()], pa.float64()) for each in ends}
-            )
+            rows = self._wide(own, "depth {depth} {end}", {end: end for end in ("value", "low", "high")})
+            each_depth = [f"depth {depth}" for depth in depths]
+            names = [f"{each} {end}" for each in each_depth for end in ("value", "low", "high")]
+            schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
             yield Table(
                 f"depths-{key}",
                 f"{correlation} to depth {depths[0]} by pool depth of {name}",
                 f"The numbers of the figure above. Below each value: {self.confidence} resampling range.",
-                data,
-                (
-                    Column("measure"),
-                    *(
-                        Column(f"{each} value", each, 3, low=f"{each} low", high=f"{each} high")
-                        for each in (f"depth {depth}" for depth in depths)
-                    ),
-                ),
+                pa.Table.from_pylist(list(rows.values()), schema),
+                (Column("measure"), *(_ranged(each, each, " value") for each in each_depth)),
             )
             last = _where(own.append_column("at", own["depth"].cast(pa.string())), "at", [str(depths[-1])])
             self._tell(self.findings.correlated((f"depth {depths[0]}", f"depth {depths[-1]} of {name}"), last))
@@ -434,8 +404,7 @@ class _Composer:
                     columns[label] = [
                         next(row[end] for row in rows if row["share"] == share) for rows in by_measure.values()
                     ]
-                label = f"{share:.3g}"
-                shown.append(Column(label, f"{share:.0%}", 3, low=f"{label} low", high=f"{label} high"))
+                shown.append(_ranged(f"{share:.3g}", f"{share:.0%}"))
             repeats = table.column("repeats").to_pylist()[0]
             yield Table(
                 f"stability-{key}",
@@ -530,6 +499,11 @@ def _scores_of(table: pa.Table, study: Study) -> Scores:
 def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:
     """The rows whose label is one of ``kept``."""
     return table.filter(pa.array([label in kept for label in table.column(column).to_pylist()], pa.bool_()))
+
+
+def _ranged(name: str, label: str, value: str = "") -> Column:
+    """A column of correlations, with their ranges beside them."""
+    return Column(f"{name}{value}", label, 3, low=f"{name} low", high=f"{name} high")
 
 
 def _by_category(table: pa.Table) -> pa.Table:
