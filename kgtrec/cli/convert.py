@@ -27,7 +27,7 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 @click.argument("target", metavar="OUT", type=click.Path())
 @option("--kind", "What IN holds, if its content does not show it.", ("run", "qrels"))
 @option("--name", "The run's name (tag) in OUT, instead of the one in IN.")
-@click.option("--sort", is_flag=True, help="Put the rows of each question together, in bounded memory.")
+@option("--sort", "Put the rows of each question together, in bounded memory.", is_flag=True)
 @option(
     "--to",
     "Write a folder: of the run IN as Parquet files in parts, of the vectors of the model IN, or of the texts of "

@@ -105,7 +105,7 @@ def command(out: str, people: int, hidden: float, labels: int, error: float, see
             f"A study of what these label sets say of systems and measures, and its report: {STUDY}/report.html."
         )
         script.copy(f"kg/{CONFIG}", CONFIG)
-        script.run("study", CONFIG)
+        script.run(f"study {CONFIG}")
         write_text(SCRIPT, script.text(shlex.join(made_by)))
     click.echo(f"\nThe report, which needs no network: {Path(out, STUDY, 'report.html')}")
     click.echo(f"Everything is in {out}/; {Path(out, SCRIPT)} has each step as a command of its own.")
@@ -115,11 +115,10 @@ def evaluate_baselines(script: Script, labels: str, depth: int, seed: int) -> No
     """Rank and evaluate all baselines on the sparse or the complete labels."""
     test, form = _FORMS[labels]
     script.note(_EXPLAINED[labels])
-    script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels)
-    lists = ("--depth", str(depth), "--run-format", form)
-    script.run("baseline", "all", labels, "--out", f"{labels}-ranks", *lists, "--seed", str(seed))
-    table = script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")
-    script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet", "--out", f"{labels}-scores.csv")
+    script.run(f"questions kg/train.tsv kg/valid.tsv kg/{test}.tsv --out {labels}")
+    script.run(f"baseline all {labels} --out {labels}-ranks --depth {depth} --run-format {form} --seed {seed}")
+    table = script.run(f"evaluate {labels} {labels}-ranks/*.ranks.parquet")
+    script.run(f"evaluate {labels} {labels}-ranks/*.ranks.parquet --out {labels}-scores.csv")
     click.echo(f"\n{_EXPLAINED[labels]}\n\n{table}", nl=False)
 
 
@@ -127,14 +126,13 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     """Evaluate the same runs on the known labels, the campaign's labels and the truth, for the pooled questions."""
     write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels; and which systems differ.")
-    given = ["sparse-ranks/*.run", *(word for measure in _COMPARED for word in ("-m", measure))]
-    given += ["--collection", "sparse", "--format", "csv"]
+    given = f"sparse-ranks/*.run -m {' -m '.join(_COMPARED)} --collection sparse --format csv"
     values: list[dict[tuple[str, str], float]] = []
     tests: list[dict[str, Any]] = []
     for letter, (file, _) in LABEL_SETS.items():
-        rows = _rows(script.run("evaluate", file, *given))
+        rows = _rows(script.run(f"evaluate {file} {given}"))
         values.append({(row["measure"], row["system"]): float(row["value"]) for row in rows})
-        pairs = _rows(script.run("meta", "power", file, *given, "--test", "clustered", "--table", "pairs"))
+        pairs = _rows(script.run(f"meta power {file} {given} --test clustered --table pairs"))
         tests += [row | {"labels": letter} for row in pairs if (row["first"], row["second"]) == PAIR]
     systems = sorted({system for _, system in values[0]})
     scores = np.array([[[own[measure, system] for system in systems] for measure in _COMPARED] for own in values])

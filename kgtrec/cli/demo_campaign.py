@@ -36,88 +36,64 @@ def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> Non
     _annotate(script, truth, error, seed)
     _adjudicate(script, truth, error / 4, seed)
     _judge_sample(script, truth, seed)
-    made = script.run("campaign", "qrels", "annotation", "--out", "qrels")
+    made = script.run("campaign qrels annotation --out qrels")
     click.echo(f"\nThe labels that come out of it:\n\n{_paragraph(made, 1)}")
     script.copy("kg/annotation.md", "annotation/README.md")
 
 
 def _pool(script: Script, seed: int, depth: int = POOL_DEPTH) -> None:
     script.note("A pool of what the systems put on top, for people to judge.")
-    pooled = (f"sparse-ranks/{name}.run" for name in POOLED)
-    types = ("--trivial", "types", "--entity-types", "kg/entity_types.tsv", "--relation-types", "kg/relation_types.tsv")
-    report = script.run(
-        "pool", "sparse", *pooled, "--depth", str(depth), *types, "--seed", str(seed), "--out", "annotation"
-    )
+    pooled = " ".join(f"sparse-ranks/{name}.run" for name in POOLED)
+    types = "--trivial types --entity-types kg/entity_types.tsv --relation-types kg/relation_types.tsv"
+    report = script.run(f"pool sparse {pooled} --depth {depth} {types} --seed {seed} --out annotation")
     click.echo(f"\nA pool of what the systems put on top, to be judged by people:\n\n{_paragraph(report, 0)}")
 
 
 def start_campaign(script: Script, seed: int, depth: int) -> None:
     """Pool the systems to a depth, assign the pool to people, a manager too, and judge nothing."""
     _pool(script, seed, depth)
-    _init(script, "--manager", _MANAGER)
-    script.run("campaign", "assign", "annotation", "--seed", str(seed))
+    _init(script, f" --manager {_MANAGER}")
+    script.run(f"campaign assign annotation --seed {seed}")
 
 
-def _init(script: Script, *more: str) -> None:
+def _init(script: Script, more: str = "") -> None:
+    people = " ".join(f"--annotator {name}" for name in _ANNOTATORS)
     script.run(
-        "campaign",
-        "init",
-        "annotation",
-        "--names",
-        "kg/names.tsv",
-        "--templates",
-        "kg/templates.tsv",
-        "--sources",
-        "kg/sources.txt",
-        *(word for name in _ANNOTATORS for word in ("--annotator", name)),
-        "--adjudicator",
-        _ADJUDICATOR,
-        "--expert",
-        _EXPERT,
-        *more,
+        "campaign init annotation --names kg/names.tsv --templates kg/templates.tsv --sources kg/sources.txt "
+        f"{people} --adjudicator {_ADJUDICATOR} --expert {_EXPERT}{more}"
     )
 
 
 def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
     _init(script)
-    script.run("campaign", "assign", "annotation", "--seed", str(seed))
+    script.run(f"campaign assign annotation --seed {seed}")
     for name, time in zip(_ANNOTATORS, _ANNOTATED, strict=True):
-        script.run("campaign", "export", "annotation", "--annotator", name, "--out", f"tasks/{name}.csv")
+        script.run(f"campaign export annotation --annotator {name} --out tasks/{name}.csv")
         asked = tasks_for(read_campaign("annotation"), name)
         _fill(name, annotate(asked, truth, name, error=error, unsure=_UNSURE, source=_SOURCE, seed=seed))
-        script.run("campaign", "import", "annotation", f"filled/{name}.csv", "--time", time)
-    agreed = script.run("campaign", "agreement", "annotation")
+        script.run(f"campaign import annotation filled/{name}.csv --time {time}")
+    agreed = script.run("campaign agreement annotation")
     told = f"Two annotators, each wrong {error:.0%} and unsure {_UNSURE:.0%} of the time, agree so far:"
     click.echo(f"\n{told}\n\n{_paragraph(agreed, 1)}")
 
 
 def _adjudicate(script: Script, truth: Triples, error: float, seed: int) -> None:
     name = _ADJUDICATOR
-    script.run("campaign", "adjudicate", "annotation", "--person", name, "--out", f"tasks/{name}.csv")
+    script.run(f"campaign adjudicate annotation --person {name} --out tasks/{name}.csv")
     asked = tasks_for_adjudicator(read_campaign("annotation"), name)
     _fill(name, annotate(asked, truth, name, error=error, source=_SOURCE, seed=seed))
-    script.run(
-        "campaign",
-        "adjudicate",
-        "annotation",
-        "--person",
-        name,
-        "--import",
-        f"filled/{name}.csv",
-        "--time",
-        _ADJUDICATED,
-    )
+    script.run(f"campaign adjudicate annotation --person {name} --import filled/{name}.csv --time {_ADJUDICATED}")
 
 
 def _judge_sample(script: Script, truth: Triples, seed: int) -> None:
     name, read = _EXPERT, read_campaign("annotation")
     settled = decisions_of(read).verdict[~read.automatic.is_automatic] >= 0
     size = min(_SAMPLE, int(settled.sum()))
-    script.run("campaign", "sample", "annotation", "--size", str(size), "--expert", name, "--out", f"tasks/{name}.csv")
+    script.run(f"campaign sample annotation --size {size} --expert {name} --out tasks/{name}.csv")
     asked = phrase_tasks(read, read_expert_sample("annotation", read.pool).triple.astype(np.intp), [(name,)] * size)
     _fill(name, annotate(asked, truth, name, source=_SOURCE, seed=seed))
-    script.run("campaign", "import", "annotation", f"filled/{name}.csv", "--role", "expert", "--time", _SAMPLED)
-    quality = script.run("campaign", "sample", "annotation", "--report")
+    script.run(f"campaign import annotation filled/{name}.csv --role expert --time {_SAMPLED}")
+    quality = script.run("campaign sample annotation --report")
     click.echo(f"\nAn expert who is never wrong judges some of the labels again:\n\n{_paragraph(quality, 0)}")
 
 

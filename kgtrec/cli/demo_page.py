@@ -27,10 +27,8 @@ def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
     ):
         write_world(Path("kg"), tree, world)
         script = Script()
-        script.run("questions", "kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "--out", "sparse")
+        script.run("questions kg/train.tsv kg/valid.tsv kg/test.tsv --out sparse")
         for name in POOLED:
-            script.run(
-                "baseline", name, "sparse", "--out", "sparse-ranks", "--depth", str(PEOPLE), "--run-format", "run"
-            )
+            script.run(f"baseline {name} sparse --out sparse-ranks --depth {PEOPLE} --run-format run")
         start_campaign(script, _SEED, depth)
         shutil.copytree("annotation", target)

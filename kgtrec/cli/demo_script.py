@@ -18,9 +18,10 @@ class Script:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def run(self, *words: str) -> str:
-        """Run ``kgtrec WORDS`` and return its output. A word with a * is a file pattern."""
-        self.lines.append(" ".join(["kgtrec", *(word if "*" in word else shlex.quote(word) for word in words)]))
+    def run(self, line: str) -> str:
+        """Run ``kgtrec LINE`` and return its output. A word with a * is a file pattern."""
+        self.lines.append(f"kgtrec {line}")
+        words = shlex.split(line)
         with _captured(quiet=words[0] != "baseline") as output:  # which takes long, and shows its progress
             cli.main(args=list(_expanded(words)), standalone_mode=False)
         return output.getvalue().decode()

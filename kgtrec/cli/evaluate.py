@@ -47,9 +47,7 @@ def _measures() -> Iterator[str]:
 @option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
 @output_options()
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
-@click.option(
-    "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
-)
+@option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
 @option(
     "--weights",
     "Give equal weight to each question or to each relation instead of each item, or weights in a file of "

@@ -112,10 +112,10 @@ def _strategies() -> Iterator[str]:
 )
 @mixed_option
 @seed_option("Random seed of ties, turns and samples.")
-@click.option(
+@option(
     "--by-question",
+    "Strategy take: questions take turns with their best candidates, as in other strategies with a budget.",
     is_flag=True,
-    help="Strategy take: questions take turns with their best candidates, as in other strategies with a budget.",
 )
 @option("--rrf-k k", "k of strategy rrf.", Real(0), 60.0)
 @option("--rbp-p p", "p of strategy rbp.", Real(0, 1, max_open=True), 0.8)
@@ -140,8 +140,8 @@ def _strategies() -> Iterator[str]:
 )
 @option("--entity-types", "For --trivial types: lines of entity TAB type.", PATH)
 @option("--relation-types", "For --trivial types: lines of relation TAB type of its head TAB type of its tail.", PATH)
-@click.option("--observed-types", is_flag=True, help="For --trivial types: use the types observed in train.")
-@click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial judges; write nothing.")
+@option("--observed-types", "For --trivial types: use the types observed in train.", is_flag=True)
+@option("--dry-run", "Show how many triples each rule of --trivial judges; write nothing.", is_flag=True)
 @option("--report report_path", "Write the report here too: .txt, .csv, .json or .tex.", PATH)
 @force_option
 @listing_option("--list-strategies", "List the strategies and exit.", _strategies)

@@ -93,9 +93,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     callback=_sample,
 )
 @option("--seed", "Seed of --sample.", SEED, 0)
-@click.option(
-    "--ids", is_flag=True, help="Name entities e0, e1, ... and write entities.tsv; for labels with white space."
-)
+@option("--ids", "Name entities e0, e1, ... and write entities.tsv; for labels with white space.", is_flag=True)
 @option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
 @option(
     "--categories-from",

@@ -52,7 +52,7 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
     callback=_inches,
     metavar="WIDTH",
 )
-@click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
+@option("--intervals", "Also show the intervals of scores and correlations in LaTeX tables.", is_flag=True)
 @force_option
 def command(study: str, out: str, formats: tuple[str, ...], width: float | None, *, intervals: bool) -> None:
     """Write the report of STUDY, a folder that kgtrec study wrote: one page that works offline.

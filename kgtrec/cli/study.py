@@ -16,7 +16,7 @@ from kgtrec.report.progress import progress_bar
 @click.argument("config", type=click.Path())
 @option("--out", "Folder of the study. Default: the folder in CONFIG.", PATH)
 @workers_options
-@click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options at the end.")
+@option("--prune", "Remove steps of earlier inputs or options at the end.", is_flag=True)
 @force_option
 def command(config: str, out: str | None, workers: int | None, scheduler: str | None, prune: bool) -> None:
     """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.

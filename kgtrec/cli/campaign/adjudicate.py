@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE",
 )
-@click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
+@option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
 @storing_options
 @force_option
 def command(

@@ -18,8 +18,8 @@ from kgtrec.errors import KgtrecError
     "Show it for each relation, for each two annotators who judged the same triples, or with --gold for each triple.",
     ["relation", "pair", "triple"],
 )
-@click.option("--gold", is_flag=True, help="Compare each annotator with the known verdicts of gold.tsv instead.")
-@click.option("--leave-out-unsure", is_flag=True, help="Take unsure for no verdict. Default: for one like Y and N.")
+@option("--gold", "Compare each annotator with the known verdicts of gold.tsv instead.", is_flag=True)
+@option("--leave-out-unsure", "Take unsure for no verdict. Default: for one like Y and N.", is_flag=True)
 @option("--confidence", "Of the bootstrap intervals.", SHARE, 0.95)
 @option(
     "--resample",

@@ -21,9 +21,9 @@ FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 @option("--annotator", "Whose tasks. Needed but for Label Studio, which can take everybody's.", metavar="PERSON")
 @option("--out", "File to write; for Label Studio a folder.", PATH, required=True)
 @option("--format form", "Form of the tasks; by default that of --out's suffix.", FORMATS)
-@click.option("--all", "everything", is_flag=True, help="Write judged tasks too, with the annotator's own verdicts.")
+@option("--all everything", "Write judged tasks too, with the annotator's own verdicts.", is_flag=True)
 @option("--first", "Write the first N tasks only.", COUNT, metavar="N")
-@click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
+@option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
 @option("--guidelines", "Link to the guidelines, shown in Label Studio.", metavar="URL")
 @force_option
 def command(

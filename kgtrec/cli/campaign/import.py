@@ -19,7 +19,7 @@ from kgtrec.data.judgements import ROLES
     ROLES,
     ROLES[0],
 )
-@click.option("--unassigned", is_flag=True, help="Let annotators judge what they were not assigned.")
+@option("--unassigned", "Let annotators judge what they were not assigned.", is_flag=True)
 def command(campaign: str, files: tuple[str, ...], **options: object) -> None:
     """Take the verdicts of FILES into CAMPAIGN: tasks that kgtrec campaign export wrote, filled in.
 

@@ -22,9 +22,9 @@ TABLES = ("statistics", "labels")
 @click.argument("campaign", type=click.Path())
 @option("--size", "Triples to draw.", at_least(2), 200)
 @option("--seed", "Of the draw.", SEED, 0)
-@click.option("--with-automatic", is_flag=True, help="Draw from the triples that a rule judged N too.")
+@option("--with-automatic", "Draw from the triples that a rule judged N too.", is_flag=True)
 @option("--expert", "Who judges them, of people.tsv; written into the tasks.", metavar="PERSON")
-@click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
+@option("--report", "Tell how good the labels are by what experts said of the sample.", is_flag=True)
 @option("--confidence", "Of the report's intervals.", SHARE, 0.95)
 @raw_output_options(
     TABLES,

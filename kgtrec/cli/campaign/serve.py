@@ -22,7 +22,7 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 @option("--host", "Address to listen on.", default="127.0.0.1", metavar="ADDRESS")
 @option("--port", "Port to listen on; 0: any.", Whole(0, 65_535), 8765)
 @option("--url", "Address under which people reach it, such as https://judge.example.org.", metavar="URL")
-@click.option("--demo", is_flag=True, help="Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.")
+@option("--demo", "Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.", is_flag=True)
 @option(
     "--new-link person",
     "Make NAME a new link and leave; the former one, and who came in by it, is out at once.",

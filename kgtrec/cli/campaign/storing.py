@@ -32,12 +32,10 @@ storing_options = stacked(
     ),
     option("--person", "Who judged. Default: the annotator whom each row names.", metavar="NAME"),
     option("--user-map", "Lines `user person`: whose account in Label Studio is whose.", PATH, metavar="FILE"),
-    click.option(
-        "--correct",
-        is_flag=True,
-        help="Let a verdict take the place of what the same person said of the triple before.",
+    option(
+        "--correct", "Let a verdict take the place of what the same person said of the triple before.", is_flag=True
     ),
-    click.option("--keep-going", is_flag=True, help="Take the other verdicts where some are refused."),
+    option("--keep-going", "Take the other verdicts where some are refused.", is_flag=True),
     option("--time", "When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
 )
 

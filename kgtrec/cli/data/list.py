@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
+from kgtrec.cli.options import option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data_sets.registry import list_data_sets
 
 
 @click.command(name="list")
-@click.option(
-    "--all",
-    "unconfirmed",
+@option(
+    "--all unconfirmed",
+    "Also those whose checksums could not be confirmed, which are not downloaded, with the reason.",
     is_flag=True,
-    help="Also those whose checksums could not be confirmed, which are not downloaded, with the reason.",
 )
 @output_options()
 def command(unconfirmed: bool, output: Output) -> None:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     metavar="COLUMN=LABEL",
 )
 @direction_options
-@click.option("--swaps", "wants_swaps", is_flag=True, help="List the pairs of systems in opposite order instead.")
+@option("--swaps wants_swaps", "List the pairs of systems in opposite order instead.", is_flag=True)
 @option("--alpha", "Below which the difference of a swapped pair is significant.", SHARE, 0.05)
 @option(
     "--confidence",
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     SHARE,
 )
 @option("--resamples", "How many bootstrap samples.", samples(2), 1000)
-@click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
+@option("--unpaired", "Questions of one id are not the same question in FIRST and SECOND.", is_flag=True)
 @workers_options
 @option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
 @output_options()
