@@ -48,7 +48,11 @@ def real(block: int) -> tuple[Splits, Collection, Blocks]:
     model = read_factor_archive(path)
     asked = numbered_questions(path, model.questions, model.entities, model.relations)
     row, column = question_places(collection, asked).place, entity_places(collection, model.entities).place
-    E, Q, b = model.E[column].astype(np.float32), model.Q[row].astype(np.float32), model.b[column]
+    E, Q, b = (
+        model.E[column].astype(np.float32),
+        model.Q[row].astype(np.float32),
+        0 if model.b is None else model.b[column],
+    )
     firsts = range(0, len(Q), block)
     return splits, collection, [(np.arange(len(Q))[at : at + block], Q[at : at + block] @ E.T + b) for at in firsts]
 

@@ -81,7 +81,7 @@ def read_factor_folder(
             other = f"; with Q.npy the score is {BY_QUESTION!r}" if name == "R" and array_files(folder, "Q") else ""
             raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file{other}", path=folder)
     arrays = {name: mapped_rows(found) for name, found in files.items() if found}
-    called = {name: spanned(found) for name, found in files.items()}
+    called = {name: spanned(found) for name, found in files.items() if found}
     return checked(FactorArrays(score, parameters, reciprocal, names, types, **arrays), path, called)
 
 

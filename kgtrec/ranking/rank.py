@@ -234,10 +234,9 @@ def blocks_ranked(
 ) -> Iterator[Ranked]:
     """:func:`ranked_blocks` of a plan."""
     collection, depth = plan.collection, plan.options.depth
-    order = _order(collection, questions, entities)
-    asked = np.zeros(len(collection.questions), np.bool_)
-    asked[collection.questions.rows_of(plan.options.sides)] = True
-    order, seen = order.of_questions(asked), ~asked
+    asked = collection.questions.rows_of(plan.options.sides)
+    order, seen = _order(collection, asked, questions, entities), np.ones(len(collection.questions), np.bool_)
+    seen[asked] = False
     ranker = DeviceRanker(plan.width, order.column, collection.entities.byte_order if depth else None)
     if len(seen) == 0:
         yield _ranked_block(plan, name, ranker, np.zeros(0, np.intp), np.zeros((0, plan.width), np.float32))
@@ -254,7 +253,7 @@ def blocks_ranked(
     missing = np.flatnonzero(~seen)
     if len(missing):
         raise KgtrecError(
-            f"expected scores for each of {np.count_nonzero(asked)} questions, found none for {len(missing)} of them, "
+            f"expected scores for each of {len(asked)} questions, found none for {len(missing)} of them, "
             f"the first being {collection.questions.ids[missing[0]]!r}"
         )
 
@@ -371,20 +370,12 @@ def pairs_of(
 class _Order:
     """What the rows and columns of a system's scores are about."""
 
-    n_rows: int
+    question: NDArray[np.intp]  # (rows,) the collection's row, -1 where it lacks it, or is not asked about it
     n_columns: int
-    question: NDArray[np.intp] | None  # (n_rows,) the collection's row, -1 where it lacks it; None: as they are
     column: NDArray[np.intp] | None  # (n_entities,) column of each entity of the collection; None: as they are
 
-    def of_questions(self, asked: NDArray[np.bool_]) -> _Order:
-        """The same order, where scores of questions that are not asked are left out."""
-        if asked.all():
-            return self
-        row = np.arange(self.n_rows) if self.question is None else self.question
-        return replace(self, question=np.where((row >= 0) & asked[row], row, -1))
 
-
-def _order(collection: Collection, questions: Any, entities: Any) -> _Order:
+def _order(collection: Collection, asked: NDArray[np.intp], questions: Any, entities: Any) -> _Order:
     if entities is None:
         raise KgtrecError(
             "expected entities=, what each column of the scores is about, found none: give labels in the order of the "
@@ -399,9 +390,9 @@ def _order(collection: Collection, questions: Any, entities: Any) -> _Order:
     columns = entity_places(collection, entities)
     warn_of_extra(rows, "questions")
     warn_of_extra(columns, "entities")
-    return _Order(
-        rows.size, columns.size, None if rows.is_same else rows.own(), None if columns.is_same else columns.place
-    )
+    question = rows.own()
+    question[~np.isin(question, asked)] = -1
+    return _Order(question, columns.size, None if columns.is_same else columns.place)
 
 
 def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
@@ -419,7 +410,7 @@ def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
     # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
     sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
     matrix = blocks if sliceable else as_array(blocks, "scores")
-    expected = order.n_rows, order.n_columns
+    expected = len(order.question), order.n_columns
     if tuple(matrix.shape) != expected:
         raise KgtrecError(
             f"expected a score matrix of {expected[0]} questions x {expected[1]} entities, "
@@ -473,10 +464,12 @@ def _checked_block(
             f"{place}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
             f"{_shape(rows.shape)}"
         )
-    outside = np.flatnonzero((rows < 0) | (rows >= order.n_rows))
+    outside = np.flatnonzero((rows < 0) | (rows >= len(order.question)))
     if len(outside):
-        raise KgtrecError(f"{place}: expected question rows from 0 to {order.n_rows - 1}, found {rows[outside[0]]}")
-    rows = rows.astype(np.intp)
+        raise KgtrecError(
+            f"{place}: expected question rows from 0 to {len(order.question) - 1}, found {rows[outside[0]]}"
+        )
+    rows = order.question[rows.astype(np.intp)]
     if is_frame(scores):
         _require_columns(collection, order, scores)
     on_device = stays_on_device(scores)
@@ -491,11 +484,9 @@ def _checked_block(
         require_exact(*extremes(scores), place)
     else:
         scores = _checked_type(scores, place)
-    if order.question is not None:
-        rows = order.question[rows]
-        if (rows < 0).any():
-            kept = np.flatnonzero(rows >= 0)
-            rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
+    if (rows < 0).any():
+        kept = np.flatnonzero(rows >= 0)
+        rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
     ordered = np.sort(rows)
     repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
     if len(repeated):

@@ -38,12 +38,12 @@ _Queries = Callable[[_Rows, _Rows], _Matrix]
 class Formula:
     """A model's score: a query made of anchor and relation, compared with each row of E."""
 
-    relations: RelationVectors
     E: Rows  # (entities, d)
     tail_queries: _Queries | None  # None: no query holds against all entities as tails
     head_queries: _Queries
     comparison: Comparison = PRODUCT
     reciprocal_queries: _Queries | None = None  # of reciprocal relations; None: those of tails
+    relations: RelationVectors | None = None  # from which queries are made
 
     def factors(
         self, name: str, entities: Vocabulary, relations: Vocabulary, kind: str, remarks: tuple[str, ...] = ()
@@ -97,9 +97,11 @@ def formula_of(E: Rows, relations: RelationVectors) -> Formula:
             f"expected relations of {expected} numbers each beside entities of {d}{even}, as {score} has them, found "
             f"relations of {relations.R.shape[1]}"
         )
-    formula = FORMULAS[score](E, relations.R, **relations.parameters)
+    formula = replace(FORMULAS[score](E, relations.R, **relations.parameters), relations=relations)
     if relations.has_reciprocals:
-        return with_reciprocals(formula)
+        # heads are predicted as tails of reciprocal relations, which are numbered after the others
+        tails, n_relations = cast("_Queries", formula.reciprocal_queries or formula.tail_queries), len(relations.R) // 2
+        return replace(formula, tail_queries=tails, head_queries=lambda a, relation: tails(a, relation + n_relations))
     if formula.tail_queries is None:
         raise KgtrecError(no_tails(str(operator), str(relations.parameters["comparator"])))
     return formula
@@ -116,17 +118,6 @@ def _require_parameter(name: str, value: object, choices: Sequence[str] | type) 
         raise KgtrecError(f"expected {name} among {', '.join(cast('Sequence[str]', choices))}, found {value!r}")
 
 
-def with_reciprocals(formula: Formula) -> Formula:
-    """The same, its heads predicted as tails of reciprocal relations, which are numbered after the others."""
-    tails, n_relations = formula.reciprocal_queries or formula.tail_queries, len(formula.relations.R) // 2
-    return replace(
-        formula,
-        relations=replace(formula.relations, has_reciprocals=True),
-        tail_queries=tails,
-        head_queries=lambda anchor, relation: cast("_Queries", tails)(anchor, relation + n_relations),
-    )
-
-
 def distmult(E: Rows, R: Rows) -> Formula:
     """Sum of h r t.
 
@@ -140,7 +131,7 @@ def distmult(E: Rows, R: Rows) -> Formula:
     def queries(anchor: _Rows, relation: _Rows) -> _Matrix:
         return _wide(E[anchor]) * _wide(R[relation])
 
-    return Formula(RelationVectors("distmult", R), E, queries, queries)
+    return Formula(E, queries, queries)
 
 
 def complex_product(E: Rows, R: Rows) -> Formula:
@@ -157,7 +148,7 @@ def complex_product(E: Rows, R: Rows) -> Formula:
     def heads(tail: _Rows, relation: _Rows) -> _Matrix:
         return _rotated(_wide(E[tail]), _conjugate(_wide(R[relation])))
 
-    return Formula(RelationVectors("complex", R), E, tails, heads)
+    return Formula(E, tails, heads)
 
 
 def rescal(E: Rows, R: Rows) -> Formula:
@@ -175,7 +166,7 @@ def rescal(E: Rows, R: Rows) -> Formula:
         found: _Matrix = np.einsum("nij,nj->ni", matrices(relation), _wide(E[tail]))
         return found
 
-    return Formula(RelationVectors("rescal", R), E, tails, heads)
+    return Formula(E, tails, heads)
 
 
 def canonical_polyadic(E: Rows, R: Rows) -> Formula:
@@ -190,7 +181,7 @@ def canonical_polyadic(E: Rows, R: Rows) -> Formula:
         product = _wide(E[tail])[:, half:] * _wide(R[relation])
         return np.concatenate([product, np.zeros_like(product)], axis=1)
 
-    return Formula(RelationVectors("cp", R), E, tails, heads)
+    return Formula(E, tails, heads)
 
 
 def squared_distance(E: Rows, R: Rows) -> Formula:
@@ -202,19 +193,17 @@ def squared_distance(E: Rows, R: Rows) -> Formula:
     >>> formula.comparison.block(formula.tail_queries(np.array([0]), np.array([0])), formula.E)
     array([[  0., -25.]])
     """
-    return _translated(RelationVectors("transe-squared", R), E, MinusSquares())
+    return _translated(E, R, MinusSquares())
 
 
 def minus_distance(E: Rows, R: Rows, p: float) -> Formula:
     """Minus the p-norm of h + r - t."""
-    return _translated(RelationVectors("transe", R, {"p": p}), E, MinusNorm(p))
+    return _translated(E, R, MinusNorm(p))
 
 
-def _translated(relations: RelationVectors, E: Rows, comparison: Comparison) -> Formula:
+def _translated(E: Rows, R: Rows, comparison: Comparison) -> Formula:
     """A score that holds h + r against t, and t - r against h."""
-    R = relations.R
     return Formula(
-        relations,
         E,
         lambda head, relation: _wide(E[head]) + _wide(R[relation]),
         lambda tail, relation: _wide(E[tail]) - _wide(R[relation]),
@@ -236,7 +225,6 @@ def rotation_distance(E: Rows, phases: Rows) -> Formula:
 
     # a rotation back keeps distances, so heads are those nearest to t turned back
     return Formula(
-        RelationVectors("rotate", phases),
         E,
         lambda head, relation: _rotated(_wide(E[head]), rotation(relation)),
         lambda tail, relation: _rotated(_wide(E[tail]), _conjugate(rotation(relation))),
@@ -257,7 +245,6 @@ def simple(E: Rows, R: Rows, bound: float) -> Formula:
 
     # tails: t1 meets r2 h2, t2 meets r1 h1; heads: h1 meets r1 t2, h2 meets r2 t1
     return Formula(
-        RelationVectors("simple", R, {"bound": bound}),
         E,
         lambda head, relation: swapped(_wide(E[head]) * _wide(R[relation])) / 2,
         lambda tail, relation: swapped(_wide(E[tail])) * _wide(R[relation]) / 2,
@@ -304,7 +291,6 @@ def biggraph(E: Rows, R: Rows, operator: str, comparator: str, bias: bool) -> Fo
         return points + away
 
     return Formula(
-        RelationVectors("biggraph", R, {"operator": operator, "comparator": comparator, "bias": bias}),
         E,
         None if no_tails(operator, comparator) else tails,
         changed,

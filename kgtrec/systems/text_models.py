@@ -36,26 +36,33 @@ def _simkgc(path: Path, given: Given) -> TripleRanks:
         )
     files = _evaluations(path)
     parts = [_evaluation(file, side, given.data) for side, file in files.items()]
-    # one vocabulary for both directions
-    heads, relations, tails = (pa.concat_arrays([part[place] for part in parts]) for place in range(3))
-    n = len(heads)
-    entities, code = Vocabulary.encoding(pa.concat_arrays([heads, tails]))
-    found, relation = Vocabulary.encoding(relations)
-    rank = np.concatenate([part[3] for part in parts])
     sides = " and ".join(word for side, word in zip(_SIDES, ("tails", "heads"), strict=True) if side in files)
-    return TripleRanks(
+    return _without_ties(
         path.resolve().name if path.is_dir() else path.name.removesuffix(".json").removesuffix(".mdl"),
-        entities,
-        found,
-        np.repeat([side == "backward" for side in files], [len(part[3]) for part in parts]),
-        code[:n],
-        relation,
-        code[n:],
-        rank - 1,
-        np.zeros(n, np.int64),
-        kind=f"SimKGC's ranks of {sides}",
-        remarks=("the file has no scores: candidates that tie with an answer count in the order of SimKGC's sort",),
+        [pa.concat_arrays([triples[place] for triples, _ in parts]) for place in range(3)],
+        np.repeat([side == "backward" for side in files], [len(rank) for _, rank in parts]),
+        np.concatenate([rank for _, rank in parts]) - 1,
+        "SimKGC",
+        sides,
     )
+
+
+def _without_ties(
+    name: str,
+    triples: list[pa.StringArray],
+    is_head: NDArray[np.bool_],
+    above: NDArray[np.int64],
+    tool: str,
+    sides: str,
+) -> TripleRanks:
+    """The ranks of triples, (n,) heads, relations and tails, whose ties are unknown."""
+    heads, relations, tails = triples
+    entities, code = Vocabulary.encoding(pa.concat_arrays([heads, tails]))
+    types, relation = Vocabulary.encoding(relations)
+    head, tail = np.split(code, 2)
+    remark = f"the file has no scores: candidates that tie with an answer count in the order of {tool}'s sort"
+    kind, none = f"{tool}'s ranks of {sides}", np.zeros(len(above), np.int64)
+    return TripleRanks(name, entities, types, is_head, head, relation, tail, above, none, kind=kind, remarks=(remark,))
 
 
 def _evaluations(path: Path) -> dict[str, Path]:
@@ -82,9 +89,7 @@ def _direction(path: Path) -> str:
     return named[0]
 
 
-def _evaluation(
-    path: Path, side: str, data: Path
-) -> tuple[pa.StringArray, pa.StringArray, pa.StringArray, NDArray[np.int64]]:
+def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray], NDArray[np.int64]]:
     """Labels of heads, relations and tails of the test triples in their order, and the ranks."""
     found = _table(path, _PREDICTION, "SimKGC's predictions")
     rank = found.field("rank")
@@ -119,7 +124,7 @@ def _evaluation(
                 path=path,
             )
     labels = _relation_labels(split.parent / "relations.json", triples.field("relation"))
-    return triples.field("head_id"), labels, triples.field("tail_id"), rank
+    return [triples.field("head_id"), labels, triples.field("tail_id")], rank
 
 
 def _split_of(path: Path) -> str:
@@ -171,30 +176,23 @@ def _kg_bert(path: Path, given: Given) -> TripleRanks:
             path=path,
         )
     file = given.data / "test.tsv" if given.data.is_dir() else given.data
-    head, relation, tail = read_fields(Lines.read(file), 3, "head, relation and tail")
+    triples = read_fields(Lines.read(file), 3, "head, relation and tail")
     lines = Lines.read(path)
     columns = read_fields(lines, 2, "the rank of the head and that of the tail, from 0")
     above = np.concatenate([_numbers(column, lines) for column in columns])
-    n = len(head)
+    n = len(triples[0])
     if len(columns[0]) != n:
         more = "; KG-BERT appends to an existing file, so that a second run doubles it" if len(columns[0]) > n else ""
         raise FormatError(
             f"expected a line for each of the {n:,} triples of {file}, found {len(columns[0]):,}{more}", path=path
         )
-    entities, code = Vocabulary.encoding(pa.concat_arrays([head, tail]))
-    relations, relation_code = Vocabulary.encoding(relation)
-    return TripleRanks(
+    return _without_ties(
         path.name.removesuffix("_ranks.txt"),
-        entities,
-        relations,
+        [pa.concat_arrays([column, column]) for column in triples],
         np.repeat([True, False], n),
-        np.tile(code[:n], 2),
-        np.tile(relation_code, 2),
-        np.tile(code[n:], 2),
         above,
-        np.zeros(2 * n, np.int64),
-        kind="KG-BERT's ranks of heads and tails",
-        remarks=("the file has no scores: candidates that tie with an answer count in the order of KG-BERT's sort",),
+        "KG-BERT",
+        "heads and tails",
     )
 
 
