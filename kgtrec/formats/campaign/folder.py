@@ -268,7 +268,7 @@ def read_text(path: PathLike) -> str:
     lines = Lines.read(path).without_nul()
     if not lines.data.strip():
         raise FormatError("expected a text, found an empty file", path=path)
-    return "".join(f"{line.text}\n" for line in lines.all)
+    return "".join(f"{line.text}\n" for line in lines.every())
 
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:

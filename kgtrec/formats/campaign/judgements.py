@@ -145,7 +145,7 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     """The columns of lines, coded; the first one is ``line`` of the file."""
     table = _parsed(data)
     if table is None:
-        events = [_event(each) for each in Lines(str(path), bytes(data), line).all]
+        events = [_event(each) for each in Lines(str(path), bytes(data), line).every()]
         table = {key: labels_of([event[key] for event in events]) for key in KEYS}
     entities, relations = pool.questions.entities, pool.questions.relations
     role = Vocabulary.of(ROLES).encode(table["role"])

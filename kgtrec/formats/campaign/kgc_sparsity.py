@@ -209,7 +209,7 @@ def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Sequence[Text
     lines = Lines.read(path / name).without_nul()
     if not lines.data:
         raise FormatError("expected lines, found an empty file", path=path / name)
-    found = lines.all
+    found = list(lines.every())
     if not lines.data.endswith(b"\n"):
         message = "the last line ends without a line feed; it counts"
         findings.append(LabelFinding(name, len(found), "no line feed", message))

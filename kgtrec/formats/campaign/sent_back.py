@@ -54,7 +54,7 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
     if not path.exists():
         return {}
     file = Lines.read(path)
-    lines = file.all
+    lines = list(file.every())
     if not file.data.endswith(b"\n") and lines and _line(lines[-1].data) is None:  # incomplete
         lines.pop()
     found: dict[tuple[str, str, str, str, str], SentBack] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +19,7 @@ from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import require_writable_labels
 
 COLUMNS = ("id", "anchor", "relation")
+_BLANK_IN_ID = re.compile(r"[\t\n\v\f\r ]|\A\s|\s\Z")
 
 
 def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
@@ -42,11 +44,11 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     """
     rows: list[list[str]] = []
     lines: dict[str, int] = {}
-    for line in Lines.read(path, stream=stream).rows:
+    for line in Lines.read(path, stream=stream).every():
         if not line.data.strip() or line.data.startswith(b"#"):
             continue
         fields = line.fields(COLUMNS)
-        if len(fields[0].encode().split()) != 1 or fields[0] != fields[0].strip():
+        if _BLANK_IN_ID.search(fields[0]):
             raise line.error(
                 f"expected a question id without white space, got {fields[0]!r}; runs and qrels could not name it"
             )
@@ -120,13 +122,12 @@ def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary
     if column is not None:
         fields = [label.split("\t", column + 1) for label in labels]
         if (short := next((row for row, each in enumerate(fields) if len(each) <= column), None)) is not None:
-            raise lines.all[short].error(
-                f"expected at least {column + 1} columns separated by tabs, found {len(fields[short])}: "
-                f"{shown(lines.all[short].data)}"
-            )
+            line = list(lines.every())[short]
+            expected = f"expected at least {column + 1} columns separated by tabs"
+            raise line.error(f"{expected}, found {len(fields[short])}: {shown(line.data)}")
         labels = [each[column] for each in fields]
     if len(set(labels)) < len(labels):
         first: dict[str, int] = {}
-        for line, label in zip(lines.all, labels, strict=True):
+        for line, label in zip(lines.every(), labels, strict=True):
             line.once(first, label, repr(label), "each label")
     return Vocabulary.of(labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,13 +91,13 @@ class Lines:
     @cached_property
     def rows(self) -> list[TextLine]:
         """Every line that is not blank."""
-        return [line for line in self.all if line.data.strip(_BLANK)]
+        return [line for line in self.every() if line.data.strip(_BLANK)]
 
-    @property
-    def all(self) -> list[TextLine]:
+    def every(self) -> Iterator[TextLine]:
         """Every line, blank ones too."""
         parts = self.data.removesuffix(b"\n").split(b"\n") if self.data else []
-        return [TextLine(self.path, number, part.removesuffix(b"\r")) for number, part in enumerate(parts, self.first)]
+        for number, part in enumerate(parts, self.first):
+            yield TextLine(self.path, number, part.removesuffix(b"\r"))
 
     def without_nul(self) -> Lines:
         """The same lines.
