@@ -1,8 +1,9 @@
-"""What is checked of numbers that callers give."""
+"""What is checked of numbers that callers give, and how warnings are given."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
+from kgtrec.errors import KgtrecError, KgtrecWarning, each_warned_once, is_number, nearest, unwarned, warn, whole_number
 
 
 @given(st.integers(), st.integers(0, 100), st.integers(0, 100))
@@ -60,3 +61,20 @@ def test_of_names_that_are_equally_near_those_that_begin_alike_are_offered():
     """A letter is wrong in the middle: micro.ZMR, micro.WMR and micro.MRR differ by as much."""
     choices = ["micro.ZMR", "micro.WMR", "micro.AMR", "micro.MRR", "micro.MR"]
     assert nearest("micro.MMR", choices) == "; did you mean micro.MR or micro.MRR or micro.ZMR?"
+
+
+def test_a_warning_of_several_parts_is_given_once_and_as_of_the_caller():
+    """Not as of the module of the block's own machinery; another package's warning stays what it is."""
+    told: set[str] = set()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            with each_warned_once(told):
+                warn("one")
+                warnings.warn("two", RuntimeWarning, stacklevel=1)
+        with unwarned():
+            warn("three")
+    ours = [warning for warning in caught if warning.category is KgtrecWarning]
+    assert [str(warning.message) for warning in ours] == ["one"]
+    assert ours[0].filename == __file__
+    assert [warning.category for warning in caught if warning not in ours] == [RuntimeWarning] * 2

@@ -385,7 +385,7 @@ def describe_measures() -> list[MeasureDescription]:
     return [
         MeasureDescription(
             **{field.name: getattr(measure, field.name) for field in fields(MeasureDescription)}
-            | {"name": measure.name + _cutoff_form(measure)}
+            | {"name": measure.name + _cutoff_form(measure), "parameters": dict(measure.parameters)}
             | {"aliases": tuple(alias for alias in measure.aliases if alias not in measure.trec_eval)}
         )
         for measure in registered()
