@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sizes import collection_and_ranks, parsed
 
-from kgtrec.evaluation.evaluate import breakdown_of, measured_items
+from kgtrec.evaluation.evaluate import breakdown_of, prepared
 from kgtrec.evaluation.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
-from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.scoring import Scoring
 from kgtrec.evaluation.summarise import fraction
-from kgtrec.evaluation.weighting import Weighting
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
 from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
@@ -69,13 +68,13 @@ def population(folder: str, path: str) -> Population:
     """What the collection and the answer ranks hold."""
     collection = read_collection(folder)
     qrels = collection.qrels
-    seen = match(read_answer_ranks(path), qrels)
     measures = tuple(measure for measure in parse_measures(MEASURES) if isinstance(measure, ParsedMeasure))
-    whole, weighting = breakdown_of(None, qrels, collection, measures), Weighting(None, qrels, collection)
+    made = prepared(collection, read_answer_ranks(path), MEASURES, Scoring(missing="zero"))
+    seen, whole = made.matched(next(made.systems)), breakdown_of(None, qrels, collection, measures)
     triple = answer_triples(qrels, collection)
     sums: dict[tuple[Drawn, str], tuple[Floats, Floats]] = {}
     for measure in measures:
-        items = measured_items(measure, seen, qrels, whole, weighting, "zero")
+        items = made.items_of(measure, seen, whole)
         parts = fraction(measure, items)
         sums["question", measure.label] = tuple(np.bincount(items.question, weights=part) for part in parts)
         if measure.items == "answers":

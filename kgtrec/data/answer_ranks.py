@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.rows import Rows
+from kgtrec.data.columns import Columns
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerRanks(Rows):
+class AnswerRanks(Columns):
     """One row per answer (and per further judged pair) of one system, sorted by (question, entity).
 
     Counts are over the candidates that are not answers of the question, the row's own entity left out,

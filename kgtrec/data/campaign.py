@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrays import RowsByCode
 from kgtrec.data.arrow import arrow_of
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import NO, ROLES, VERDICTS, YES, Gold, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.rows import Rows
 from kgtrec.data.table import Column, Result, Table, interval_columns
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -36,7 +36,7 @@ MOST_TRAINING = 50  # gold triples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Automatic(Rows):
+class Automatic(Columns):
     """Which triples of a pool are judged N without a person, and by which rule."""
 
     rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge
@@ -54,7 +54,7 @@ class Automatic(Rows):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People(Rows):
+class People(Columns):
     """Who takes part, and in which role; one row per person and role."""
 
     names: Vocabulary  # every person once
@@ -76,7 +76,7 @@ class People(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class Assignments(Rows):
+class Assignments(Columns):
     """Who is asked to judge which triple as an annotator, in the order in which they should, one row per task."""
 
     annotator: NDArray[np.int32]  # (n,) row in annotators
@@ -84,7 +84,7 @@ class Assignments(Rows):
     annotators: Vocabulary
 
     def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
-        """Rows of the tasks that are about some triples, which are distinct, in no order that matters.
+        """Columns of the tasks that are about some triples, which are distinct, in no order that matters.
 
         Examples
         --------
@@ -213,7 +213,7 @@ def check_template(template: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExpertSample(Rows):
+class ExpertSample(Columns):
     """Decided triples sampled for an expert, in the order of the pool; the strata are the labels N and Y."""
 
     triple: NDArray[np.int32]  # (n,) row in the pool's triples, ascending

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.columns import Columns
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.rows import Rows
 from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError
@@ -23,7 +23,7 @@ STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known(Rows):
+class Known(Columns):
     """Known answers outside the qrels, one row per question, entity and split, sorted by them."""
 
     question: NDArray[np.int32]  # (n,) row in Questions

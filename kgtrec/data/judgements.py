@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
-from kgtrec.data.rows import Rows
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -36,7 +36,7 @@ _NOBODY = Vocabulary(_NO_TEXTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgements(Rows):
+class Judgements(Columns):
     """One row per event, oldest first.
 
     An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to estimate
@@ -112,7 +112,7 @@ class Judgements(Rows):
     def joined(self, *later: Judgements) -> Judgements:
         """The events of several files, one after the other."""
         first, *others = [part for part in (self, *later) if len(part)] or [self]
-        return Rows.joined(first, *others)
+        return Columns.joined(first, *others)
 
     def in_time(self) -> Judgements:
         """The same events, those of which only the last counts in the order of their times.
@@ -147,7 +147,7 @@ AUTOMATIC, OPEN, AGREED, CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE = range(7)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decisions(Rows):
+class Decisions(Columns):
     """One row per triple of the pool.
 
     ``open``: too few annotators have judged it. ``conflict``: they disagree. ``doubted``: one of them was unsure.
@@ -286,7 +286,7 @@ TASK_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tasks(Rows):
+class Tasks(Columns):
     """One row per task, in the order in which they should be done."""
 
     task: NDArray[np.int32]  # (n,) 1-based row in the pool's triples

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
-from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -27,7 +27,7 @@ def grades_of(values: NDArray[np.float64], place: str) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Qrels(Rows):
+class Qrels(Columns):
     """Graded judgements, one row per judged pair, sorted by (question, entity).
 
     An absent pair is unjudged, which is not grade 0. A negative grade counts as unjudged too, as in trec_eval.

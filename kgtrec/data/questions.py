@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import values_of
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_codes, frame_labels, frame_of
-from kgtrec.data.rows import Rows
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
@@ -44,7 +44,7 @@ def only_side(side: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Questions(Rows):
+class Questions(Columns):
     """One row per triple question: (?, relation, anchor) on the head side, (anchor, relation, ?) on the tail side."""
 
     ids: Vocabulary  # (n,) head0, head1, ..., tail0, ...
@@ -108,7 +108,7 @@ class Questions(Rows):
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Questions:
         """The questions at ``rows`` (row numbers, or a mask), with their ids."""
         ids = Vocabulary(self.ids.decode(np.arange(len(self))[rows]))
-        return replace(Rows.take(self, rows), ids=ids)
+        return replace(Columns.take(self, rows), ids=ids)
 
     def __repr__(self) -> str:
         n_head = int(self.is_head.sum())
@@ -131,7 +131,7 @@ class Questions(Rows):
         return others.rows(self.is_head, relation, others.entities.encode(self.entities.labels)[self.anchor])
 
     def rows_of(self, sides: Sequence[str]) -> NDArray[np.intp]:
-        """Rows of the questions of some sides, ascending.
+        """Columns of the questions of some sides, ascending.
 
         Raises
         ------

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
 from kgtrec.data.pair_set import pair_hashes
-from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.answer_ranks import score_in_words
@@ -26,10 +26,10 @@ _TABLE_BITS = 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run(Rows):
+class Run(Columns):
     """Per question a list of scored entities, in trec_eval's order.
 
-    Rows are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
+    Columns are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
     Each (question, entity) occurs once; scores are float64, never NaN or +inf.
     """
 

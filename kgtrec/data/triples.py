@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_labels, frame_of
-from kgtrec.data.rows import Rows
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.integer_keys import distinct
@@ -32,7 +32,7 @@ POLICIES_LIKE = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Triples(Rows):
+class Triples(Columns):
     """(head, relation, tail) rows in file order; a row may be repeated."""
 
     head: NDArray[np.int32]  # (n,) row in entities
@@ -211,7 +211,7 @@ def check_numbers(triples: Triples) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EntityTypes(Rows):
+class EntityTypes(Columns):
     """One row per entity and type of it. The types of an entity without a row are unknown."""
 
     entity: NDArray[np.int32]  # (n,) row in entities
@@ -245,7 +245,7 @@ class EntityTypes(Rows):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelationTypes(Rows):
+class RelationTypes(Columns):
     """The domain and range of each relation: one row per relation, side and type.
 
     Where a side has several rows, any of the types is allowed. A side without a row allows every entity.

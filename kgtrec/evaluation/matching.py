@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.columns import Columns
 from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.rows import Rows
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
@@ -76,7 +76,7 @@ class MatchedSystem:
     def in_order(self, ties: Ties, qrels: Qrels) -> MatchedSystem:
         """The same with the relevant candidates first ("optimistic") or last ("pessimistic") among those they tie with.
 
-        Rows below the ends of cut lists tie with all that the lists lack.
+        Columns below the ends of cut lists tie with all that the lists lack.
         """
         places = self.places
         judged, answers = places.judged, self.answers
@@ -302,7 +302,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Counts(Rows):
+class _Counts(Columns):
     """Counts for rows of an answer-rank table: of what an answer is ranked among, and of the list with answers."""
 
     above: NDArray[np.int64]  # (n,) what scores higher: candidates that are not answers, or if raw, all
@@ -617,7 +617,7 @@ class _JudgedPairs:
     def found(
         self, question: NDArray[np.int32], entity: NDArray[np.int32]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows that are judged, and the row of the qrels of each; both in the system's codes."""
+        """Columns that are judged, and the row of the qrels of each; both in the system's codes."""
         rows, judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for first in range(0, len(question), _ROWS_AT_A_TIME):
             asked = self._question[question[first : first + _ROWS_AT_A_TIME]]

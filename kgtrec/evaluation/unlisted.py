@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
+from kgtrec.data.columns import Columns
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.rows import Rows
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
@@ -106,7 +106,7 @@ def filtered_if_unlisted(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pairs(Rows):
+class _Pairs(Columns):
     """Pairs of question and entity, and their labels."""
 
     question: NDArray[np.int32]  # (n,) row in questions

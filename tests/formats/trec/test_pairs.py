@@ -96,7 +96,7 @@ def test_commands_refuse_them(collection, pair, tmp_path, monkeypatch, capsys):
         ("evaluate", "C", "o"),
         ("evaluate", "C", "o/m.run.gz"),
         ("pool", "C", "o", "--out", "P"),
-        ("ties", "C", "o"),
+        ("evaluate", "C", "o", "--ties", "all"),
         ("meta", "stability", "C", "o"),
     ):
         assert exit_code(*words) == 2, words

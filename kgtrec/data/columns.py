@@ -27,7 +27,7 @@ _LABELS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class Columns:
     """The base of types whose fields of arrays, numpy's or Arrow's, are columns of one length."""
 
     def __len__(self) -> int:
@@ -70,7 +70,7 @@ def _declared(kind: Any, types: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if str(field.type).startswith(types))
 
 
-def _columns(rows: Rows) -> tuple[str, ...]:
+def _columns(rows: Columns) -> tuple[str, ...]:
     return _fields_of(rows, "NDArray", "pa.StringArray")
 
 
@@ -81,7 +81,7 @@ def _taken(column: Any, rows: NDArray[Any]) -> Any:
     return column.take(arrow_of(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows))
 
 
-def _concatenated(columns: Sequence[Any], parts: Sequence[Rows]) -> Any:
+def _concatenated(columns: Sequence[Any], parts: Sequence[Columns]) -> Any:
     """The columns one after the other; one that is left out in some parts only, a mask, is False there."""
     if all(isinstance(column, pa.Array) for column in columns):
         return pa.concat_arrays(columns)
