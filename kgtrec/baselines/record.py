@@ -99,7 +99,7 @@ class Baseline:
     """One baseline system."""
 
     name: str
-    #: (graph, settings, *, seed) -> each of the settings once, in any order, with its scorer; see :func:`each`
+    #: ``(graph, settings, *, seed)`` -> each of the settings once, in any order, with its scorer; see :func:`each`
     fit: Callable[..., Iterator[tuple[Settings, Scorer]]]
     description: str  # one sentence, no formula markup
     source: str  # citation

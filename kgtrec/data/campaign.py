@@ -84,7 +84,7 @@ class Assignments(Columns):
     annotators: Vocabulary
 
     def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
-        """Columns of the tasks that are about some triples, which are distinct, in no order that matters.
+        """Rows of the tasks that are about some triples, which are distinct, in no order that matters.
 
         Examples
         --------

@@ -18,6 +18,8 @@ from kgtrec.data.vocabulary import Vocabulary
 _LABELS = {
     "question": "questions",
     "entity": "entities",
+    "anchor": "entities",
+    "person": "names",
     "head": "entities",
     "tail": "entities",
     "relation": "relations",

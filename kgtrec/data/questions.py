@@ -131,7 +131,7 @@ class Questions(Columns):
         return others.rows(self.is_head, relation, others.entities.encode(self.entities.labels)[self.anchor])
 
     def rows_of(self, sides: Sequence[str]) -> NDArray[np.intp]:
-        """Columns of the questions of some sides, ascending.
+        """Rows of the questions of some sides, ascending.
 
         Raises
         ------

@@ -29,7 +29,7 @@ _TABLE_BITS = 18
 class Run(Columns):
     """Per question a list of scored entities, in trec_eval's order.
 
-    Columns are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
+    Rows are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
     Each (question, entity) occurs once; scores are float64, never NaN or +inf.
     """
 

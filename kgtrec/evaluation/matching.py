@@ -76,7 +76,7 @@ class MatchedSystem:
     def in_order(self, ties: Ties, qrels: Qrels) -> MatchedSystem:
         """The same with the relevant candidates first ("optimistic") or last ("pessimistic") among those they tie with.
 
-        Columns below the ends of cut lists tie with all that the lists lack.
+        Rows below the ends of cut lists tie with all that the lists lack.
         """
         places = self.places
         judged, answers = places.judged, self.answers
@@ -617,7 +617,7 @@ class _JudgedPairs:
     def found(
         self, question: NDArray[np.int32], entity: NDArray[np.int32]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Columns that are judged, and the row of the qrels of each; both in the system's codes."""
+        """Rows that are judged, and the row of the qrels of each; both in the system's codes."""
         rows, judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for first in range(0, len(question), _ROWS_AT_A_TIME):
             asked = self._question[question[first : first + _ROWS_AT_A_TIME]]

@@ -317,7 +317,7 @@ def read_tasks(
 def _read_csv(path: PathLike, back: _Back) -> None:
     text = _text(path)
     rows, may_hold_nul = _table(str(path), text), "\0" in text
-    header = next(rows)
+    header = next(rows, CsvRow(str(path), 1, []))
     names = _names_of_columns(header, [unguarded(name) for name in header.cells])
     for line in rows:
         cells = line.cells

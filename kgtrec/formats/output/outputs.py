@@ -34,6 +34,7 @@ _OLD = "old"  # in the part of a folder: what is being replaced
 
 _force: ContextVar[bool] = ContextVar("force", default=False)
 _inputs: ContextVar[tuple[Path, ...] | None] = ContextVar("inputs", default=None)  # None outside of commands
+_held: set[Path] = set()  # folders that this program has locked
 _staging: list[Path] = []  # folders that are being filled, in which everything is new
 
 #: the names, or patterns, of the files of an earlier output of the same kind in a folder; none if there is no such one
@@ -337,8 +338,10 @@ def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool, loc
     if not target.is_dir():
         _require_parent(target, path)
         return set()
-    if (handle := _lock(target)) >= 0:
+    if target not in _held and (handle := _lock(target)) >= 0:
+        _held.add(target)
         locks.callback(os.close, handle)
+        locks.callback(_held.discard, target)
     names = _names_of(target, owned)
     if read := [place for place in (target, *(target / name for name in names)) if _is_input(place)]:
         what = "an input" if read[0] == target else f"one that contains the input {read[0].name}"

@@ -305,3 +305,10 @@ def test_headings_may_be_in_any_case(tmp_path, header):
     path.write_text(f"{header}{mark}tAsK\n")
     with pytest.raises(FormatError, match="expected each column once, found 'task' 2 times"):
         read_tasks(path)
+
+
+@pytest.mark.parametrize("text", [",,,,\n", "sep=;\n", "sep=;\n\n\n"])
+def test_a_table_of_blank_cells_has_no_header(tmp_path, text):
+    (tmp_path / "z.csv").write_text(text)
+    with pytest.raises(FormatError, match=r"z\.csv:1: expected a header line"):
+        read_tasks(tmp_path / "z.csv")
