@@ -13,6 +13,7 @@ from kgtrec.data.judgements import Judgements
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
+from tests.campaign_folders import people_of
 
 
 def labels(triples: Triples) -> list[tuple[str, ...]]:
@@ -78,3 +79,17 @@ def test_questions_keep_their_ids(triples):
     asked = Questions(Vocabulary.of(["q0", "q1", "q2"]), is_head, codes * 0, codes, triples.entities, triples.relations)
     some = asked.take(np.array([False, True, True]))
     assert (list(some.ids), some.anchor.tolist(), len(some)) == (["q1", "q2"], [1, 2], 2)
+
+
+def test_codes_of_anchors_and_people_follow_their_labels():
+    """Questions under other vocabularies, and people of two campaigns in one."""
+    asked = Questions(
+        Vocabulary.of(["q1"]), np.array([False]), np.array([0]), np.array([1]), Vocabulary.of("ab"), Vocabulary.of("r")
+    )
+    moved = asked.recoded(entities=Vocabulary.of("cba"))
+    assert [moved.entities[code] for code in moved.anchor] == ["b"]
+    both = people_of(("ann", "annotator", True)).joined(people_of(("bob", "annotator", False)))
+    assert [(both.names[code], bool(active)) for code, active in zip(both.person, both.is_active, strict=True)] == [
+        ("ann", True),
+        ("bob", False),
+    ]

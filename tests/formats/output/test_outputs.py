@@ -320,6 +320,14 @@ for what in range(20):
 # --- a folder
 
 
+def test_a_folder_that_is_written_twice_in_one_go_does_not_wait_for_itself(tmp_path):
+    fill(tmp_path / "f", OLD)
+    with together.together():
+        fill(tmp_path / "f", OLD)
+        fill(tmp_path / "f", NEW)
+    assert tree(tmp_path / "f") == held(NEW)
+
+
 def test_a_folder_is_replaced_with_force_and_what_is_not_its_own_stays(tmp_path):
     """README of the user, .git, checkpoints of notebooks: bytes, times, and names."""
     folder = tmp_path / "f"
