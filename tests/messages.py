@@ -1,4 +1,4 @@
-"""The wording of every error and warning of the package, by file: one snapshot, so that a change of it is seen in review.
+"""The wording of every error and warning of the package, by file, so that a change of it is seen in review.
 
 python -m tests.messages     writes tests/messages.txt
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "kgtrec"
 SNAPSHOT = Path(__file__).with_name("messages.txt")
-_ENDINGS = ("Error", "Exception", "BadParameter", "warn", "error", "require", "refused")  # of what is called with a message
+_ENDINGS = ("Error", "Exception", "BadParameter", "warn", "error", "require", "refused")  # of what takes one
 
 
 def _text(node: ast.AST) -> str | None:

@@ -19,8 +19,4 @@ def check(path, row):
     warn("a warning of two" if row else "another one")
     raise KgtrecError(f"expected {row!r:>4} numbers in a row") from None
 '''
-    assert messages(source) == [
-        "expected {} numbers in a row",
-        "a warning of two",
-        "another one",
-    ]
+    assert messages(source) == ["expected {} numbers in a row", "a warning of two", "another one"]

@@ -23,10 +23,9 @@ PHRASES = {
     r"\bhopeless\b": "retrying cannot help",
     r"\bgold no more\b": "no longer gold",
 }
-# what other programs print or what recorded sessions hold is quoted as it is
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-PAGES += [page for page in sorted((ROOT / "docs").glob("*.md"))]
-TEXTS = [*PAGES, *sorted(path for kind in ("py", "html", "jinja", "js", "md") for path in (ROOT / "kgtrec").rglob(f"*.{kind}"))]
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *(ROOT / "docs").glob("*.md")]
+KINDS = ".py", ".html", ".jinja", ".js", ".md"
+TEXTS = [*PAGES, *(path for path in sorted((ROOT / "kgtrec").rglob("*")) if path.suffix in KINDS)]
 
 
 @pytest.mark.parametrize("phrase", PHRASES)
