@@ -63,7 +63,7 @@ def test_table_1_of_berrendorf_et_al(row: dict[str, str], capsys: pytest.Capture
     assert f"{100 * found['index']:.1f}" == row["AMRI (%)"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("system", "tolerance"), [("gcn-00", 0.03), ("gcn-10", 0.01), ("gcn-30", 0.01)])
 def test_figure_3_of_berrendorf_et_al(data: Path, system: str, tolerance: float):
     """Of a tenth, half and all of the test alignments: MR grows in proportion to 15%, and AMRI stays."""

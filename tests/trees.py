@@ -54,10 +54,7 @@ def without_parts(found: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def faulty_runs(
-    action: Callable[[], Any],
-    reset: Callable[[], None],
-    faults: Sequence[str] = FAULTS,
-    every: bool = "KGTREC_LONG" in os.environ,
+    action: Callable[[], Any], reset: Callable[[], None], faults: Sequence[str] = FAULTS
 ) -> Iterator[tuple[str, int, int]]:
     """Run ``action`` in processes that are stopped at the first, second, ... call, in one of the faults each.
 
@@ -69,8 +66,6 @@ def faulty_runs(
         Puts the folders back to what they were; called before each run.
     faults : sequence of str
         Of ``FAULTS``.
-    every : bool
-        Whether each call goes wrong in all faults, as in .ci/long.
 
     Yields
     ------
@@ -78,7 +73,7 @@ def faulty_runs(
         The fault, the number of the call, and how the child ended: 0 if it came to its end.
     """
     for number in count(1):
-        for fault in faults if every else [faults[number % len(faults)]]:
+        for fault in faults:
             reset()
             ended, reached = _run(action, fault, number)
             if not reached:

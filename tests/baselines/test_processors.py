@@ -61,7 +61,7 @@ def here(world: Path, tmp_path_factory) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "environment", [pytest.param(name, marks=[] if name == "plainest" else pytest.mark.slow) for name in environments()]
+    "environment", [pytest.param(name, marks=[] if name == "plainest" else pytest.mark.long) for name in environments()]
 )
 def test_ranks_and_runs_are_the_same_bytes_on_every_processor(environment, world, here, tmp_path):
     assert len(here) == 8

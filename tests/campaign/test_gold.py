@@ -99,7 +99,7 @@ def test_nothing_that_annotators_are_given_depends_on_gold(campaign: Campaign, s
     assert len(set(pages)) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_classifier_cannot_tell_gold_from_the_rest_but_finds_what_stands_alone():
     """benchmarks/gold_blindness.py, at its smallest: it learns on some drawings and guesses in others."""
     pytest.importorskip("sklearn")

@@ -51,7 +51,7 @@ def test_every_relation_of_a_family_tree_can_be_asked_for():
     assert len(set(questions.values())) == len(KINSHIP)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_steps_do_it_again_as_often_as_they_are_run(demo: Path, tmp_path: Path):
     """Every file of the folder, with the same bytes, out of kg/ and filled/ alone; nothing there changes."""
     folder = tmp_path / "demo"
@@ -101,7 +101,7 @@ def test_known_labels_mislead_and_a_pool_repairs_it(demo: Path):
     assert tau[0] < tau[1] == tau[2] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_other_seeds_show_it_too():
     """The smallest size of the command that docs name; all twenty take minutes."""
     command = [sys.executable, str(ROOT / "benchmarks" / "demo_seeds.py"), "--seeds", "100-101"]
@@ -123,8 +123,8 @@ def test_readme_shows_what_the_demo_prints(demo: Path):
     "options",
     [
         ["--people", "20"],
-        pytest.param(["--error", "1"], marks=pytest.mark.slow),
-        pytest.param(["--labels", "200", "--people", "40"], marks=pytest.mark.slow),
+        pytest.param(["--error", "1"], marks=pytest.mark.long),
+        pytest.param(["--labels", "200", "--people", "40"], marks=pytest.mark.long),
     ],
 )
 def test_the_demo_works_for_other_worlds(tmp_path: Path, options: list[str]):

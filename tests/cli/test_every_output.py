@@ -322,7 +322,16 @@ def test_given_again_a_command_says_that_its_output_exists(world, tmp_path, caps
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("is_there", [False, True])
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[] if name in ("questions", "pool", "campaign qrels", "evaluate") else pytest.mark.long
+        )
+        for name in COMMANDS
+        if name not in SLOW
+    ],
+)
 def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name, is_there):
     """At each call of the system that changes a file, whether an earlier output is replaced or none is there.
 

@@ -211,7 +211,7 @@ def test_closed_standard_streams_are_no_crash(files: Path):
     assert done.returncode in (0, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_demo_leaves_nothing(tmp_path: Path, number: int):
     """Whoever ends it, the half-made folder goes."""

@@ -143,7 +143,7 @@ def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("steps_done", [1, 6, 13])
 def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path: Path, steps_done: int):
     """SIGKILL, which no program can prepare for, once so many steps are there."""
@@ -193,7 +193,7 @@ def test_what_others_put_into_a_study_stays_and_does_not_block_it(whole: Path, t
     assert (study / "steps" / "notes-mine" / "step.json").read_text() == "mine"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["report.html", "manifest.json", "study.toml", "tables/data.tex"])
 def test_what_somebody_changed_in_a_study_is_replaced_with_force_only(whole: Path, tmp_path: Path, capsys, name: str):
     """It is named, before any other file of the report is written; the study's own sums say what was changed."""

@@ -211,7 +211,7 @@ def test_a_read_only_share_is_refused_before_anything_changes(work):
     is_done_again(before)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_in_the_middle_and_given_again(work, number):

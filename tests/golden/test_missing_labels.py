@@ -33,6 +33,7 @@ def estimate(fb15k_237, data):
     return estimate_missing(labels, collection.qrels, runs, truth=collection.qrels)
 
 
+@pytest.mark.long
 def test_labels_as_a_sample_tell_what_the_systems_did_not_find(estimate):
     """10,873 true answers are within the interval of "labels", and far above those of the other two methods."""
     assert (estimate.n_questions, estimate.n_labels, estimate.true_answers) == (1_745, 2_046, 10_873)

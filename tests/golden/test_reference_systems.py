@@ -35,7 +35,7 @@ def test_a_system_gives_its_published_scores(data, fb15k_237, system):
     assert np.mean(realistic) == pytest.approx(float(published["micro.MR"]), rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_real_run_is_the_list_that_a_full_sort_gives(data, fb15k_237):
     """200 questions of one system: the run cut at 100 equals a stable sort of all candidates by score and label."""
     arrays = read_factor_archive(data / "systems" / "fb15k-237" / "rotate.npz")

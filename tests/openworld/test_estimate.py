@@ -503,7 +503,7 @@ def test_of_a_function_the_interval_has_no_bounds_and_needs_more_labels():
     assert np.isnan(few.filtered.low[1]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
     """The same 60 questions and system, labels of two answers in five drawn 300 times; within 3 standard errors."""
     rng = np.random.default_rng(0)

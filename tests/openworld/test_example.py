@@ -39,6 +39,7 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.long
 def test_every_system_has_a_score_at_every_density_and_correlation(made: Path):
     """17 systems of three families, 10 measures, 5 densities, 2 correlations; two draws of each set of labels."""
     points = rows(made, "points")

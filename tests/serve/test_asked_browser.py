@@ -31,6 +31,7 @@ def to_france(browser: Any, served: Served) -> None:  # noqa: F811
     until(lambda: browser.find_elements("css selector", ".card"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answer", ["Correct it there too", "Leave it"])
 def test_a_corrected_link_asks_and_corrects_the_answers_before_it(browser: Any, served: Served, answer: str):  # noqa: F811
     """A, A, then B, by keys; the question stands by the link, and its buttons come next in the order of Tab."""
@@ -62,6 +63,7 @@ def test_a_corrected_link_asks_and_corrects_the_answers_before_it(browser: Any, 
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", [True, False])
 @pytest.mark.parametrize("keeps", [True, False])
 def test_what_was_sent_back_is_judged_again_or_kept(browser: Any, served: Served, script: bool, keeps: bool):  # noqa: F811

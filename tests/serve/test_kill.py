@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import multiprocessing
-import os
 import re
 import threading
 import time
@@ -26,7 +25,7 @@ from tests.campaign_folders import task_fields
 from tests.serve.servers import served
 from tests.serve.test_judging import big
 
-N_PEOPLE, N_KILLS = 30, 200 if "KGTREC_LONG" in os.environ else 50
+N_PEOPLE, N_KILLS = 30, 200
 
 
 class Person:
@@ -101,7 +100,7 @@ def tear(path: Path) -> bytes:
     return half
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_was_called_stored_before_a_kill_is_in_the_file_once(tmp_path: Path):
     """Two hundred times under load; nobody signs in again, and a torn line is moved aside by the next verdict."""
     page = big(tmp_path / "campaign", N_PEOPLE)

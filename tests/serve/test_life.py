@@ -278,6 +278,7 @@ def import_the_same(folder: Path, plans: dict[str, dict[str, Words]], work: Path
         main(["campaign", *back])
 
 
+@pytest.mark.long
 def test_the_life_of_a_campaign(served: Served, browsers: dict[str, Any], tmp_path: Path):
     """Judged on the page by four people at once: the same qrels, byte for byte, as those of CSV files."""
     life = Life(served, plans_of(served.folder), threading.Event(), threading.Event())

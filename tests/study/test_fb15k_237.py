@@ -45,7 +45,7 @@ def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
     return run_study(folder / "study.toml")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_shipped_ranks_have_the_scores_of_the_models(study: Study, data: Path):
     lines = (data / "systems" / "fb15k-237" / "reference.tsv").read_text().splitlines()
     reference = {cells[0]: float(cells[1]) for cells in (line.split("\t") for line in lines[1:])}

@@ -226,7 +226,7 @@ def test_names_that_the_format_cannot_hold_are_not_written(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_pool_is_the_old_or_the_new_one_wherever_its_writer_is_stopped(tmp_path):
     """Killed, interrupted or refused by the disk at any call of the system; what people wrote stays."""

@@ -482,7 +482,7 @@ def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
 
     before, after = ({**foreign, **held(files)} for files in (old, new))
     seen = set()
-    for fault, number, ended in faulty_runs(lambda: act(place), reset, every=True):
+    for fault, number, ended in faulty_runs(lambda: act(place), reset):
         found = without_parts(tree(place))
         where = fault, number, found
         if "kill" not in fault:
