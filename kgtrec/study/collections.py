@@ -29,16 +29,16 @@ class Collections:
         data = self._data
         labels = None if name == WHOLE else self._bench.config.label_set(name)
         options: dict[str, Any] = {"columns": data.columns, "header": data.header, **data.options}
-        if data.splits is None:
+        if data.collection is not None:
             if labels is not None:
                 raise KgtrecError(
                     f"label set {name!r} is a sample of test triples: expected train and test in [data], found "
                     "a collection"
                 )
-            ready = data.ready
+            ready = data.collection
             files = [ready.within(path.name) for path in sorted(ready.path.iterdir()) if path.is_file()]
         else:
-            files = [split.beside(path) for split in data.splits if split for path in input_files(split.path)]
+            files = [split.beside(path) for split in data.splits or () if split for path in input_files(split.path)]
         if labels is not None:
             if labels.source is not None:
                 files += [labels.source.beside(path) for path in input_files(labels.source.path)]
@@ -61,11 +61,11 @@ class Collections:
         from kgtrec.formats.triples import read_splits, read_triples
 
         data = self._data
-        if data.splits is None:
-            return read_collection(data.ready.path)
+        if data.collection is not None:
+            return read_collection(data.collection.path)
         reading: dict[str, Any] = {"columns": data.columns, "header": data.header}
-        train, valid, test = data.splits
-        splits = read_splits(train.path, None if valid is None else valid.path, test.path, **reading)
+        paths: list[Any] = [split and split.path for split in data.splits or ()]
+        splits = read_splits(*paths, **reading)
         sample: Any = None
         if labels is not None:
             sample = labels.size if labels.source is None else read_triples(labels.source.path, **reading)

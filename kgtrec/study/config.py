@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -49,13 +49,6 @@ class StudyData:
     header: bool = True  # whether a first line may name the columns
     options: Mapping[str, Any] = field(default_factory=dict)  # of kgtrec.collection.questions.build_questions
 
-    @property
-    def ready(self) -> Source:
-        """The given collection; ValueError if the study has splits instead."""
-        if self.collection is None:
-            raise ValueError("the collection of this study is built from its splits")
-        return self.collection
-
 
 @dataclass(frozen=True, slots=True)
 class StudySystems:
@@ -68,11 +61,6 @@ class StudySystems:
     filtered_by: tuple[str, ...] = ("train", "valid", "test")
     # ranks, runs and qrels of other collections are matched by ids; systems that cannot be compared cause a warning
     mixed: bool = False
-
-    @property
-    def are_ranked(self) -> bool:
-        """Whether the study ranks the systems itself; label sets can then have collections of their own."""
-        return bool(self.scores or self.baselines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +78,8 @@ class LabelSet:
 
     @property
     def path(self) -> Path:
-        """The folder or file that the label set is read from; ValueError if it is not read from one."""
-        if self.source is None:
-            raise ValueError(f"label set {self.name} is not read from a file")
-        return self.source.path
+        """The folder or file of a label set that is read from one."""
+        return cast("Source", self.source).path
 
     @property
     def collection(self) -> str:
@@ -183,8 +169,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary of the report."""
-        found: str = named("report.show", "summary_html")(named("study.report", "study_report")(self))
-        return found
+        return cast("str", named("report.show", "summary_html")(named("study.report", "study_report")(self)))
 
     def part(self, name: str) -> dict[str, pa.Table]:
         """The tables of a part: name without the name of the part -> table."""

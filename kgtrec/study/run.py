@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
 from kgtrec.study.bench import Bench, silent, unseen
 from kgtrec.study.collections import Collections
-from kgtrec.study.config import Study, StudyConfig
+from kgtrec.study.config import Study
 from kgtrec.study.config_file import read_study_config
 from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
 from kgtrec.study.labels import Labels
@@ -34,7 +34,7 @@ _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "py
 
 
 def run_study(
-    config: PathLike | StudyConfig,
+    config: PathLike,
     out: PathLike | None = None,
     *,
     workers: int | None = None,
@@ -51,7 +51,7 @@ def run_study(
 
     Parameters
     ----------
-    config : path or StudyConfig
+    config : path
         A TOML file, see docs/study.md.
     out : path, optional
         Folder of the study. Default: the folder that the configuration names.
@@ -79,19 +79,18 @@ def run_study(
     KgtrecError
         If there is an error in the configuration or in an input, or if the folder cannot be used.
     """
-    given = None if isinstance(config, StudyConfig) else Path(config)
-    read = config if isinstance(config, StudyConfig) else read_study_config(config)
+    read = read_study_config(config)
     folder = Path(out) if out is not None else read.out
+    with_page = not read.formats or "html" in read.formats
     bench = Bench(read, folder, workers, executor, say=say, progress=progress)
     collections = Collections(bench)
     labels = Labels(bench, collections)
     ranks = Ranks(bench, collections, labels)
-    with nullcontext() if given is None else naming(given):
+    with naming(config):
         _check(bench, ranks)
     # the configuration that is run, even if the file is changed meanwhile
-    is_own = given is not None and is_same_file(given, folder / STUDY_CONFIG)
-    config_files = {} if is_own else {STUDY_CONFIG: read.written}
-    with replacing(force), _alone(folder, config_files, with_page=not read.formats or "html" in read.formats):
+    config_files = {} if is_same_file(config, folder / STUDY_CONFIG) else {STUDY_CONFIG: read.written}
+    with replacing(force), _alone(folder, config_files, with_page=with_page):
         computed = _compute(bench, collections, labels, ranks)
         manifest = _about(bench) | computed
         write_git_files(folder, folder)
@@ -101,6 +100,7 @@ def run_study(
         files = {**config_files, **contents_of_report(folder, read.formats)}
         for name in write_own_files(folder, files, manifest):
             say(f"note: {folder / name} belongs to an earlier report and was changed since; it is kept")
+        say(f"wrote {folder / PAGE if with_page else folder}")
         return read_study(folder)
 
 
