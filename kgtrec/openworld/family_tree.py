@@ -53,31 +53,11 @@ from kgtrec.ranking.rank import rank_scores
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KINSHIP = (
-    "father_of",
-    "mother_of",
-    "son_of",
-    "daughter_of",
-    "husband_of",
-    "wife_of",
-    "brother_of",
-    "sister_of",
-    "grandfather_of",
-    "grandmother_of",
-    "grandson_of",
-    "granddaughter_of",
-    "uncle_of",
-    "aunt_of",
-    "nephew_of",
-    "niece_of",
-    "cousin_of",
-    "father_in_law_of",
-    "mother_in_law_of",
-    "son_in_law_of",
-    "daughter_in_law_of",
-    "brother_in_law_of",
-    "sister_in_law_of",
+_KIN = (
+    "father mother son daughter husband wife brother sister grandfather grandmother grandson granddaughter uncle aunt "
+    "nephew niece cousin father_in_law mother_in_law son_in_law daughter_in_law brother_in_law sister_in_law"
 )
+KINSHIP = tuple(f"{kin}_of" for kin in _KIN.split())
 
 # the number of children of a couple is drawn from this list; with the two rates below, 6,004 people have about as many
 # facts as in Yang et al. (2022)

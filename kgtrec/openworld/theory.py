@@ -277,13 +277,13 @@ def questions_needed(
     [13556, 866]
     """
     gap, variance = _difference(world, measure, weaker, stronger, average, shared_labels=shared_labels)
-    z = wrong_order_quantile(p)
-    if not gap > 0:
+    number = needed_questions(variance, gap, p)
+    if number is None:
         raise KgtrecError(
             f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference "
             f"of {gap:.3g}: no number of questions brings them into the right order"
         )
-    return _whole_questions(variance, z / gap)
+    return number
 
 
 def questions_needed_by_logarithm(
@@ -328,7 +328,10 @@ def questions_needed_by_logarithm(
         raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
     found = float(strengths_of(strength)[0])
     scale = world.missing * found * (world.n_answers + 1) * wrong_order_quantile(p) / gap
-    return _whole_questions(2 * variance, scale)
+    number = 2 * variance * scale * scale
+    if not math.isfinite(number):
+        raise KgtrecError("expected a larger difference between the two systems: the number of questions overflows")
+    return max(1, math.ceil(number))
 
 
 def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floats]:
@@ -387,14 +390,6 @@ def _difference(
 def _known(average: Average) -> Average:
     one_of("average to be one of", average, get_args(Average))
     return average
-
-
-def _whole_questions(variance: float, scale: float) -> int:
-    """``variance * scale**2`` rounded up, and at least 1."""
-    number = variance * scale * scale
-    if not math.isfinite(number):
-        raise KgtrecError("expected a larger difference between the two systems: the number of questions overflows")
-    return max(1, math.ceil(number))
 
 
 def wrong_order_quantile(p: float) -> float:

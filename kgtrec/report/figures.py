@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -454,8 +455,12 @@ def _short(correlation: str) -> str:
 
 
 KINDS = {
-    "tau_by_depth": Kind(("measure",), ("depth", "tau", "low?", "high?"), _by_family, gists.of_depths),
-    "stability": Kind(("measure",), ("share", "mean", "low?", "high?"), _by_family, gists.of_shares),
+    "tau_by_depth": Kind(
+        ("measure",), ("depth", "tau", "low?", "high?"), _by_family, partial(gists.of_lines, x="depth", y="tau")
+    ),
+    "stability": Kind(
+        ("measure",), ("share", "mean", "low?", "high?"), _by_family, partial(gists.of_lines, x="share", y="mean")
+    ),
     "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, gists.of_p_values),
     "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), gists.of_cells),
     "pool_growth": Kind(

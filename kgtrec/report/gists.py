@@ -30,7 +30,8 @@ def _series(rows: Rows, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]
     return found
 
 
-def _of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
+def of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
+    """The first, the last and the lowest value of each measure."""
     sentences = []
     for label, points in _series(rows, "measure", x, y).items():
         known = sorted(point for point in points if not math.isnan(point[1]))
@@ -49,16 +50,6 @@ def _of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
 
 def _at(options: Mapping[str, Any], x: float) -> str:
     return f"{x:.0%}" if options["at"] == "share" else f"{options['at']} {x:g}"
-
-
-def of_depths(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The first, the last and the lowest correlation of each measure, by pool depth."""
-    return _of_lines(rows, options, "depth", "tau")
-
-
-def of_shares(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The first, the last and the lowest correlation of each measure, by share of the test triples."""
-    return _of_lines(rows, options, "share", "mean")
 
 
 def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:

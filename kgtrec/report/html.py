@@ -55,7 +55,11 @@ def to_html(report: Report) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"label": label_text, "lines": _lines, "count": count_text, "download": _download}
-    environment.filters |= {"cells": _shown, "numbers": _numbers, "pictures": _pictures}
+    environment.filters |= {
+        "cells": _shown,
+        "numbers": _numbers,
+        "pictures": lambda figure: [markup(inline(svg(figure, at))) for at in range(len(panels(figure)))],
+    }
     page = environment.from_string(_template("report.html")).render(
         report=report, policy=policy, style=markup(style), script=markup(script)
     )
@@ -83,10 +87,6 @@ def _numbers(figure: Figure) -> Table | None:
     columns = tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
     is_small = 0 < figure.data.num_rows <= _MOST_NUMBERS
     return Table(f"{figure.key}-numbers", figure.title, "", figure.data, columns) if is_small else None
-
-
-def _pictures(figure: Figure) -> list[Any]:
-    return [markup(inline(svg(figure, panel))) for panel in range(len(panels(figure)))]
 
 
 def _shown(table: Table) -> dict[str, Any]:

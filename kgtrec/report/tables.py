@@ -45,9 +45,8 @@ def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] |
     widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [
         "  ".join(
-            _styled(
-                _padded(text, widths[column], left_aligned=column < left),
-                bold=bold is not None and bool(bold[place, column]),
+            _padded(
+                text, widths[column], left_aligned=column < left, bold=bold is not None and bool(bold[place, column])
             )
             for column, text in enumerate(row)
         ).rstrip()
@@ -71,13 +70,10 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _padded(text: str, width: int, *, left_aligned: bool) -> str:
+def _padded(text: str, width: int, *, left_aligned: bool, bold: bool) -> str:
     space = " " * (width - _cells(text))
-    return text + space if left_aligned else space + text
-
-
-def _styled(text: str, *, bold: bool) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if bold else text
+    padded = text + space if left_aligned else space + text
+    return f"\x1b[1m{padded}\x1b[0m" if bold else padded
 
 
 def booktabs(

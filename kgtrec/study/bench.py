@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -40,14 +40,6 @@ class Inputs:
         self._sums: dict[Path, str] = {}
         self._states: dict[Path, FileState | None] = {}  # of each input, when its checksum was computed
 
-    def sum_of(self, source: Source) -> str:
-        """The checksum of a file, computed once."""
-        if source.path not in self._sums:
-            self._states[source.path] = FileState.of(source.path)
-            self._sums[source.path] = digest = sha256_of(source.path)
-            self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
-        return self._sums[source.path]
-
     def require_unchanged(self) -> None:
         """Raise KgtrecError if an input changed while a step was computed from it."""
         for path, state in self._states.items():
@@ -57,9 +49,14 @@ class Inputs:
                     "study again"
                 )
 
-    def sums_of(self, sources: Iterable[Source]) -> dict[str, str]:
-        """The checksums of several files, by the names that the configuration gives them."""
-        return {source.shown: self.sum_of(source) for source in sources}
+    def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
+        """The checksums of several files, each computed once, by the names that the configuration gives them."""
+        for source in sources:
+            if source.path not in self._sums:
+                self._states[source.path] = FileState.of(source.path)
+                self._sums[source.path] = digest = sha256_of(source.path)
+                self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
+        return {source.shown: self._sums[source.path] for source in sources}
 
 
 class Bench:
@@ -121,11 +118,6 @@ class Bench:
             one_of("main measures among", name, self.measures)
         usual = [name for name in ("micro.MRR", "macro.MRR", "AP@20") if name in self.measures]
         return wanted or tuple(usual) or self.measures[:1]
-
-    def asked(self, part: str, usual: Sequence[str]) -> Sequence[str]:
-        """The label sets that a part is computed for."""
-        found: Sequence[str] = self.config.parts[part].get("labels", usual)
-        return found
 
     def measures_of(self, part: str, usual: Sequence[str]) -> list[str]:
         """The measures that a part is computed for."""

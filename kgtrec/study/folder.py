@@ -93,6 +93,7 @@ def read_study(folder: PathLike) -> Study:
             for name, step in manifest["collections"].items()
         }
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
+        options = manifest["options"]
         made = Provenance(manifest["versions"], manifest["settings"], inputs, tuple(manifest["commands"]))
         return Study(
             manifest["title"],
@@ -105,7 +106,7 @@ def read_study(folder: PathLike) -> Study:
             manifest["subtitle"],
             tuple(manifest["about"]),
             notes,
-            _options(manifest["options"]),
+            StudyOptions(**{**options, "coefficients": tuple(options["coefficients"])}),
             made,
         )
     except (KeyError, TypeError, AttributeError) as error:
@@ -147,10 +148,6 @@ def _notes(steps: Iterable[tuple[tuple[str, ...], list[str]]]) -> tuple[Note, ..
         for text, several in found.items()
         for fewest in [max(1, min(map(len, several)))]
     )
-
-
-def _options(found: Mapping[str, Any]) -> StudyOptions:
-    return StudyOptions(**{**found, "coefficients": tuple(found["coefficients"])})
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         remove_unfinished(unfinished)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
-    for name in bench.asked("power", [each.name for each in config.labels]):
+    for name in config.parts["power"].get("labels", [each.name for each in config.labels]):
         parts.power(config.label_set(name))
     for one, other in config.pairs:
         parts.correlation(config.label_set(one), config.label_set(other))
@@ -133,9 +133,9 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         if len(labels.depths(each)) > 1:
             parts.depths(each)
     first = [config.labels[0].name]
-    for name in bench.asked("ties", first):
+    for name in config.parts["ties"].get("labels", first):
         parts.ties(config.label_set(name))
-    for name in bench.asked("stability", first):
+    for name in config.parts["stability"].get("labels", first):
         parts.stability(config.label_set(name))
     steps = bench.steps
     bench.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
