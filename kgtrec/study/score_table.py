@@ -49,20 +49,18 @@ def score_table(
     """
     order = _best_first(scores.values[:, 0, 0], scores.measures[0]) if scores.measures else np.arange(0)
     columns: dict[str, pa.Array] = {"system": pa.array([scores.systems[place] for place in order], pa.string())}
-    shown, ends = [Column("system")], {"low": scores.low, "high": scores.high}
+    ends = {end: values for end, values in (("low", scores.low), ("high", scores.high)) if values is not None}
+    shown = [Column("system")]
     for place, measure in enumerate(scores.measures):
         columns[measure] = pa.array(scores.values[order, place, 0])
-        beside = {end: f"{measure} {end}" for end, values in ends.items() if values is not None}
-        columns |= {
-            beside[end]: pa.array(values[order, place, 0]) for end, values in ends.items() if values is not None
-        }
+        beside = {end: f"{measure} {end}" for end in ends}
+        columns |= {beside[end]: pa.array(values[order, place, 0]) for end, values in ends.items()}
         if differ is not None and measure in differ:
             beside["groups"] = f"{measure} groups"
             own = _best_first(scores.values[:, place, 0], measure)  # a is the letter of the best system
-            letters = dict(
-                zip(own.tolist(), letters_of(compact_letters(differ[measure][np.ix_(own, own)])), strict=True)
-            )
-            columns[beside["groups"]] = pa.array([letters[system] for system in order], pa.string())
+            letters = letters_of(compact_letters(differ[measure][np.ix_(own, own)]))
+            of_system = dict(zip(own.tolist(), letters, strict=True))
+            columns[beside["groups"]] = pa.array([of_system[system] for system in order], pa.string())
         shown.append(Column(measure, digits=digits_of(measure), better=better_of(measure), **beside))
     usual = [
         f"Below each score: {interval}." if scores.low is not None else "",
