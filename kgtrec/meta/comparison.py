@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, legible, nearest, unwarned, warn
-from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
+from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
@@ -33,6 +34,9 @@ from kgtrec.measures.record import Aggregate
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.pair_tests import paired_sample, rising_terms
 from kgtrec.meta.question_draws import Bootstrap
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ANSWERS_SHOWN = 3  # of a question
 
@@ -283,8 +287,7 @@ Ints = NDArray[np.int32]
 
 def compare(
     qrels: Any,
-    first: Any,
-    second: Any,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any = None,
     *,
     by: str | None = None,
@@ -301,8 +304,8 @@ def compare(
     ----------
     qrels
         The judgements, and with a collection the topics of the questions, as for :func:`kgtrec.evaluate`.
-    first, second
-        Systems, as for :func:`kgtrec.evaluate`.
+    systems
+        The two systems, as for :func:`kgtrec.evaluate`.
     measures, **scoring
         As :func:`kgtrec.evaluate` takes them: collection, ties, missing, unlisted_answers, weights, mixed, and the
         seed, which is that of the bootstrap samples too.
@@ -327,6 +330,8 @@ def compare(
 
     Raises
     ------
+    KgtrecError
+        If the systems are not two, or an option is out of range.
     MeasureError
         If a measure cannot be computed for these systems, or has no values of items.
     CollectionError
@@ -347,23 +352,23 @@ def compare(
     >>> def run(name, *lists):
     ...     rows = [(f"q{q}", entity, -place) for q, own in enumerate(lists, 1) for place, entity in enumerate(own)]
     ...     return Run.from_frame(pd.DataFrame(rows, columns=["query_id", "doc_id", "score"]), name)
-    >>> found = compare(qrels, run("A", "ax", "xb"), run("B", "xa", "xyb"), "RR", resamples=100)
+    >>> found = compare(qrels, [run("A", "ax", "xb"), run("B", "xa", "xyb")], "RR", resamples=100)
     >>> found.difference.round(4).tolist(), found.wins.tolist(), found.losses.tolist()
     ([0.3333], [2], [0])
     >>> found.questions[0].question, found.questions[0].answers[0]
     ('q1', AnswerPlaces(entity='a', name='', first=1.0, second=2.0))
     """
     given = qrels_of(qrels)
-    judgements = given.qrels if isinstance(given, Collection) else given
+    judgements = judgements_of(given)
     if isinstance(given, Collection):
         scoring["collection"] = given
     how = Scoring(**scoring).without("sides")
     samples = Bootstrap(confidence, repeats=resamples, seed=how.seed)
     if top < 0:
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
-    first = system_of(first, None if is_named(first) else "first")
-    second = system_of(second, None if is_named(second) else "second")
-    both = first, second
+    both = tuple(islice(each_system(systems), 3))
+    if len(both) != 2:
+        raise KgtrecError(f"expected two systems to compare, found {'more' if len(both) > 2 else len(both)}")
     scores = item_scores(given, both, measures, **scoring)
     by = (
         parse_measure(by).label
@@ -376,8 +381,8 @@ def compare(
         )
     every = list(scores.values())
     low, high = _intervals(every, samples).T
-    d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
-    wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    tests = np.array([_tests(own) for own in every]).T
+    counts = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
     with unwarned():  # reported when the systems were scored
         places = []
@@ -385,8 +390,8 @@ def compare(
             seen = without_unlisted_answers(both, judgements, how)
             places = _places(seen, judgements, chosen, how)
     return Comparison(
-        first.name,
-        second.name,
+        both[0].name,
+        both[1].name,
         tuple(scores),
         tuple(own.items for own in every),
         tuple(own.higher_is_better for own in every),
@@ -396,14 +401,8 @@ def compare(
         low,
         high,
         confidence,
-        d_z,
-        t,
-        p,
-        t_clustered,
-        p_clustered,
-        wins,
-        losses,
-        equal,
+        *tests,
+        *counts,
         {} if how.collection is None else _groups(every, judgements, how.collection),
         by,
         _described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
