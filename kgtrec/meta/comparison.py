@@ -383,6 +383,7 @@ def compare(
     low, high = _intervals(every, samples).T
     tests = np.array([_tests(own) for own in every]).T
     counts = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    names_of_tests = ("d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties")
     chosen = _chosen(scores[by], top)
     with unwarned():  # reported when the systems were scored
         places = []
@@ -401,12 +402,11 @@ def compare(
         low,
         high,
         confidence,
-        *tests,
-        *counts,
-        {} if how.collection is None else _groups(every, judgements, how.collection),
-        by,
-        _described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
-        relations,
+        groups={} if how.collection is None else _groups(every, judgements, how.collection),
+        by=by,
+        questions=_described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
+        relations=relations,
+        **dict(zip(names_of_tests, (*tests, *counts), strict=True)),
     )
 
 

@@ -393,7 +393,7 @@ def between_measures(
     pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
-    _tell_of_no_rankings(replace(pair, second=pair.first, names=(pair.names[0],) * 2))
+    _tell_of_no_rankings(pair)
     one, other = np.triu_indices(len(pair.measures), 1)
     n_keys = pair.first.shape[1]
     value = np.stack([of(pair.first[other], pair.first[one]) for of in chosen.values()], axis=-1)
@@ -464,32 +464,23 @@ def swaps(
     between_0_and_1("an alpha", alpha)
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     one, other = paired_tests.pairs(len(pair.systems))
-    columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
-    winners: list[str] = []
-    losers: list[str] = []
-    parts: list[Floats] = []
-    for place, measure in enumerate(pair.measures):
-        p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
-        for key in range(pair.first.shape[1]):
-            with np.errstate(over="ignore"):  # of scores near the end of what a float can hold
-                gaps = np.array(
-                    [scores[place, key][one] - scores[place, key][other] for scores in (pair.first, pair.second)]
-                )
-            swapped = np.flatnonzero(np.sign(gaps[0]) * np.sign(gaps[1]) < 0)
-            swapped = swapped[np.argsort(-np.abs(gaps[0][swapped]), kind="stable")]
-            turned = np.where(gaps[0][swapped] > 0, 1.0, -1.0)
-            unit = 1.0 if pair.higher_is_better[measure] else -1.0
-            parts.append(np.vstack([unit * turned * gaps[:, swapped], p[:, swapped]]))
-            for systems_of, ahead in ((winners, turned > 0), (losers, turned < 0)):
-                systems_of += [pair.systems[row] for row in np.where(ahead, one[swapped], other[swapped])]
-            columns["measure"] += [measure] * len(swapped)
-            for name, labels in pair.keys.items():
-                columns[name] += [labels[key]] * len(swapped)
-    first_gap, second_gap, first_p, second_p = np.hstack(parts)
+    with np.errstate(over="ignore"):  # of scores near the end of what a float can hold
+        gaps = np.stack([scores[:, :, one] - scores[:, :, other] for scores in (pair.first, pair.second)])
+    swapped = np.nonzero(np.sign(gaps[0]) * np.sign(gaps[1]) < 0)
+    order = np.lexsort((-np.abs(gaps[0][swapped]), *swapped[1::-1]))
+    measure, key, at = (part[order] for part in swapped)
+    gaps = gaps[:, measure, key, at]
+    ahead = gaps[0] > 0
+    better_rows, worse_rows = np.where(ahead, (one[at], other[at]), (other[at], one[at]))
+    sign = np.where(ahead, 1.0, -1.0) * [1.0 if pair.higher_is_better[pair.measures[row]] else -1.0 for row in measure]
+    p = np.array([[_p_values(own, name, pair.systems, len(one)) for name in pair.measures] for own in pair.items])
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
-    rows = {name: tuple(labels) for name, labels in columns.items()}
+    rows = {"measure": tuple(pair.measures[row] for row in measure)}
+    rows |= {name: tuple(labels[row] for row in key) for name, labels in pair.keys.items()}
+    systems_ahead, systems_behind = (tuple(pair.systems[row] for row in rows) for rows in (better_rows, worse_rows))
+    (first_gap, second_gap), (first_p, second_p) = sign * gaps, p[:, measure, at]
     return Swaps(
-        rows, tuple(winners), tuple(losers), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
+        rows, systems_ahead, systems_behind, first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
     )
 
 
@@ -668,12 +659,7 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
 
 def _tell_of_no_rankings(pair: _Pair) -> None:
     """Warn, by measure and label set, where all systems score alike or one has no score."""
-    sides = (
-        [(pair.names[0], pair.first)]
-        if pair.first is pair.second
-        else zip(pair.names, (pair.first, pair.second), strict=True)
-    )
-    for name, scores in sides:
+    for name, scores in dict(zip(pair.names, (pair.first, pair.second), strict=True)).items():
         unknown: NDArray[np.bool_] = np.any(np.isnan(scores), axis=2)
         alike: NDArray[np.bool_] = np.all(scores == scores[:, :, :1], axis=2) & ~unknown
         for why, found in (("all systems score alike", alike), ("a system has no score", unknown)):

@@ -208,30 +208,9 @@ class Power(Framed, PlottedResult):
         return self._measures(), self._pairs()
 
     def _measures(self) -> Table:
-        n_tests = len(self.tests)
-        same = "t" in self.tests  # over questions there is nothing to cluster
-        rows = [
-            place * n_tests + number
-            for place, items in enumerate(self.items)
-            for number, test in enumerate(self.tests)
-            if not (same and test == "clustered" and items == "questions")
-        ]
-        columns = [
-            Column("measure"),
-            Column("test", names=_TEST_NAMES),
-            Column("n_items", "items"),
-            Column("below", f"p < {self.alpha:g}"),
-            Column("share", form="share", digits=1),
-            Column("below_adjusted", "adjusted"),
-            Column("share_adjusted", "share", form="share", digits=1),
-            Column("area", form="p"),
-            Column("smallest", "smallest found", form="difference"),
-            Column("largest_missed", "largest missed", form="difference"),
-        ]
-        undefined = [Column("undefined")] if self.undefined.any() else []
-        return Table(
-            "measures", "Discriminative power", self._head(), self.summary_table(), (*columns, *undefined), rows
-        )
+        table = self.summary_table()
+        columns = (*power_columns(self.alpha), *([Column("undefined")] if self.undefined.any() else []))
+        return Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
 
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""
@@ -282,6 +261,30 @@ class Power(Framed, PlottedResult):
         place = 2, np.arange(1, descending.shape[2] + 1)
         columns = {"measure": (0, self.measures), "test": (1, self.tests), "place": place, "p": descending}
         return long_table(descending.shape, columns).filter(pa.array(~np.isnan(descending.ravel())))
+
+
+def power_columns(alpha: float) -> tuple[Column, ...]:
+    """The columns of :meth:`Power.summary_table` that are shown."""
+    return (
+        Column("measure"),
+        Column("test", names=_TEST_NAMES),
+        Column("n_items", "items"),
+        Column("below", f"p < {alpha:g}"),
+        Column("share", form="share", digits=1),
+        Column("below_adjusted", "adjusted"),
+        Column("share_adjusted", "share", form="share", digits=1),
+        Column("area", form="p"),
+        Column("smallest", "smallest found", form="difference"),
+        Column("largest_missed", "largest missed", form="difference"),
+    )
+
+
+def distinct_tests(summary: pa.Table) -> list[int]:
+    """The rows without clustered tests over questions that repeat the plain ones: there is nothing to cluster."""
+    rows = summary.to_pylist()
+    plain = {row["measure"] for row in rows if row["test"] == "t"}
+    repeats = ("clustered", "questions")
+    return [at for at, row in enumerate(rows) if (row["test"], row["items"]) != repeats or row["measure"] not in plain]
 
 
 def _quotient(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
@@ -80,12 +81,12 @@ class Stability(Framed, PlottedResult):
     @property
     def mean(self) -> NDArray[np.float64]:
         """(measures, sizes) mean correlation over the repeats that have one; NaN where none has."""
-        return _ignoring_nan(lambda: np.nanmean(self.correlation, axis=2))
+        return _over_repeats(self.correlation, self.confidence)[0]
 
     @property
     def interval(self) -> NDArray[np.float64]:
         """(2, measures, sizes) the ends of the interval of the middle share ``confidence`` of the repeats."""
-        return _ignoring_nan(lambda: np.nanquantile(self.correlation, _ends(self.confidence), axis=2))
+        return _over_repeats(self.correlation, self.confidence)[1]
 
     def value(self, measure: str, share: float) -> float:
         """Mean correlation of one measure at the size that is nearest to a share of the test triples."""
@@ -96,15 +97,15 @@ class Stability(Framed, PlottedResult):
 
         ``undefined`` is the number of repeats without a correlation; the other columns are over those with one.
         """
-        low, high = self.interval
+        mean, (low, high) = _over_repeats(self.correlation, self.confidence)
         columns = {
             "repeats": self.correlation.shape[2],
-            "mean": self.mean,
+            "mean": mean,
             "low": low,
             "high": high,
             "undefined": np.count_nonzero(np.isnan(self.correlation), axis=2),
         }
-        return long_table(self.mean.shape, self._sizes | columns)
+        return long_table(mean.shape, self._sizes | columns)
 
     @property
     def _sizes(self) -> dict[str, tuple[int, Any]]:
@@ -121,8 +122,7 @@ class Stability(Framed, PlottedResult):
 
         ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
         """
-        mean = _ignoring_nan(lambda: np.nanmean(self.scores, axis=2))
-        low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(self.confidence), axis=2))
+        mean, (low, high) = _over_repeats(self.scores, self.confidence)
         columns = {"system": (2, self.systems), "full": self.full[:, None, :], "mean": mean, "low": low, "high": high}
         return long_table(mean.shape, self._sizes | columns)
 
@@ -163,16 +163,12 @@ class Stability(Framed, PlottedResult):
         )
 
 
-def _ends(confidence: float) -> list[float]:
-    tail = (1 - confidence) / 2
-    return [tail, 1 - tail]
-
-
-def _ignoring_nan(value: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Results of NaN-aware numpy functions, without their warning where all values are NaN."""
+def _over_repeats(values: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means along the third axis, and ends of the intervals (2, ...), without NaN; NaN where all values are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return value()
+        tail = (1 - confidence) / 2
+        return np.nanmean(values, axis=2), np.nanquantile(values, [tail, 1 - tail], axis=2)
 
 
 SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
@@ -272,7 +268,7 @@ def stability(
     if isinstance(judged := qrels_of(qrels), Collection):
         scoring["collection"] = judged
     how = Scoring(**scoring).without("sides", "weights")
-    qrels, collection = judgements_of(judged), _known(how.collection)
+    qrels, collection = _judged(judged, how.collection)
     repeats = whole_number("repeats", repeats, 1)
     whole_number("seed", how.seed)
     number_of_workers(workers, executor)
@@ -280,7 +276,6 @@ def stability(
     given, asked = systems_and_measures(systems, measures)
     found, parsed = list(given), _parsed(asked)
     whole = collection if qrels is collection.qrels else None
-    qrels = of_collection(qrels, collection)
     checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)
     found = list(without_unlisted_answers(checked, qrels, how, parsed))
     if len(found) < 2:
@@ -372,11 +367,7 @@ def subsample(
     >>> len(subsample(collection, 2))
     4
     """
-    given = qrels_of(qrels)
-    if isinstance(given, Collection):
-        collection = given
-    collection = _known(collection)
-    qrels = of_collection(judgements_of(given), collection)
+    qrels, collection = _judged(qrels_of(qrels), collection)
     test_set = _test_set(qrels, collection)
     mask = drawn(test_set.hashes, count_of(size, len(test_set.hashes)), seed, repeat)
     chosen = np.zeros(len(qrels), np.bool_)
@@ -384,21 +375,22 @@ def subsample(
     return qrels.with_rows(sample_of(test_set.rows, chosen).kept[test_set.row])
 
 
-def _known(collection: Collection | None) -> Collection:
+def _judged(given: Qrels | Collection, collection: Collection | None) -> tuple[Qrels, Collection]:
+    """The judgements, and the collection that has their test triples."""
+    collection = given if isinstance(given, Collection) else collection
     if collection is None:
         raise KgtrecError("subsamples are of test triples, and qrels alone do not have them: give a collection")
-    return collection
+    return of_collection(judgements_of(given), collection), collection
 
 
 def _parsed(measures: Any) -> list[ParsedMeasure]:
     parsed = parse_measures(measures)
-    for measure in parsed:
-        if not isinstance(measure, ParsedMeasure):
-            raise MeasureError(
-                f"{measure.label} is computed by another library from a run, not from places in a list; choose a "
-                "measure that kgtrec evaluate --list-measures names"
-            )
-    return [measure for measure in parsed if isinstance(measure, ParsedMeasure)]
+    if other := next((measure for measure in parsed if not isinstance(measure, ParsedMeasure)), None):
+        raise MeasureError(
+            f"{other.label} is computed by another library from a run, not from places in a list; choose a measure "
+            "that kgtrec evaluate --list-measures names"
+        )
+    return cast("list[ParsedMeasure]", parsed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -708,7 +700,6 @@ class _Subsample:
     def __init__(self, work: _Work, system: _System, sample: Sample, mask: Masks) -> None:
         self._work, self._system, self._sample = work, system, sample
         self._mask = mask
-        self._ranks: MicroRanks | None = None
         self._rankings = _Rankings(system.listed, sample, system.ties)
 
     def score(self, measure: ParsedMeasure) -> float:
@@ -717,8 +708,6 @@ class _Subsample:
         return float(summarise(measure, items, 1, self._system.name)[0])
 
     def _answers(self, measure: ParsedMeasure) -> ItemValues:
-        if self._ranks is None:
-            self._ranks = self._kept_ranks()
         ranks = self._ranks
         value = _values(measure, self._system, ranks)
         question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
@@ -726,7 +715,9 @@ class _Subsample:
         open_ranks = (ranks.best, ranks.worst) if is_open else None
         return ItemValues(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
 
-    def _kept_ranks(self) -> MicroRanks:
+    @cached_property
+    def _ranks(self) -> MicroRanks:
+        """Of the answers that are kept."""
         system = self._system
         kept = system.micro_ranks.take(self._mask)
         if not system.recounts:

@@ -14,6 +14,7 @@ from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError
+from kgtrec.meta.power import distinct_tests, power_columns
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, numbered
 from kgtrec.study.config import Study
@@ -433,19 +434,6 @@ class _Composer:
                     test=figures.TESTS[test],
                     alpha=alpha,
                 )
-            shown = (
-                Column("measure"),
-                Column("test"),
-                Column("n_items", "items"),
-                Column("pairs"),
-                Column("below", f"p < {alpha:g}"),
-                Column("share", "share", 3),
-                Column("below_adjusted", "adjusted"),
-                Column("share_adjusted", "share, adjusted", 3),
-                Column("area", "area under the curve", form="p"),
-                Column("smallest", "smallest found", form="difference"),
-                Column("largest_missed", "largest missed", form="difference"),
-            )
             yield Table(
                 f"power-{key}",
                 f"Pairs of systems that each measure distinguishes on {name}",
@@ -453,8 +441,8 @@ class _Composer:
                 "independent. Clustered tests take this into account; plain t-tests over answers find too many "
                 "differences significant. Smallest found: the smallest significant difference. Largest missed: the "
                 "largest difference that is not significant.",
-                _without_repeats(table),
-                shown,
+                table.take(pa.array(distinct_tests(table), pa.int64())),
+                power_columns(alpha),
             )
 
     # ties
@@ -512,16 +500,6 @@ def _by_category(table: pa.Table) -> pa.Table:
     rows = [row for row, name in enumerate(category) if name in CATEGORIES]
     rows.sort(key=lambda row: (side[row], CATEGORIES.index(category[row])))
     return table.take(pa.array(rows, pa.int64()))
-
-
-def _without_repeats(table: pa.Table) -> pa.Table:
-    """The table without repeated rows: for measures over questions, the clustered test is the plain t-test."""
-    rows = table.to_pylist()
-    plain = {row["measure"] for row in rows if row["test"] == "t"}
-    kept = [
-        not (row["items"] == "questions" and row["test"] == "clustered" and row["measure"] in plain) for row in rows
-    ]
-    return table.filter(pa.array(kept, pa.bool_()))
 
 
 def _known(value: float | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Column, Table
 from kgtrec.kernels.statistics.compact_letters import compact_letters
-from kgtrec.measures.names import better_of, digits_of
+from kgtrec.measures.names import better_of, digits_of, parse_measure
 from kgtrec.report.cells import letters_of
 
 
@@ -53,7 +54,7 @@ def score_table(
     shown = [Column("system")]
     for place, measure in enumerate(scores.measures):
         columns[measure] = pa.array(scores.values[order, place, 0])
-        beside = {end: f"{measure} {end}" for end in ends}
+        beside: dict[str, Any] = {end: f"{measure} {end}" for end in ends}
         columns |= {beside[end]: pa.array(values[order, place, 0]) for end, values in ends.items()}
         if differ is not None and measure in differ:
             beside["groups"] = f"{measure} groups"
@@ -61,7 +62,7 @@ def score_table(
             letters = letters_of(compact_letters(differ[measure][np.ix_(own, own)]))
             of_system = dict(zip(own.tolist(), letters, strict=True))
             columns[beside["groups"]] = pa.array([of_system[system] for system in order], pa.string())
-        shown.append(Column(measure, digits=digits_of(measure), better=better_of(measure), **beside))
+        shown.append(Column(measure, digits=digits_of(measure), better=parse_measure(measure).record.better, **beside))
     usual = [
         f"Below each score: {interval}." if scores.low is not None else "",
         "Bold: the best score of a measure." if len(scores.systems) > 1 else "",
