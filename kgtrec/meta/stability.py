@@ -275,7 +275,7 @@ def stability(
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
     given, asked = systems_and_measures(systems, measures)
     found, parsed = list(given), _parsed(asked)
-    whole = collection if qrels is collection.qrels else None
+    whole = collection if judgements_of(judged) is collection.qrels else None
     checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)
     found = list(without_unlisted_answers(checked, qrels, how, parsed))
     if len(found) < 2:
