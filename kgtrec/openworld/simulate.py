@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
-from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
 from kgtrec.openworld.open_world import OpenWorld, named_weights, strengths_apart, strengths_of
 
@@ -158,8 +157,9 @@ def simulate(
     one_of("shared to be one of", shared, get_args(Shared))
     if n_entities is not None:  # they include the answers of a question
         n_entities = whole_number("n_entities", n_entities, world.n_answers, _MOST_ENTITIES)
+    ranks = np.arange(1.0, (world.n_answers if n_entities is None else n_entities) + 1)
     sums = simulated_sums(
-        _tables(named, world.n_answers if n_entities is None else n_entities),
+        np.stack([np.concatenate([[0.0], weights(ranks)]) for weights in named.values()]),
         world.n_answers,
         world.missing,
         on_missing,
@@ -171,6 +171,8 @@ def simulate(
         own_labels=shared == "nothing",
         own_luck=shared != "everything",
     )
+    with np.errstate(invalid="ignore"):
+        scores = np.stack([sums.total / sums.labels, sums.value / sums.scored])
     return OpenWorldSimulation(
         world,
         tuple(named),
@@ -181,19 +183,8 @@ def simulate(
         shared,
         sums.scored.sum(axis=1).astype(np.int64),
         *_moments(sums),
-        _scores(sums),
+        scores,
     )
-
-
-def _tables(named: dict[str, Weights], most: int) -> Floats:
-    ranks = np.arange(1.0, most + 1)
-    return np.stack([np.concatenate([[0.0], weights(ranks)]) for weights in named.values()])
-
-
-def _scores(sums: Sums) -> Floats:
-    """(2, m, s, repeats) averages over labels and over questions of each repeat."""
-    with np.errstate(invalid="ignore"):
-        return np.stack([sums.total / sums.labels, sums.value / sums.scored])
 
 
 def _moments(sums: Sums) -> tuple[Floats, Floats]:

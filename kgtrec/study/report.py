@@ -285,13 +285,8 @@ class _Composer:
             significant = self.findings.swapped(one, other, measure)
             row["swapped"] = None if opposite is None else float(opposite.count(measure))
             row["significant"] = None if significant is None else float(len(significant))
-        names = [name for column in columns for name in (column.name, column.low, column.high) if name]
-        data = pa.table(
-            {
-                name: pa.array([row.get(name, None if name == "measure" else math.nan) for row in wide.values()])
-                for name in names
-            }
-        )
+        names = [name for column in columns[1:] for name in (column.name, column.low, column.high) if name]
+        data = _by_measure(wide, names)
         self._tell(self.findings.correlated((one, other), table))
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
 
@@ -364,12 +359,11 @@ class _Composer:
             rows = self._wide(own, "depth {depth} {end}", {end: end for end in ("value", "low", "high")})
             each_depth = [f"depth {depth}" for depth in depths]
             names = [f"{each} {end}" for each in each_depth for end in ("value", "low", "high")]
-            schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
             yield Table(
                 f"depths-{key}",
                 f"{correlation} to depth {depths[0]} by pool depth of {name}",
                 f"The numbers of the figure above. Below each value: {self.confidence} resampling range.",
-                pa.Table.from_pylist(list(rows.values()), schema),
+                _by_measure(rows, names),
                 (Column("measure"), *(_ranged(each, each, " value") for each in each_depth)),
             )
             last = _where(own.append_column("at", own["depth"].cast(pa.string())), "at", [str(depths[-1])])
@@ -487,6 +481,12 @@ def _scores_of(table: pa.Table, study: Study) -> Scores:
 def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:
     """The rows whose label is one of ``kept``."""
     return table.filter(pa.array([label in kept for label in table.column(column).to_pylist()], pa.bool_()))
+
+
+def _by_measure(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
+    """A row for each measure with these numbers."""
+    schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
+    return pa.Table.from_pylist(list(rows.values()), schema)
 
 
 def _ranged(name: str, label: str, value: str = "") -> Column:
