@@ -523,13 +523,8 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
     return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A question on which the systems differ."""
-
-    question: int  # row in the qrels' questions
-    value: tuple[float, float]
-    first_is_better: bool
+#: a question on which the systems differ: its row in the qrels, the value of each, and whether the first is better
+_Chosen = tuple[int, tuple[float, float], bool]
 
 
 def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
@@ -548,7 +543,7 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
     n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
     places = np.concatenate([best[:n_best], worst[: top - n_best]])
     return [
-        _Chosen(int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
+        (int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
         for place in order[np.isin(order, places)]
     ]
 
@@ -557,7 +552,7 @@ def _places(
     both: Iterable[System], qrels: Qrels, chosen: list[_Chosen], scoring: Scoring
 ) -> list[dict[tuple[int, int], float]]:
     """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
-    questions = np.array([one.question for one in chosen], np.int32)
+    questions = np.array([question for question, _, _ in chosen], np.int32)
     row = np.flatnonzero((qrels.grade >= 1) & np.isin(qrels.question, questions))
     pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
     found = []
@@ -591,28 +586,28 @@ def _described(
 
     rows = None if topics is None else topics.topics_of(qrels.questions)
     described = []
-    for one in chosen:
+    for question, value, first_is_better in chosen:
         side = anchor = relation = ""
         if topics is not None and rows is not None:
-            row = int(rows[one.question])
+            row = int(rows[question])
             side = SIDES[0] if topics.questions.is_head[row] else SIDES[1]
             anchor = label_of(topics.entities[int(topics.questions.anchor[row])])
             relation = topics.relations[int(topics.questions.relation[row])]
         answers = [
             AnswerPlaces(label := label_of(qrels.entities[pair[1]]), names.get(label, ""), rank, places[1][pair])
             for pair, rank in places[0].items()
-            if pair[0] == one.question
+            if pair[0] == question
         ]
         answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
         described.append(
             QuestionDifference(
-                qrels.questions[one.question],
+                qrels.questions[question],
                 side,
                 anchor,
                 names.get(anchor, ""),
                 relation,
-                one.value,
-                both[0 if one.first_is_better else 1].name,
+                value,
+                both[0 if first_is_better else 1].name,
                 tuple(answers),
             )
         )

@@ -103,13 +103,14 @@ def _notebook() -> Any:
     from kgtrec.report.drawing import svg  # a figure takes matplotlib
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True)  # noqa: S701  # nosec B701 # by filters
-    environment.filters |= {"text": _escaped, "escaped": escape, "picture": svg, "table": _table_html}
+    environment.filters |= {
+        "text": lambda text: escape(legible(text)),
+        "escaped": escape,
+        "picture": svg,
+        "table": _table_html,
+    }
     source = (files("kgtrec.report") / "templates" / "notebook.html").read_text(encoding="utf-8")
     return environment.from_string(source).module
-
-
-def _escaped(text: str) -> str:
-    return escape(legible(text))
 
 
 def _table_html(table: Table, most: int = _MOST_ROWS) -> str:

@@ -33,7 +33,8 @@ def tidied(drawn: str, key: str, title: str, alt: str) -> str:
             if child.tag == f"{{{_SVG}}}metadata" or child.find(f"{{{_SVG}}}style") is not None:
                 parent.remove(child)
     used = {found for node in root.iter() for value in node.attrib.values() for found in _targets(value)}
-    names = {name: f"{key}-{place}" for place, name in enumerate(_in_order(root, used))}
+    in_order = (name for node in root.iter() if (name := node.get("id")) in used)
+    names = {name: f"{key}-{place}" for place, name in enumerate(in_order)}
     for node in root.iter():
         _rewrite(node, names)
     for unit in ("width", "height"):
@@ -66,10 +67,6 @@ def inline(document: str) -> str:
 
 def _targets(value: str) -> list[str]:
     return [value[1:]] if value.startswith("#") else re.findall(r"url\(#([^)]+)\)", value)
-
-
-def _in_order(root: ET.Element, used: set[str]) -> list[str]:
-    return [name for node in root.iter() if (name := node.get("id")) in used]
 
 
 def _rewrite(node: ET.Element, names: dict[str, str]) -> None:

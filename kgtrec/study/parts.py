@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import ScoreTable
-from kgtrec.errors import KgtrecWarning
+from kgtrec.errors import unwarned
 from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.study.bench import Bench
 from kgtrec.study.collections import Collections
@@ -23,6 +22,9 @@ from kgtrec.study.config import LabelSet
 from kgtrec.study.folder import write_step_table
 from kgtrec.study.labels import Labels
 from kgtrec.study.ranks import Ranks
+
+if TYPE_CHECKING:
+    from kgtrec.meta.correlation import Correlations
 
 _PARTS = ("side", "category")  # the systems are also ranked on each part of the questions
 
@@ -105,7 +107,7 @@ class Parts:
                 *self._qrels_and_systems(labels), measures, **self._options(labels), confidence=confidence
             )
             write_step_table(folder, "scores", scores.to_table())
-            with _quiet():
+            with unwarned():  # a category may be empty, and the step for all questions gives the other warnings
                 parts = self._table(labels, self._bench.main, per=_PARTS).to_table()
             write_step_table(folder, "parts", parts)
 
@@ -161,17 +163,17 @@ class Parts:
             )
             write_step_table(folder, "correlation", found.to_table())
             write_step_table(folder, "swaps", swaps(first, second).to_table())
-            with _quiet():
+            with unwarned():  # a category may be empty, and the step for all questions gives the other warnings
                 parts = sparsity(
                     [self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau"
                 )
-            write_step_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
+            write_step_table(folder, "correlation-parts", _under(parts, other))
             if fixed_relations:
                 shares = relation_shares(self._labels.qrels(one.name), self._collections[one.collection])
                 measures = self._bench.measures
                 tables = [self._table(one, measures), self._table(other, measures, relations=shares)]
                 fixed = sparsity(tables, coefficients=coefficients)
-                write_step_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
+                write_step_table(folder, "correlation-fixed", _under(fixed, other))
 
         tables = ["correlation", "swaps", "correlation-parts"]
         tables += ["correlation-fixed"] if fixed_relations else []
@@ -254,14 +256,7 @@ class Parts:
             self._bench.add_table(step, table, *names)
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress our warnings: a category may be empty, and the step for all questions gives the other warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
-        yield
-
-
-def _second_only(table: pa.Table, name: str) -> pa.Table:
-    """The rows with the second label set; the others compare the first with itself."""
-    return table.filter(pa.array([label == name for label in table.column("second").to_pylist()]))
+def _under(found: Correlations, labels: LabelSet) -> pa.Table:
+    """The rows of the second label set; the others compare the first with itself."""
+    table = found.to_table()
+    return table.filter(pc.equal(table["second"], labels.name))

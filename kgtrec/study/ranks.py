@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import question_places
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
-from kgtrec.errors import CollectionError, KgtrecWarning
+from kgtrec.errors import CollectionError, unwarned
 from kgtrec.formats.files import sha256_of
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNFINISHED
 from kgtrec.formats.parquet import parts_of
@@ -49,8 +48,7 @@ class Ranks:
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
         given = [system for system in self._bench.systems if system.kind == "ranks" and system.source is not None]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # of mixtures that are allowed each step tells
+        with unwarned():  # each step warns of mixtures that are allowed
             read = (read_answer_ranks(system.source.path).renamed(system.name) for system in given if system.source)
             for ranks in different_systems(read, None, mixed=self._bench.config.systems.mixed) if given else ():
                 self._require_filtered(ranks.name, ranks.filtered_by or ())
@@ -138,11 +136,11 @@ class Ranks:
     def _union(self) -> Qrels | None:
         """All pairs that any label set judges: each needs a rank."""
         whole = self._collections[WHOLE]
-        keys = [
-            self._places(labels.collection)[question].astype(np.int64) * len(whole.entities) + entity
-            for labels in self._judged()
-            for question, entity in [self._pairs(labels)]
-        ]
+        keys = []
+        for labels in self._judged():
+            question, entity = self._pairs(labels)
+            place = question_places(self._collections[labels.collection], whole).place[question]
+            keys.append(place.astype(np.int64) * len(whole.entities) + entity)
         if not keys:
             return None
         question, entity = np.divmod(distinct(np.concatenate(keys)), len(whole.entities))
@@ -161,10 +159,6 @@ class Ranks:
             name = qrels.entities[int(np.argmin(entity))]
             raise CollectionError(f"label set {labels.name!r}: entity {name!r} is not in the collection")
         return collection.topics_of(qrels.questions)[qrels.question], entity[qrels.entity]
-
-    def _places(self, base: str) -> NDArray[np.intp]:
-        """The question among all test triples' for each question of a collection."""
-        return question_places(self._collections[base], self._collections[WHOLE]).place
 
     def __getitem__(self, base: str) -> list[AnswerRanks | AnyRun]:
         """The systems' answer ranks, or runs, on a collection; large runs are read part by part when they are used."""
