@@ -100,16 +100,9 @@ def _column_cells(table: Table, data: pa.Table, column: Column, *, typeset: bool
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
-        Cell(
-            value_text(value, column.form, places, typeset=typeset),
-            _sort_key(value),
-            ""
-            if _is_undefined(lower) or _is_undefined(upper)
-            else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
-            group or "",
-            is_best,
-        )
+        Cell(own, _sort_key(value), "" if UNDEFINED in ends else "[{}, {}]".format(*ends), group or "", is_best)
         for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
+        for own, *ends in [[value_text(end, column.form, places, typeset=typeset) for end in (value, lower, upper)]]
     ]
 
 

@@ -78,6 +78,12 @@ class Parts:
     def _bootstrap(self) -> dict[str, Any]:
         return {"confidence": self._bench.config.options.confidence, "resamples": self._bench.config.resamples}
 
+    def _resampling(self) -> dict[str, Any]:
+        """How rankings are correlated, and who does the work."""
+        config = self._bench.config
+        coefficients = list(config.options.coefficients)
+        return {"coefficients": coefficients, "seed": config.seed, **self._bench.sharing, **self._bootstrap()}
+
     def _qrels_and_systems(self, labels: LabelSet) -> tuple[Qrels, list[AnswerRanks | AnyRun]]:
         """The qrels of a label set, and the systems that are scored under them."""
         return self._labels.qrels(labels.name), self._ranks[labels.collection]
@@ -151,16 +157,8 @@ class Parts:
             from kgtrec.meta.sparsity import relation_shares, sparsity
 
             first, second = self.items(one), self.items(other)
-            found = correlate(
-                first,
-                second,
-                coefficients=coefficients,
-                names=names,
-                seed=self._bench.config.seed,
-                paired=one.collection == other.collection,
-                **self._bench.sharing,
-                **self._bootstrap(),
-            )
+            paired = one.collection == other.collection
+            found = correlate(first, second, names=names, paired=paired, **self._resampling())
             write_step_table(folder, "correlation", found.to_table())
             write_step_table(folder, "swaps", swaps(first, second).to_table())
             with unwarned():  # a category may be empty, and the step for all questions gives the other warnings
@@ -191,14 +189,7 @@ class Parts:
             first, tables = self.items(labels, depths[0]), []
             with self._bench.progress(f"depths {labels.name}", len(depths), "depths") as advance:
                 for depth in depths:
-                    found = correlate(
-                        first,
-                        self.items(labels, depth),
-                        coefficients=coefficients,
-                        seed=self._bench.config.seed,
-                        **self._bench.sharing,
-                        **self._bootstrap(),
-                    ).to_table()
+                    found = correlate(first, self.items(labels, depth), **self._resampling()).to_table()
                     at = pa.array([depth] * found.num_rows, pa.int64())
                     tables.append(found.drop_columns(["first", "second"]).add_column(1, "depth", at))
                     self._items = {(labels.name, depths[0]): first}
