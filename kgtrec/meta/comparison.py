@@ -141,7 +141,7 @@ class Comparison(Framed, Result):
         return tuple(self._better(self.difference, np.array(self.higher_is_better)))
 
     def better_on(self, kind: str) -> list[list[str]]:
-        """(measures, groups) the same on each group of one kind."""
+        """Return the better system of each group of one kind, (measures, groups)."""
         rising = np.array(self.higher_is_better)[:, None]
         apart = self.groups[kind].difference
         return [self._better(own, up) for own, up in zip(apart, rising, strict=True)]
@@ -152,7 +152,7 @@ class Comparison(Framed, Result):
         return named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
 
     def to_table(self) -> pa.Table:
-        """A row per measure.
+        """Return a row per measure.
 
         measure, items, n_items, n_questions, first, second, difference, better, low, high, d_z, t, p, t_clustered,
         p_clustered, wins, losses, ties.
@@ -165,7 +165,7 @@ class Comparison(Framed, Result):
         return long_table(self.low.shape, columns | {name: getattr(self, name) for name in tests})
 
     def group_table(self, kind: str) -> pa.Table:
-        """A row per measure and group of one kind.
+        """Return a row per measure and group of one kind.
 
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
@@ -177,7 +177,7 @@ class Comparison(Framed, Result):
         return long_table(found.wins.shape, columns | {name: getattr(found, name) for name in counts})
 
     def question_table(self) -> pa.Table:
-        """A row per answer of the questions that differ most.
+        """Return a row per answer of the questions that differ most.
 
         place, question, side, anchor, anchor_name, relation, measure, first, second, better, entity, name, first_rank,
         second_rank.
@@ -203,11 +203,11 @@ class Comparison(Framed, Result):
         return long_table((len(rows),), columns)
 
     def about(self) -> dict[str, Any]:
-        """The compared systems and measures."""
+        """Return the compared systems and measures."""
         return {"first": self.first, "second": self.second, "by": self.by, "confidence": self.confidence}
 
     def tables(self) -> tuple[Table, ...]:
-        """``measures``; under the measure ``by`` each of ``groups``; and ``questions``, a row per answer."""
+        """Return ``measures``; under the measure ``by`` each of ``groups``; and ``questions``, a row per answer."""
         return self._measures(), *map(self._group, self.groups), self._questions()
 
     def _measures(self) -> Table:

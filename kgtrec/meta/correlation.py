@@ -48,7 +48,7 @@ class Correlations(Framed, PlottedResult):
         return f"<Correlations: {len(self)} rows x {', '.join(self.coefficients)}, {len(self.systems)} systems>"
 
     def of(self, coefficient: str = "tau", **row: str) -> float:
-        """One value: ``of("tau", measure="micro.MRR", Depth="2")``.
+        """Return one value: ``of("tau", measure="micro.MRR", Depth="2")``.
 
         Raises
         ------
@@ -65,14 +65,14 @@ class Correlations(Framed, PlottedResult):
         return float(self.value[found[0], self.coefficients.index(coefficient)])
 
     def to_table(self) -> pa.Table:
-        """The long form: what was compared, coefficient, value, low and high if known, systems; coefficients inside."""
+        """Return the long form: what was compared, coefficient, value, low and high if known, systems."""
         columns: dict[str, Any] = {name: (0, labels) for name, labels in self.rows.items()}
         ends = {name: end for name, end in (("low", self.low), ("high", self.high)) if end is not None}
         columns |= {"coefficient": (1, self.coefficients), "value": self.value, **ends, "systems": len(self.systems)}
         return long_table(self.value.shape, columns)
 
     def tables(self) -> tuple[Table, ...]:
-        """``correlations``, a row per pair of rankings and coefficient.
+        """Return ``correlations``, a row per pair of rankings and coefficient.
 
         What goes across are coefficients, or the label sets if they are several, or the labels of the only key if there
         is one coefficient without ranges. What all rows share stands in the caption.
@@ -104,7 +104,7 @@ class Correlations(Framed, PlottedResult):
         return (Table("correlations", "Rank correlations", legible("; ".join(about)), self.to_table(), columns),)
 
     def figures(self) -> tuple[Figure, ...]:
-        """A figure per coefficient, of which the form depends on what was compared.
+        """Return a figure per coefficient, of which the form depends on what was compared.
 
         Two label sets: a dot per measure, with ranges if known. Several label sets that are named after depths: a line
         per measure. Otherwise a heat map: measures by label sets, measures by the parts of a breakdown, or measures by
@@ -179,7 +179,7 @@ class Swaps(Framed, Result):
         return f"<Swaps: {len(self)} of {sum(self.n_pairs.values())} pairs>"
 
     def to_table(self) -> pa.Table:
-        """A row per pair: measure, keys, better, worse, first, second; with a p-value known, p-values and verdicts.
+        """Return a row per pair: measure, keys, better, worse, first, second; with known p-values, these and verdicts.
 
         The verdict ``significant`` says under which labels the difference is: first, second, both, neither, unknown.
         """
@@ -199,7 +199,7 @@ class Swaps(Framed, Result):
         return "both" if len(sides) == 2 else sides[0] if sides else "neither"
 
     def tables(self) -> tuple[Table, ...]:
-        """``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
+        """Return ``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
         data = self.to_table()
         columns = tuple(
             Column(name, form="p" if name in ("first_p", "second_p") else "difference") for name in data.column_names
@@ -238,7 +238,7 @@ def correlate(
     progress: Progress | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> Correlations:
-    """Correlation of the rankings of systems under two label sets, for each measure.
+    """Correlate the rankings of systems under two label sets, for each measure.
 
     The sign of a measure where lower is better is reversed, so that rankings always have the best system first.
 
@@ -356,7 +356,7 @@ def between_measures(
     progress: Progress | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> Correlations:
-    """Correlation of the rankings of systems by each two measures, under one label set.
+    """Correlate the rankings of systems by each two measures, under one label set.
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ def swaps(
     alpha: float = 0.05,
     **scoring: Unpack[ScoringOptions],
 ) -> Swaps:
-    """The pairs of systems that two label sets put in opposite order.
+    """Return the pairs of systems that two label sets put in opposite order.
 
     A pair that ties under one of them is not swapped.
 

@@ -122,7 +122,7 @@ class Power(Framed, PlottedResult):
         return next(test for test in SPEAKING if test in self.tests)
 
     def curve(self, measure: str, test: str | None = None) -> NDArray[np.float64]:
-        """P-values of one measure in descending order, without undefined ones.
+        """Return p-values of one measure in descending order, without undefined ones.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Power(Framed, PlottedResult):
         return np.sort(p[~np.isnan(p)])[::-1]
 
     def figures(self) -> tuple[Figure, ...]:
-        """The curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""
+        """Return the curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""
         tests = sorted(self.tests, key=lambda test: test != self.speaking)
         curves = self.curve_table()
         return tuple(
@@ -148,7 +148,7 @@ class Power(Framed, PlottedResult):
         )
 
     def to_table(self) -> pa.Table:
-        """A row per measure, pair and test.
+        """Return a row per measure, pair and test.
 
         measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted.
         """
@@ -170,7 +170,7 @@ class Power(Framed, PlottedResult):
         return long_table((n_measures, n_pairs, n_tests), columns | by_pair)
 
     def summary_table(self) -> pa.Table:
-        """A row per measure and test.
+        """Return a row per measure and test.
 
         measure, test, items, n_items, n_questions, pairs, undefined, alpha, below, share, below_adjusted,
         share_adjusted, area, smallest, largest_missed, scale.
@@ -196,15 +196,15 @@ class Power(Framed, PlottedResult):
         return long_table(self.undefined.shape, columns)
 
     def summary(self) -> pd.DataFrame:
-        """:meth:`summary_table` as a data frame."""
+        """Return :meth:`summary_table` as a data frame."""
         return frame_of_table(self.summary_table())
 
     def about(self) -> dict[str, Any]:
-        """The systems and options."""
+        """Return the systems and options."""
         return {"systems": list(self.systems), "alpha": self.alpha, "repeats": self.repeats}
 
     def tables(self) -> tuple[Table, ...]:
-        """``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
+        """Return ``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
         return self._measures(), self._pairs()
 
     def _measures(self) -> Table:
@@ -256,7 +256,7 @@ class Power(Framed, PlottedResult):
         return "\n".join(lines)
 
     def curve_table(self) -> pa.Table:
-        """The curves, a row per measure, test and 1-based position in descending order of p: the data of a figure."""
+        """Return the curves: a row per measure, test and 1-based position in descending order of p."""
         descending = -np.sort(-self.p, axis=2)  # NaN last
         place = 2, np.arange(1, descending.shape[2] + 1)
         columns = {"measure": (0, self.measures), "test": (1, self.tests), "place": place, "p": descending}
@@ -264,7 +264,7 @@ class Power(Framed, PlottedResult):
 
 
 def power_columns(alpha: float) -> tuple[Column, ...]:
-    """The columns of :meth:`Power.summary_table` that are shown."""
+    """Return the columns of :meth:`Power.summary_table` that are shown."""
     return (
         Column("measure"),
         Column("test", names=_TEST_NAMES),
@@ -280,7 +280,7 @@ def power_columns(alpha: float) -> tuple[Column, ...]:
 
 
 def distinct_tests(summary: pa.Table) -> list[int]:
-    """The rows without clustered tests over questions that repeat the plain ones: there is nothing to cluster."""
+    """Return the rows without clustered tests over questions, which repeat the plain ones."""
     rows = summary.to_pylist()
     plain = {row["measure"] for row in rows if row["test"] == "t"}
     repeats = ("clustered", "questions")

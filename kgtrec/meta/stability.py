@@ -89,11 +89,11 @@ class Stability(Framed, PlottedResult):
         return _over_repeats(self.correlation, self.confidence)[1]
 
     def value(self, measure: str, share: float) -> float:
-        """Mean correlation of one measure at the size that is nearest to a share of the test triples."""
+        """Return the mean correlation of one measure at the size that is nearest to a share of the test triples."""
         return float(self.mean[self.measures.index(measure), np.argmin(np.abs(self.share - share))])
 
     def to_table(self) -> pa.Table:
-        """A row per measure and size: measure, share, triples, repeats, mean, low, high, undefined; ready to plot.
+        """Return a row per measure and size: measure, share, triples, repeats, mean, low, high, undefined.
 
         ``undefined`` is the number of repeats without a correlation; the other columns are over those with one.
         """
@@ -113,12 +113,12 @@ class Stability(Framed, PlottedResult):
         return {"measure": (0, self.measures), "share": (1, self.share), "triples": (1, self.triples)}
 
     def repeats_table(self) -> pa.Table:
-        """A row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
+        """Return a row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
         columns = {"repeat": (2, np.arange(self.correlation.shape[2])), "correlation": self.correlation}
         return long_table(self.correlation.shape, self._sizes | columns)
 
     def scores_table(self) -> pa.Table:
-        """A row per measure, size and system: measure, share, triples, system, full, mean, low, high.
+        """Return a row per measure, size and system: measure, share, triples, system, full, mean, low, high.
 
         ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
         """
@@ -127,7 +127,7 @@ class Stability(Framed, PlottedResult):
         return long_table(mean.shape, self._sizes | columns)
 
     def tables(self) -> tuple[Table, ...]:
-        """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
+        """Return ``summary``, means by size with measures across, ``repeats`` and ``scores``."""
         caption = (
             f"mean {self.coefficient} to all {self.n_triples:,} test triples; {len(self.systems)} systems; "
             f"{self.correlation.shape[2]:,} repeats of each size; discarded answers: "
@@ -150,7 +150,7 @@ class Stability(Framed, PlottedResult):
         )
 
     def figures(self) -> tuple[Figure, ...]:
-        """Mean correlations by size, with a line per measure and the intervals of the repeats."""
+        """Return the mean correlations by size, with a line per measure and the intervals of the repeats."""
         correlation = named("report.figures", "CORRELATIONS")[self.coefficient]
         band = f"the middle {self.confidence * 100:g}% of the repeats"
         return (named("report.figures", "stability")(self.to_table(), correlation=correlation, band=band),)
@@ -342,7 +342,7 @@ def subsample(
     seed: int = 0,
     repeat: int = 0,
 ) -> Qrels:
-    """The judgements of one subsample, as sampled by :func:`stability`, for inspection.
+    """Return the judgements of one subsample, as sampled by :func:`stability`, for inspection.
 
     Parameters
     ----------
@@ -535,7 +535,7 @@ class _Work:
             self.questions = _question_means(self, measures)
 
     def full(self) -> Floats:
-        """(measures, systems) scores on the full test set."""
+        """Return (measures, systems) scores on the full test set."""
         with unwarned():  # undefined values are reported once, for all sizes
             scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
         return scores
@@ -608,7 +608,7 @@ class _Lists:
     ties: str | None  # as of MatchedSystem
 
     def values(self, measures: Sequence[ParsedMeasure], sample: Sample) -> Floats:
-        """(measures, systems, questions) linked values of the questions that remain in a sample."""
+        """Return (measures, systems, questions) linked values of the questions that remain in a sample."""
         copies = sample.copies(len(self.systems))
         ranking = _Rankings(self.listed, copies, self.ties)
         values = [ranking.values(measure) for measure in measures]
@@ -689,7 +689,7 @@ class _Rankings:
         return self._made[is_open]
 
     def values(self, measure: ParsedMeasure) -> Floats:
-        """(questions,) the measure's values."""
+        """Return the measure's values, (questions,)."""
         ranking = self[measure]
         return measure.expected(ranking) if leaves_order_open(self._ties, measure) else measure(ranking)
 

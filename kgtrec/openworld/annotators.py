@@ -25,7 +25,7 @@ def annotate(
     source: str = "",
     seed: int = 0,
 ) -> Tasks:
-    """Tasks with the verdicts of a person who knows the truth, errs at a given rate and is sometimes unsure.
+    """Fill in the verdicts of a person who knows the truth, errs at a given rate and is sometimes unsure.
 
     Errors depend only on the seed, the person and the triple. Two people err independently of each other. The verdicts
     of a person about a triple do not depend on the other tasks.

@@ -88,7 +88,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         return self.sparse.mean(axis=2)
 
     def to_table(self) -> pa.Table:
-        """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
+        """Return one row per cell, measure and system: full and sparse score, theory, and the system's strength."""
         columns = {
             "measure": (2, self.measures),
             "family": (3, self.families),
@@ -109,12 +109,12 @@ class OpenWorldCurve(Framed, PlottedResult):
         return {"correlation": (0, np.array(self.correlations)), "density": (1, np.array(self.densities))}
 
     def labels_table(self) -> pa.Table:
-        """One row per set of labels: requested and achieved density and correlation."""
+        """Return one row per set of labels: requested and achieved density and correlation."""
         columns = {"draw": (2, np.arange(self.draws)), "achieved_density": self.density}
         return long_table(self.density.shape, self.of_cells | columns | {"achieved_correlation": self.correlation})
 
     def tables(self) -> tuple[Table, ...]:
-        """All of ``CURVE_TABLES``; then, for each correlation, some of their columns with one column per density."""
+        """Return all of ``CURVE_TABLES``; then, for each correlation, some columns with one column per density."""
         parts = {"degradation": degradation(self), "inconsistency": inconsistency(self)}
         data = {"points": self.to_table(), **parts, "labels": self.labels_table()}
         whole = (Table(name, *_TITLES[name], data[name]) for name in CURVE_TABLES)
@@ -137,7 +137,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         return Table(f"{key_text(name)}-{c}", told, "", table, columns, rows, view, note=told)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Sparse against full scores: a figure per measure, with a panel per correlation."""
+        """Return sparse against full scores: a figure per measure, with a panel per correlation."""
         drawn = np.unique(np.linspace(0, len(self.densities) - 1, _MOST_LINES).round().astype(int))
         found = []
         for m, measure in enumerate(self.measures):
@@ -163,7 +163,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         return tuple(found)
 
     def report(self) -> Report:
-        """A page: what was scored, the figures, and the tables."""
+        """Return a page: what was scored, the figures, and the tables."""
         counts = {
             "true facts": self.n_facts,
             "questions": self.n_questions,
@@ -182,7 +182,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         )
 
     def summary(self) -> str:
-        """A short description of what was scored."""
+        """Return a short description of what was scored."""
         size = np.arange(len(self.answers))
         lists, total = int(size**2 @ self.answers), int(size @ self.answers)
         low, high = f"{self.strength.min():.1%}", f"{self.strength.max():.1%}"
@@ -370,7 +370,7 @@ def open_world_curve(
 
 
 def degradation(curve: OpenWorldCurve) -> pa.Table:
-    """The sparse score as a function of the full score, over all systems, for each correlation, density and measure.
+    """Describe the sparse score as a function of the full score, for each correlation, density and measure.
 
     Columns, after ``correlation, density, measure, systems``:
 
@@ -406,7 +406,7 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
 
 
 def inconsistency(curve: OpenWorldCurve) -> pa.Table:
-    """Pairs of systems whose order under sparse labels differs from their order under complete labels.
+    """Count the pairs of systems whose order under sparse labels differs from their order under complete labels.
 
     Columns, after ``correlation, density, measure`` and ``pairs`` ("all", "within" a family, "across" families):
 

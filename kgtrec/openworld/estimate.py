@@ -126,7 +126,7 @@ class MissingEstimate(Result):
         return bool(np.isfinite(self.true_answers))
 
     def missing_table(self) -> pa.Table:
-        """One row per method, and one row for the truth if it was given."""
+        """Return one row per method, and one row for the truth if it was given."""
         methods: Sequence[str] = METHODS
         table = pa.table({"method": list(methods), **self._intervals("answers", "share", "missing")})
         if not self.knows_truth:
@@ -136,7 +136,7 @@ class MissingEstimate(Result):
         return pa.concat_tables([table, pa.table({"method": ["truth"], **row})])
 
     def scores_table(self) -> pa.Table:
-        """One row per measure and system."""
+        """Return one row per measure and system."""
         columns: dict[str, Any] = {"measure": (0, self.measures), "system": (1, self.systems), "sparse": self.sparse}
         columns |= self._intervals("filtered", "completed", "estimated", "strength")
         if self.knows_truth:
@@ -150,13 +150,13 @@ class MissingEstimate(Result):
         return {f"{name}{end}": getattr(own, part) for name, own in found.items() for end, part in ends.items()}
 
     def separations_table(self) -> pa.Table:
-        """One row per measure and pair of neighbouring systems, best systems first."""
+        """Return one row per measure and pair of neighbouring systems, best systems first."""
         texts, counts = ((name, pa.string()) for name in ("measure", "higher", "lower")), ("by_data", "by_theory")
         kinds = pa.schema([*texts, ("difference", pa.float64()), *((name, pa.int64()) for name in counts)])
         return pa.Table.from_pylist([asdict(row) for row in self.separations], kinds)
 
     def about(self) -> dict[str, Any]:
-        """The counts and options behind the tables."""
+        """Return the counts and options behind the tables."""
         names = (
             "depth n_questions n_labels found_labels found_missing set_aside label_pairs independent by_fact method p"
         )
@@ -166,7 +166,7 @@ class MissingEstimate(Result):
         return about | {"judged": dict(zip(self.systems, judged, strict=True))}
 
     def tables(self) -> tuple[Table, ...]:
-        """``missing``, a row per method, ``scores``, and ``separations``."""
+        """Return ``missing``, a row per method, ``scores``, and ``separations``."""
         return self._missing(), self._scores(), self._separations()
 
     def _missing(self) -> Table:
@@ -282,7 +282,7 @@ _SURE = 0.95  # confidence with which independence of the systems is rejected
 
 
 def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
-    """The qrels of a judged pool, and how many answers each row represents.
+    """Return the qrels of a judged pool, and how many answers each row represents.
 
     Parameters
     ----------
@@ -540,7 +540,7 @@ class _Totals:
         return int(self.sums[:, FOUND_PAIRS].sum())
 
     def estimated(self) -> Floats:
-        """(m, s) scores on all true answers of these questions, if labels are a random sample of them."""
+        """Return (m, s) scores on all true answers of these questions, if labels are a random sample of them."""
         odds, more = self.whole.odds, self.sums[:, MORE].sum()
         standing, known = self.standing.sum(axis=0), self.known.sum(axis=0)
         return (known + odds * standing) / (self.weight.sum() + odds * more)

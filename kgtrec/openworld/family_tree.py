@@ -102,7 +102,7 @@ class HiddenFacts:
 
 
 def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
-    """A seeded family tree of exactly ``people`` people with all their kinship facts.
+    """Make a seeded family tree of exactly ``people`` people with all their kinship facts.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
 def kinship_facts(
     father: NDArray[np.int32], mother: NDArray[np.int32], spouse: NDArray[np.int32], is_male: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """All true facts of the 23 relations as (head, relation, tail), computed by products of sparse boolean matrices.
+    """Compute all true facts of the 23 relations as (head, relation, tail), by products of sparse matrices.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class FamilyStatistics(Result):
     answers: NDArray[np.int64]
 
     def tables(self) -> tuple[Table, ...]:
-        """``relations``, with their facts and questions, and ``answers``, how many questions have 1, 2, ... answers."""
+        """Return ``relations``, facts and questions of each, and ``answers``, how many questions have 1, 2, ... answers."""
         n, size = len(self.relations), np.arange(self.answers.shape[1])
         questions = self.answers.sum(axis=1)
         mean = self.answers @ size / np.where(questions > 0, questions, np.nan)
@@ -308,7 +308,7 @@ class FamilyStatistics(Result):
 
 
 def family_statistics(tree: FamilyTree) -> FamilyStatistics:
-    """Facts per relation and answers per question of a family tree, with all its facts as answers.
+    """Count facts per relation and answers per question of a family tree, with all its facts as answers.
 
     Examples
     --------

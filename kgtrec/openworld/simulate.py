@@ -54,7 +54,7 @@ class OpenWorldSimulation:
     def interval(
         self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper ends for every mean.
+        """Return the lower and upper ends for every mean.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class OpenWorldSimulation:
         return low, high
 
     def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
-        """The long form: average, measure, strength, mean, low, high; strengths innermost."""
+        """Return the long form: average, measure, strength, mean, low, high; strengths innermost."""
         low, high = self.interval(kind, confidence)
         along = {"average": (0, AVERAGES), "measure": (1, self.measures), "strength": (2, self.strength)}
         return frame_of_table(long_table(self.mean.shape, along | {"mean": self.mean, "low": low, "high": high}))
@@ -98,7 +98,7 @@ def simulate(
     shared: Shared = "everything",
     seed: int = 0,
 ) -> OpenWorldSimulation:
-    r"""Scores of systems of given strengths on questions whose answers lack labels at random.
+    r"""Simulate scores of systems of given strengths on questions whose answers lack labels at random.
 
     Each answer has a label with probability :math:`1 - \beta`. The system finds it with probability :math:`l_1` if it
     has no label, and with probability :math:`l_2` if it has one. The found answers are first, in random order. All

@@ -56,7 +56,7 @@ _COLUMN = 3.3  # inches: the width of a column of a paper, which has room for on
 
 
 def svg(figure: Figure, panel: int | None = None, width: float | None = None) -> str:
-    """A figure, or one panel of it, as an SVG document that refers to no other files.
+    """Draw a figure, or one panel of it, as an SVG document that refers to no other files.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def svg(figure: Figure, panel: int | None = None, width: float | None = None) ->
 
 
 def pdf(figure: Figure, width: float | None = None) -> bytes:
-    """A figure as a PDF page of its size, with embedded fonts and without a date; for ``width`` see :func:`svg`."""
+    """Draw a figure as a PDF page of its size, with its fonts and without a date; for ``width`` see :func:`svg`."""
     with _styled(width):
         out = io.BytesIO()
         empty = dict.fromkeys(("CreationDate", "Creator", "Producer"))
@@ -93,7 +93,7 @@ def pdf(figure: Figure, width: float | None = None) -> bytes:
 
 
 def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> bytes:
-    """A figure as a PNG image; default ``dpi``: 200, or 300 if ``width`` is given, for which see :func:`svg`."""
+    """Draw a figure as a PNG image; default ``dpi``: 200, or 300 if ``width`` is given, for which see :func:`svg`."""
     with _styled(width):
         out, dots = io.BytesIO(), dpi or (200 if width is None else 300)
         _drawn(figure, panels(figure), width).savefig(out, format="png", dpi=dots, metadata={"Software": None})
@@ -101,13 +101,13 @@ def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> b
 
 
 def draw(figure: Figure) -> Drawing:
-    """A figure with all its panels as a matplotlib figure, which can be changed further."""
+    """Draw a figure with all its panels as a matplotlib figure, which can be changed further."""
     with _styled():
         return _drawn(figure, panels(figure))
 
 
 def plot(figure: Figure, ax: Axes | None = None, panel: int | None = None) -> Axes | NDArray[Any]:
-    """A figure as a new one of pyplot, or one panel of it on given axes; see :meth:`kgtrec.data.table.Figure.plot`."""
+    """Draw a figure by pyplot, or one panel of it on given axes; see :meth:`kgtrec.data.table.Figure.plot`."""
     parts = panels(figure)
     known = "; ".join(f"{place}: {part.title or figure.title}" for place, part in enumerate(parts))
     if panel is not None and not 0 <= panel < len(parts):

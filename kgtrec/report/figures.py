@@ -55,7 +55,7 @@ class Kind:
 def tau_by_depth(
     table: pa.Table, *, correlation: str = "Kendall's tau-b", reference: str = "the labels of depth 0", **shown: str
 ) -> Figure:
-    """Correlation of the ranking of systems at each pool depth with a reference ranking, a line per measure.
+    """Show the correlation of the ranking of systems at each pool depth with a reference ranking, a line per measure.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def tau_by_depth(
 def stability(
     table: pa.Table, *, correlation: str = "Kendall's tau-b", band: str = "the middle 95% of the repeats", **shown: str
 ) -> Figure:
-    """Mean correlation of the rankings on samples and on the whole test set, by sample size, a line per measure.
+    """Show the mean correlation of the rankings on samples and on the whole test set, by size, a line per measure.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def stability(
 def p_value_curves(
     table: pa.Table, *, test: str = "paired two-tailed t-tests", alpha: float = 0.05, **shown: str
 ) -> Figure:
-    """p-values of all pairs of systems in descending order, a line per measure.
+    """Show p-values of all pairs of systems in descending order, a line per measure.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def p_value_curves(
 
 
 def heat_map(table: pa.Table, *, value: str = "score", diverging: bool = False, **shown: str) -> Figure:
-    """A value for every row label and relation category, a panel per side.
+    """Show a value for every row label and relation category, a panel per side.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def heat_map(table: pa.Table, *, value: str = "score", diverging: bool = False, 
 
 
 def pool_growth(table: pa.Table, **shown: str) -> Figure:
-    """Number of pooled triples, and of positives among them, by depth.
+    """Show the number of pooled triples, and of positives among them, by depth.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def pool_growth(table: pa.Table, **shown: str) -> Figure:
 
 
 def tie_report(table: pa.Table, **shown: str) -> Figure:
-    """The range of a measure over the policies for tied scores, a row per system.
+    """Show the range of a measure over the policies for tied scores, a row per system.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def tie_report(table: pa.Table, **shown: str) -> Figure:
 
 
 def by_policy(table: pa.Table) -> pa.Table:
-    """The columns of :func:`tie_report` from the table of a comparison of ties, with a column for each policy.
+    """Return the columns of :func:`tie_report` from the table of a comparison of ties, with a column for each policy.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def by_policy(table: pa.Table) -> pa.Table:
 
 
 def score_intervals(table: pa.Table, *, interval: str = "95% interval", **shown: str) -> Figure:
-    """A dot with an interval per system, a panel per measure; all panels have the order of the first, best on top.
+    """Show a dot with an interval per system, a panel per measure; all panels have the order of the first, best on top.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def score_intervals(table: pa.Table, *, interval: str = "95% interval", **shown:
 
 
 def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Figure:
-    """The scores of the systems under each label set, a line per system; lines that cross are emphasised.
+    """Show the scores of the systems under each label set, a line per system; lines that cross are emphasised.
 
     Parameters
     ----------
@@ -339,12 +339,12 @@ def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Fig
 
 
 def gist(figure: Figure) -> str:
-    """A description of a figure in words, for readers who cannot see it."""
+    """Return a description of a figure in words, for readers who cannot see it."""
     return KINDS[figure.kind].gist(figure.data.to_pydict(), figure.options) if figure.data.num_rows else "No data."
 
 
 def panels(figure: Figure) -> tuple[Panel, ...]:
-    """The panels of a figure, each with its rows of the data; at least one, even if there are no rows.
+    """Return the panels of a figure, each with its rows of the data; at least one, even if there are no rows.
 
     Raises
     ------
@@ -414,7 +414,7 @@ def _growth(rows: Rows) -> list[tuple[str, Rows]]:
 
 
 def grouped(rows: Rows, by: str) -> dict[str, Rows]:
-    """The rows of each label separately, labels in order of first appearance."""
+    """Return the rows of each label separately, labels in order of first appearance."""
     places: dict[str, list[int]] = {}
     for place, label in enumerate(rows[by]):
         places.setdefault(label, []).append(place)

@@ -26,7 +26,7 @@ def report_files(
     width: float | None = None,
     with_intervals: bool = False,
 ) -> dict[str, bytes]:
-    """The files of a report, for one folder.
+    """Return the files of a report, for one folder.
 
     Parameters
     ----------

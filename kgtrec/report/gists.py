@@ -31,7 +31,7 @@ def _series(rows: Rows, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]
 
 
 def of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
-    """The first, the last and the lowest value of each measure."""
+    """Describe the first, the last and the lowest value of each measure."""
     sentences = []
     for label, points in _series(rows, "measure", x, y).items():
         known = sorted(point for point in points if not math.isnan(point[1]))
@@ -53,7 +53,7 @@ def _at(options: Mapping[str, Any], x: float) -> str:
 
 
 def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
-    """How many pairs each measure distinguishes, and its mean p."""
+    """Describe how many pairs each measure distinguishes, and its mean p."""
     sentences = []
     for label, points in _series(rows, "measure", "p").items():
         known = [p for (p,) in points if not math.isnan(p)]
@@ -65,7 +65,7 @@ def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The highest and the lowest cell, and the mean of each column."""
+    """Describe the highest and the lowest cell, and the mean of each column."""
     known = [
         cell
         for cell in zip(rows["value"], rows["system"], rows["category"], rows["side"], strict=True)
@@ -91,7 +91,7 @@ def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The number of triples and of true triples at the first and the last depth."""
+    """Describe the number of triples and of true triples at the first and the last depth."""
     new = "" if "triples" in rows else "new_"
     parts = []
     for place in sorted({0, len(rows["depth"]) - 1}):
@@ -103,7 +103,7 @@ def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_ties(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The greatest difference between policies for each measure, and its system."""
+    """Describe the greatest difference between policies for each measure, and its system."""
     widest: dict[str, tuple[float, str]] = {}
     for place, value in enumerate(rows["value"]):
         if not math.isnan(value):
@@ -128,7 +128,7 @@ def _pairs(rows: Rows) -> dict[tuple[str, str], list[float]]:
 
 
 def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The highest and the lowest place of each measure."""
+    """Describe the highest and the lowest place of each measure."""
     sentences = []
     for measure, points in _series(rows, "measure", "system", "value").items():
         known = [point for point in points if not math.isnan(point[1])]
@@ -144,7 +144,7 @@ def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Pairs of systems whose order changes from one label set to the next: label set, next one, (new leader, other)."""
+    """List pairs of systems whose order changes: a label set, the next one, pairs (new leader, other)."""
     sign = -1 if options["better"] == "lower" else 1
     by_labels: dict[str, dict[str, float]] = {}
     for label, system, value in zip(rows["labels"], rows["system"], rows["value"], strict=True):
@@ -158,7 +158,7 @@ def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str
 
 
 def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The first system under each label set, and the systems whose lines cross from one label set to the next."""
+    """Describe the first system under each label set, and the systems whose lines cross."""
     sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
     sentences = []
     for label, points in _series(rows, "labels", "system", "value").items():
@@ -177,7 +177,7 @@ def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The range of each line, and the number of neighbouring pairs in reversed order."""
+    """Describe the range of each line, and the number of neighbouring pairs in reversed order."""
     sentences = []
     named = [
         f"{missing}, {density:.0%} labelled" for missing, density in zip(rows["missing"], rows["density"], strict=True)

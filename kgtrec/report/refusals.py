@@ -11,7 +11,7 @@ _TOLD = 20
 
 
 def refusal_lines(refused: Sequence[Refusal]) -> Iterator[str]:
-    """One line per refused verdict; if there are many, the first ones, and the number of each kind.
+    """Return one line per refused verdict; if there are many, the first ones, and the number of each kind.
 
     Examples
     --------

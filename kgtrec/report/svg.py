@@ -12,7 +12,7 @@ _FONT = re.compile(r"(?:(?P<weight>bold|\d00)\s+)?(?P<size>[\d.]+)px")
 
 
 def tidied(drawn: str, key: str, title: str, alt: str) -> str:
-    """An SVG document as text, with a text alternative; all its ids begin with ``key``.
+    """Return an SVG document as text, with a text alternative; all its ids begin with ``key``.
 
     The content security policy of a page forbids style attributes, so each of their declarations becomes an attribute.
 
@@ -53,7 +53,7 @@ def tidied(drawn: str, key: str, title: str, alt: str) -> str:
 
 
 def inline(document: str) -> str:
-    """An SVG document for use in an HTML page: without the parts that only XML needs.
+    """Return an SVG document for use in an HTML page: without the parts that only XML needs.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Inputs:
                 )
 
     def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
-        """The checksums of several files, each computed once, by the names that the configuration gives them."""
+        """Return the checksums of several files, each computed once, by the names that the configuration gives them."""
         for source in sources:
             if source.path not in self._sums:
                 self._states[source.path] = FileState.of(source.path)
@@ -120,12 +120,12 @@ class Bench:
         return wanted or tuple(usual) or self.measures[:1]
 
     def measures_of(self, part: str, usual: Sequence[str]) -> list[str]:
-        """The measures that a part is computed for."""
+        """Return the measures that a part is computed for."""
         given = self.config.parts[part].get("measures")
         return list(usual) if given is None else spelled(given)
 
     def options(self, part: str, *names: str, **usual: Any) -> dict[str, Any]:
-        """The options of a part: the given ones, and the default for all others."""
+        """Return the options of a part: the given ones, and the default for all others."""
         given = self.config.parts[part]
         return usual | {name: given[name] for name in names if name in given}
 
@@ -137,7 +137,7 @@ class Bench:
         inputs: Mapping[str, str],
         options: Mapping[str, Any] | None = None,
     ) -> Path:
-        """The folder of a step, computed if it does not exist; warnings of the step are kept beside its files."""
+        """Return the folder of a step, computed if it does not exist, with the warnings of the step in it."""
 
         def with_notes(folder: Path) -> None:
             with noting() as notes, naming(Path(name)):

@@ -21,7 +21,7 @@ class Collections:
         self._read: dict[str, Collection] = {}
 
     def step(self, name: str) -> Path:
-        """The folder of the step that builds this collection."""
+        """Return the folder of the step that builds this collection."""
         if name in self.steps:
             return self.steps[name]
         from kgtrec.formats.triples import input_files

@@ -30,11 +30,11 @@ class Source:
     path: Path
 
     def within(self, name: str) -> Source:
-        """A file of the folder."""
+        """Return a file of the folder."""
         return Source(f"{self.shown}/{name}", self.path / name)
 
     def beside(self, path: Path) -> Source:
-        """A file in the folder of this file, or this file itself."""
+        """Return a file in the folder of this file, or this file itself."""
         folder = self.shown.rpartition("/")
         return self if path == self.path else Source(f"{folder[0]}{folder[1]}{path.name}", path)
 
@@ -123,7 +123,7 @@ class StudyConfig:
     written: bytes = b""  # the bytes of the configuration file
 
     def label_set(self, name: str) -> LabelSet:
-        """The label set with this name, which must exist."""
+        """Return the label set with this name, which must exist."""
         return next(labels for labels in self.labels if labels.name == name)
 
 
@@ -172,6 +172,6 @@ class Study:
         return cast("str", named("report.show", "summary_html")(named("study.report", "study_report")(self)))
 
     def part(self, name: str) -> dict[str, pa.Table]:
-        """The tables of a part: name without the name of the part -> table."""
+        """Return the tables of a part: name without the name of the part -> table."""
         head = f"{name}/"
         return {key.removeprefix(head): table for key, table in self.tables.items() if key.startswith(head)}

@@ -44,14 +44,14 @@ def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
 
 
 def study_manifest(folder: PathLike) -> dict[str, Any]:
-    """The manifest in a folder, as far as a study wrote it, with the ``files`` that it has beside its steps."""
+    """Return the manifest in a folder, as far as a study wrote it, with the ``files`` that it has beside its steps."""
     with suppress(FormatError):
         return {"files": {}, **_manifest(Path(folder))}
     return {"files": {}}
 
 
 def step_table(part: str) -> str:
-    """The name of the file with a table of a step."""
+    """Return the name of the file with a table of a step."""
     return f"{part}.parquet"
 
 
@@ -118,7 +118,7 @@ def read_study(folder: PathLike) -> Study:
 
 
 def damaged_steps(folder: PathLike) -> list[FormatError]:
-    """Errors in the files of a study's steps, also those that :func:`read_study` does not read; raises its errors."""
+    """Return the errors in all files of a study's steps; raises the errors of :func:`read_study`."""
     path = Path(folder)
     wrong: list[FormatError] = []
     for step in _manifest(path)["steps"]:
@@ -127,7 +127,7 @@ def damaged_steps(folder: PathLike) -> list[FormatError]:
 
 
 def is_study(folder: PathLike) -> bool:
-    """Whether a folder is the folder of a study, complete or not."""
+    """Check whether a folder is the folder of a study, complete or not."""
     return (Path(folder) / STEPS).is_dir()
 
 

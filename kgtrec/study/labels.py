@@ -141,12 +141,12 @@ class Labels:
         write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
 
     def depths(self, labels: LabelSet) -> list[int]:
-        """The pool depths that have judgements."""
+        """Return the pool depths that have judgements."""
         names = (path.name for path in self.steps[labels.name].glob("qrels.depth*.txt"))
         return sorted(int(name.removeprefix("qrels.depth").removesuffix(".txt")) for name in names)
 
     def qrels(self, name: str, depth: int | None = None) -> Qrels:
-        """The judgements of a label set, all of them or down to a depth."""
+        """Return the judgements of a label set, all of them or down to a depth."""
         from kgtrec.formats.trec.qrels import read_qrels
 
         return read_qrels(self.steps[name] / qrels_name(depth))
@@ -168,5 +168,5 @@ def _files_of(labels: LabelSet) -> list[Source]:
 
 
 def qrels_name(depth: int | None) -> str:
-    """The name of the file with the judgements down to a depth; None: with all judgements."""
+    """Return the name of the file with the judgements down to a depth; None: with all judgements."""
     return "qrels.txt" if depth is None else f"qrels.depth{depth}.txt"

@@ -37,7 +37,7 @@ class Parts:
         self._items: dict[tuple[str, int | None], dict[str, ItemScores]] = {}
 
     def items(self, labels: LabelSet, depth: int | None = None) -> dict[str, ItemScores]:
-        """The score of each system on each item."""
+        """Return the score of each system on each item."""
         from kgtrec.evaluation.item_scores import item_scores
         from kgtrec.evaluation.scoring import Scoring
         from kgtrec.evaluation.unlisted import without_unlisted_answers

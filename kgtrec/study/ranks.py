@@ -64,7 +64,7 @@ class Ranks:
             )
 
     def step(self, system: System) -> tuple[str, Path]:
-        """The checksum of a system's ranks, as an input of steps, and the file with the ranks."""
+        """Return the checksum of a system's ranks, as an input of steps, and the file with the ranks."""
         if system.name not in self._steps:
             self._steps[system.name] = self._ranked_or_found(system)
         return self._steps[system.name]
@@ -181,7 +181,7 @@ class Ranks:
         return self._read[base]
 
     def inputs(self, *several: LabelSet) -> dict[str, str]:
-        """The inputs of scores under these label sets, with their checksums."""
+        """Return the inputs of scores under these label sets, with their checksums."""
         found = {}
         for labels in several:
             found[f"labels {labels.name}"] = Steps.key_of(self._labels.steps[labels.name])
@@ -192,7 +192,7 @@ class Ranks:
 def ranks_on_sample(
     ranks: AnswerRanks, whole: Collection, sample: Collection, judged: Sequence[tuple[NDArray[Any], NDArray[Any]]] = ()
 ) -> AnswerRanks:
-    """The answer ranks on a sample of test triples, from those on all of them, which are filtered by test.
+    """Return the answer ranks on a sample of test triples, from those on all of them, which are filtered by test.
 
     No count includes another answer of the question. So the answers that the sample leaves out, which are known, are
     filtered if their rows are left out.

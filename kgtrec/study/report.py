@@ -43,7 +43,7 @@ Rows = list[dict[str, Any]]
 
 
 def study_report(study: Study) -> Report:
-    """The report of a study.
+    """Return the report of a study.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def score_table(
     interval: str = "95% interval",
     test: str = "",
 ) -> Table:
-    """A table with a row per system and a column per measure, sorted by the first measure, best on top.
+    """Return a table with a row per system and a column per measure, sorted by the first measure, best on top.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Steps:
         inputs: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Path:
-        """The folder of a step; ``make`` fills it if the step does not exist.
+        """Return the folder of a step; ``make`` fills it if the step does not exist.
 
         Parameters
         ----------
@@ -97,12 +97,12 @@ class Steps:
     def folder_name(
         name: str, *, inputs: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None
     ) -> str:
-        """The name of the folder of a step with these inputs and options."""
+        """Return the name of the folder of a step with these inputs and options."""
         return _folder_of(_about(name, inputs, options))
 
     @staticmethod
     def key_of(step: Path) -> str:
-        """The checksum of a step, for use as an input of another step."""
+        """Return the checksum of a step, for use as an input of another step."""
         return sha256_of(step / STEP)
 
     def remove_others(self) -> int:
@@ -118,7 +118,7 @@ class Steps:
 
 
 def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> list[FormatError]:
-    """The errors in a step's folder, file by file; a study computes a step with errors again.
+    """Return the errors in a step's folder, file by file; a study computes a step with errors again.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from kgtrec.study.report import study_report
 def contents_of_report(
     study: Path, formats: Sequence[str], *, width: float | None = None, with_intervals: bool = False
 ) -> dict[str, bytes]:
-    """The report of a study: file -> contents; the page, ``report.html``, comes last.
+    """Return the report of a study: file -> contents; the page, ``report.html``, comes last.
 
     For ``width`` (of figures, in inches) and ``with_intervals`` see :func:`kgtrec.report.report_files`.
     """
