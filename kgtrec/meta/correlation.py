@@ -210,10 +210,10 @@ class Swaps(Framed, Result):
             "pairs": pa.array(self.n_pairs.values(), pa.int64()),
         }
         first, second = map(legible, self.names)
-        told = f"pairs of systems in opposite order under {first} (first) and {second} (second)"
+        about = f"pairs of systems in opposite order under {first} (first) and {second} (second)"
         return (
             Table("swaps", "Swapped pairs", "differences are better minus worse", data, columns),
-            Table("counts", "Swapped pairs of each measure", told, pa.table(counts)),
+            Table("counts", "Swapped pairs of each measure", about, pa.table(counts)),
         )
 
 
@@ -299,7 +299,7 @@ def correlate(
 
     References
     ----------
-    Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for what the comparison tells of sparse labels. Kendall
+    Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for the comparison with sparse labels. Kendall
     (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see
     ``kgtrec.kernels.statistics.correlation``.
 
@@ -320,7 +320,7 @@ def correlate(
     chosen = coefficients_of(coefficients)
     number_of_workers(workers, executor)
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
-    _tell_of_no_rankings(pair)
+    _warn_without_ranking(pair)
     n_measures, n_keys = pair.first.shape[:2]
     # the first says which order is right, and the second is judged
     value = np.stack([of(pair.second, pair.first) for of in chosen.values()], axis=-1).reshape(-1, len(chosen))
@@ -393,7 +393,7 @@ def between_measures(
     pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
-    _tell_of_no_rankings(pair)
+    _warn_without_ranking(pair)
     one, other = np.triu_indices(len(pair.measures), 1)
     n_keys = pair.first.shape[1]
     value = np.stack([of(pair.first[other], pair.first[one]) for of in chosen.values()], axis=-1)
@@ -545,7 +545,7 @@ class _Pair:
             tables, higher, items = tables * 2, higher * 2, items * 2
         called = tables[0].name, tables[1].name
         common = [name for name in tables[0].systems if name in set(tables[1].systems)]
-        left_out = _tell_of_systems(tables, common)
+        left_out = _warn_left_out(tables, common)
         wanted = _common_measures(tables, higher, measures, better)
         places, keys = _key_places(tables)
         oriented = []
@@ -592,7 +592,7 @@ def _as_table(
     return ScoreTable(systems, tuple(items.measure for items in several), values, name=default), several
 
 
-def _tell_of_systems(tables: Sequence[ScoreTable], common: Sequence[str]) -> tuple[str, ...]:
+def _warn_left_out(tables: Sequence[ScoreTable], common: Sequence[str]) -> tuple[str, ...]:
     left_out: list[str] = []
     for table in tables:
         own = [name for name in table.systems if name not in set(common)]
@@ -634,8 +634,8 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
         n = len(keyed.key_rows)
         return [list(range(n)) if size == n else [0] * n for size in sizes], dict(keyed.keys)
     if set(tables[0].keys) != set(tables[1].keys):
-        told = " and ".join(f"{table.name} has {', '.join(table.keys)}" for table in tables)
-        raise KgtrecError(f"expected the same key columns, or none on one side, found: {told}")
+        key_columns = " and ".join(f"{table.name} has {', '.join(table.keys)}" for table in tables)
+        raise KgtrecError(f"expected the same key columns, or none on one side, found: {key_columns}")
     columns = list(tables[0].keys)
     rows = [list(zip(*(table.keys[column] for column in columns), strict=True)) for table in tables]
     places = {row: place for place, row in enumerate(rows[1])}
@@ -657,7 +657,7 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
     return kept, {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
 
 
-def _tell_of_no_rankings(pair: _Pair) -> None:
+def _warn_without_ranking(pair: _Pair) -> None:
     """Warn, by measure and label set, where all systems score alike or one has no score."""
     for name, scores in dict(zip(pair.names, (pair.first, pair.second), strict=True)).items():
         unknown: NDArray[np.bool_] = np.any(np.isnan(scores), axis=2)

@@ -33,7 +33,7 @@ Resample = Literal["question", "item"]
 #: units that the last two resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: the test that a summary reports: the first of these that was made
-SPEAKING = ("clustered", "t", "bootstrap", "tukey")
+MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +117,9 @@ class Power(Framed, PlottedResult):
         return np.where(np.isinf(most), np.nan, most)
 
     @property
-    def speaking(self) -> str:
+    def main_test(self) -> str:
         """The test that a measure's summary reports: if possible, one that accounts for questions."""
-        return next(test for test in SPEAKING if test in self.tests)
+        return next(test for test in MAIN_TESTS if test in self.tests)
 
     def curve(self, measure: str, test: str | None = None) -> NDArray[np.float64]:
         """Return p-values of one measure in descending order, without undefined ones.
@@ -128,14 +128,14 @@ class Power(Framed, PlottedResult):
         ----------
         measure : str
         test : str, optional
-            Default: :attr:`speaking`.
+            Default: :attr:`main_test`.
         """
-        p = self.p[self.measures.index(measure), self.tests.index(test or self.speaking)]
+        p = self.p[self.measures.index(measure), self.tests.index(test or self.main_test)]
         return np.sort(p[~np.isnan(p)])[::-1]
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return the curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""
-        tests = sorted(self.tests, key=lambda test: test != self.speaking)
+        """Return the curves of p-values: a figure per test, :attr:`main_test` first, with a line per measure."""
+        tests = sorted(self.tests, key=lambda test: test != self.main_test)
         curves = self.curve_table()
         return tuple(
             named("report.figures", "p_value_curves")(
@@ -215,8 +215,8 @@ class Power(Framed, PlottedResult):
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""
         n_measures, n_tests, n_pairs = self.p.shape
-        speaking = self.tests.index(self.speaking)
-        order = np.argsort(-self.p[:, speaking], axis=1, kind="stable")  # NaN last
+        main = self.tests.index(self.main_test)
+        order = np.argsort(-self.p[:, main], axis=1, kind="stable")  # NaN last
         place = np.arange(n_measures)[:, None] * n_pairs + order
         rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
         resampled = max(1e-4, 1 / self.repeats)
@@ -424,7 +424,7 @@ def power(
         p,
         adjusted,
     )
-    _tell_undefined(tested, samples)
+    _warn_undefined(tested, samples)
     return tested
 
 
@@ -450,7 +450,7 @@ def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:
     return difference, d_z, d_pooled
 
 
-def _tell_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
+def _warn_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
     first, second = tested.pairs
     for place, sample in enumerate(samples):
         label, p = tested.measures[place], tested.p[place]

@@ -330,7 +330,7 @@ def stability(
         int(how.seed),
         confidence,
     )
-    _tell_undefined(result)
+    _warn_undefined(result)
     return result
 
 
@@ -743,7 +743,7 @@ class _Subsample:
         return (1.0 / np.maximum(np.bincount(kind), 1))[kind]
 
 
-def _tell_undefined(found: Stability) -> None:
+def _warn_undefined(found: Stability) -> None:
     """One warning for each measure with an undefined correlation."""
     for measure, full, values in zip(found.measures, found.full, found.correlation, strict=True):
         undefined = int(np.count_nonzero(np.isnan(values)))

@@ -123,7 +123,7 @@ class OpenWorldCurve(Framed, PlottedResult):
 
     def _across(self, c: int, name: str, title: str, form: dict[str, Any], parts: Mapping[str, pa.Table]) -> Table:
         correlation = self.correlations[c]
-        told = _missing(correlation) + (f" with the answers that {self.reference} finds" if correlation else "")
+        caption = _missing(correlation) + (f" with the answers that {self.reference} finds" if correlation else "")
         table = parts["inconsistency" if name == "wrong" else "degradation"]
         rows = [
             place
@@ -133,8 +133,8 @@ class OpenWorldCurve(Framed, PlottedResult):
         densities = [f"{density:g}" for density in table["density"].to_pylist()]
         view = table.set_column(table.column_names.index("density"), "density", pa.array(densities, pa.string()))
         columns = Column("measure"), Column(name, across="density", **form)
-        told = f"{title}, {told}"
-        return Table(f"{key_text(name)}-{c}", told, "", table, columns, rows, view, note=told)
+        caption = f"{title}, {caption}"
+        return Table(f"{key_text(name)}-{c}", caption, "", table, columns, rows, view, note=caption)
 
     def figures(self) -> tuple[Figure, ...]:
         """Return sparse against full scores: a figure per measure, with a panel per correlation."""
@@ -427,16 +427,16 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
     kinds = {name: counted for name, counted in kinds.items() if np.triu(counted, 1).any()}
     names = ("wrong", "tied", "mean_gap", "max_gap")
     shape = (*curve.mean.shape[:3], len(kinds))
-    told, numbers = np.zeros(shape, np.int64), np.full((*shape, len(names)), np.nan)
+    compared, numbers = np.zeros(shape, np.int64), np.full((*shape, len(names)), np.nan)
     for c, d, m in np.ndindex(shape[:3]):
         for kind, counted in enumerate(kinds.values()):
             found = [wrong_pairs(curve.full[m], sparse, counted) for sparse in curve.sparse[c, d, :, m]]
-            told[c, d, m, kind] = found[0].pairs
+            compared[c, d, m, kind] = found[0].pairs
             wrong, every = sum(one.wrong for one in found), found[0].pairs * len(found)
             shares = (wrong / every, sum(one.tied for one in found) / every) if every else (np.nan, np.nan)
             mean_gap = sum(one.mean_gap * one.wrong for one in found) / wrong if wrong else 0.0
             numbers[c, d, m, kind] = *shares, mean_gap, max(one.max_gap for one in found)
-    columns = {"measure": (2, curve.measures), "pairs": (3, list(kinds)), "told": told}
+    columns = {"measure": (2, curve.measures), "pairs": (3, list(kinds)), "told": compared}
     return long_table(shape, curve.of_cells | columns | {name: numbers[..., at] for at, name in enumerate(names)})
 
 

@@ -287,7 +287,7 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
     Parameters
     ----------
     pool : Pool
-        Its inclusion probabilities tell how many answers a found one represents.
+        Its inclusion probabilities give how many answers a found one represents.
     known_answers : Qrels
     decisions : Decisions
         Of the pool's triples. Triples without a decision are assumed to be missing at random among triples of the same

@@ -279,7 +279,7 @@ class FamilyStatistics(Result):
     answers: NDArray[np.int64]
 
     def tables(self) -> tuple[Table, ...]:
-        """Return ``relations``, facts and questions of each, and ``answers``, how many questions have 1, 2, ... answers."""
+        """Return ``relations``, with facts and questions, and ``answers``, questions by number of answers."""
         n, size = len(self.relations), np.arange(self.answers.shape[1])
         questions = self.answers.sum(axis=1)
         mean = self.answers @ size / np.where(questions > 0, questions, np.nan)

@@ -308,12 +308,12 @@ def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
 
 def _require_possible(true: TrueFacts, found: Mask, density: float, correlation: float) -> None:
     low, high = possible_correlations(true, found, density)
-    told = f"at a density of {density:g} and a system that finds {found.mean():.4g} of the answers"
+    at = f"at a density of {density:g} and a system that finds {found.mean():.4g} of the answers"
     if np.isnan(low):
         raise KgtrecError(
-            f"expected a correlation of 0 {told}, found {correlation:g}: if all answers or none are missing, or found, "
+            f"expected a correlation of 0 {at}, found {correlation:g}: if all answers or none are missing, or found, "
             "there is no correlation"
         )
-    told_low, told_high = f"{low:.4g}", f"{high:.4g}"  # if these are rounded outwards, the printed ends are accepted
-    if not min(low, float(told_low)) <= correlation <= max(high, float(told_high)):
-        raise KgtrecError(f"expected a correlation from {told_low} to {told_high} {told}, found {correlation:g}")
+    low_text, high_text = f"{low:.4g}", f"{high:.4g}"  # if these are rounded outwards, the printed ends are accepted
+    if not min(low, float(low_text)) <= correlation <= max(high, float(high_text)):
+        raise KgtrecError(f"expected a correlation from {low_text} to {high_text} {at}, found {correlation:g}")

@@ -127,7 +127,7 @@ def plot(figure: Figure, ax: Axes | None = None, panel: int | None = None) -> Ax
         return ax
     from matplotlib import pyplot as plt
 
-    drawing = plt.figure()  # in the user's style, which tells a notebook to show it
+    drawing = plt.figure()  # in the user's style, so that a notebook shows it
     with _styled():
         axes = _drawn(figure, chosen, drawing=drawing).axes[: len(chosen)]
         _entitled(axes[0], chosen, figure)

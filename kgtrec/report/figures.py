@@ -20,7 +20,7 @@ from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.measures.names import better_of
 from kgtrec.report import gists
-from kgtrec.report.gists import Rows
+from kgtrec.report.gists import ColumnValues
 
 #: how coefficients and tests are called in figures and reports
 CORRELATIONS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
@@ -38,7 +38,7 @@ class Panel:
     """One pair of axes of a figure: some rows of its data, with a title and a description in words."""
 
     title: str
-    rows: Rows  # column -> values
+    rows: ColumnValues  # column -> values
     alt: str
 
 
@@ -48,8 +48,8 @@ class Kind:
 
     labels: tuple[str, ...]  # columns of text
     numbers: tuple[str, ...]  # columns of numbers; one that ends in ? may be missing
-    panels_by: Callable[[Rows], list[tuple[str, Rows]]]  # rows -> title and rows of each panel
-    gist: Callable[[Rows, Mapping[str, Any]], str]  # rows, options -> text
+    panels_by: Callable[[ColumnValues], list[tuple[str, ColumnValues]]]  # rows -> title and rows of each panel
+    gist: Callable[[ColumnValues, Mapping[str, Any]], str]  # rows, options -> text
 
 
 def tau_by_depth(
@@ -408,12 +408,12 @@ def _distinct(labels: Iterable[str]) -> list[str]:
 # the rows of each panel
 
 
-def _growth(rows: Rows) -> list[tuple[str, Rows]]:
+def _growth(rows: ColumnValues) -> list[tuple[str, ColumnValues]]:
     names = {"down to each depth": ("triples", "positives"), "added by each depth": ("new_triples", "new_positives")}
     return [(title, {name: rows[name] for name in ("depth", *own)}) for title, own in names.items()]
 
 
-def grouped(rows: Rows, by: str) -> dict[str, Rows]:
+def grouped(rows: ColumnValues, by: str) -> dict[str, ColumnValues]:
     """Return the rows of each label separately, labels in order of first appearance."""
     places: dict[str, list[int]] = {}
     for place, label in enumerate(rows[by]):
@@ -421,11 +421,11 @@ def grouped(rows: Rows, by: str) -> dict[str, Rows]:
     return {label: _taken(rows, chosen) for label, chosen in places.items()}
 
 
-def _by(column: str) -> Callable[[Rows], list[tuple[str, Rows]]]:
+def _by(column: str) -> Callable[[ColumnValues], list[tuple[str, ColumnValues]]]:
     return lambda rows: list(grouped(rows, column).items())
 
 
-def _by_family(rows: Rows) -> list[tuple[str, Rows]]:
+def _by_family(rows: ColumnValues) -> list[tuple[str, ColumnValues]]:
     """Micro, macro and other measures in separate panels, with at most six measures per panel."""
     families: dict[str, list[str]] = {}
     for measure in _distinct(rows["measure"]):
@@ -445,7 +445,7 @@ def _by_family(rows: Rows) -> list[tuple[str, Rows]]:
     return found
 
 
-def _taken(rows: Rows, places: Sequence[int]) -> Rows:
+def _taken(rows: ColumnValues, places: Sequence[int]) -> ColumnValues:
     return {name: [column[place] for place in places] for name, column in rows.items()}
 
 

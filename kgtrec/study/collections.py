@@ -7,16 +7,16 @@ from typing import Any
 
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError
-from kgtrec.study.bench import Bench
 from kgtrec.study.config import WHOLE, LabelSet
 from kgtrec.study.folder import COLLECTION
+from kgtrec.study.step_runner import StepRunner
 
 
 class Collections:
     """Builds each collection once."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench, self._data = bench, bench.config.data
+    def __init__(self, runner: StepRunner) -> None:
+        self._runner, self._data = runner, runner.config.data
         self.steps: dict[str, Path] = {}
         self._read: dict[str, Collection] = {}
 
@@ -27,7 +27,7 @@ class Collections:
         from kgtrec.formats.triples import input_files
 
         data = self._data
-        labels = None if name == WHOLE else self._bench.config.label_set(name)
+        labels = None if name == WHOLE else self._runner.config.label_set(name)
         options: dict[str, Any] = {"columns": data.columns, "header": data.header, **data.options}
         if data.collection is not None:
             if labels is not None:
@@ -51,7 +51,7 @@ class Collections:
             (folder / COLLECTION).mkdir()
             write_collection_parts(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
 
-        step = self._bench.do(f"collection-{name}", make, inputs=self._bench.inputs.sums_of(files), options=options)
+        step = self._runner.do(f"collection-{name}", make, inputs=self._runner.inputs.sums_of(files), options=options)
         self.steps[name] = step
         return step
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.measures.names import better_of, digits_of
-from kgtrec.meta.power import SPEAKING
+from kgtrec.meta.power import MAIN_TESTS
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, number_text, p_text
 from kgtrec.study.config import Study
@@ -127,7 +127,7 @@ class Findings:
         return found
 
     def swaps(self) -> Iterator[Finding]:
-        """Yield the swaps by the main measure, over all pairs of label sets that are compared; none if no two are tested."""
+        """Yield the swaps by the main measure, over all pairs of label sets that are tested."""
         tested = {
             (one, other): found
             for one, other in (pair.split("/") for pair in self.study.part("correlation"))
@@ -190,7 +190,7 @@ def of_main_test(table: pa.Table) -> list[Row]:
     """Return the rows of the test that findings rest on."""
     rows = table.to_pylist()
     there = {row["test"] for row in rows}
-    test = next((test for test in SPEAKING if test in there), "")
+    test = next((test for test in MAIN_TESTS if test in there), "")
     return [row for row in rows if row["test"] == test]
 
 

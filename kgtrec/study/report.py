@@ -39,7 +39,6 @@ _CITATIONS = (
     "Zhou, Chen, He, Ye, Sun (2022). Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval "
     "Perspective. SIGIR.",
 )
-Rows = list[dict[str, Any]]
 
 
 def study_report(study: Study) -> Report:
@@ -139,8 +138,8 @@ class _Composer:
                 head.append("each system" if len(names) == len(self.study.systems) else f"each of {listed(names)}")
             elif names[0]:
                 head.append(names[0])
-            told = ": ".join(filter(None, (", ".join(head), text)))
-            yield f"{told[:1].upper()}{told[1:]}" if labels else told
+            sentence_text = ": ".join(filter(None, (", ".join(head), text)))
+            yield f"{sentence_text[:1].upper()}{sentence_text[1:]}" if labels else sentence_text
 
     # label sets
 
@@ -381,7 +380,7 @@ class _Composer:
                 title=f"The ranking of the systems on samples of {name}",
                 correlation=correlation,
             )
-            by_measure: dict[str, Rows] = {}
+            by_measure: dict[str, list[dict[str, Any]]] = {}
             for row in table.to_pylist():
                 by_measure.setdefault(row["measure"], []).append(row)
             shares = [row["share"] for row in next(iter(by_measure.values()))]

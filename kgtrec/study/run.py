@@ -19,7 +19,6 @@ from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, 
 from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
-from kgtrec.study.bench import Bench, silent, unseen
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import Study
 from kgtrec.study.config_file import read_study_config
@@ -27,6 +26,7 @@ from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, wri
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
+from kgtrec.study.step_runner import StepRunner, silent, unseen
 from kgtrec.study.write_report import contents_of_report, require_own, write_own_files
 from kgtrec.workers.results import Helper
 
@@ -82,20 +82,20 @@ def run_study(
     read = read_study_config(config)
     folder = Path(out) if out is not None else read.out
     with_page = not read.formats or "html" in read.formats
-    bench = Bench(read, folder, workers, executor, say=say, progress=progress)
-    collections = Collections(bench)
-    labels = Labels(bench, collections)
-    ranks = Ranks(bench, collections, labels)
+    runner = StepRunner(read, folder, workers, executor, say=say, progress=progress)
+    collections = Collections(runner)
+    labels = Labels(runner, collections)
+    ranks = Ranks(runner, collections, labels)
     with naming(config):
-        _check(bench, ranks)
+        _check(runner, ranks)
     # the configuration that is run, even if the file is changed meanwhile
     config_files = {} if is_same_file(config, folder / STUDY_CONFIG) else {STUDY_CONFIG: read.written}
     with replacing(force), _alone(folder, config_files, with_page=with_page):
-        computed = _compute(bench, collections, labels, ranks)
-        manifest = _about(bench) | computed
+        computed = _compute(runner, collections, labels, ranks)
+        manifest = _about(runner) | computed
         write_git_files(folder, folder)
         write_study_manifest(folder, {**manifest, "files": study_manifest(folder)["files"]})
-        if prune and (removed := bench.steps.remove_others()):
+        if prune and (removed := runner.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
         files = {**config_files, **contents_of_report(folder, read.formats)}
         for name in write_own_files(folder, files, manifest):
@@ -104,24 +104,24 @@ def run_study(
         return read_study(folder)
 
 
-def _check(bench: Bench, ranks: Ranks) -> None:
+def _check(runner: StepRunner, ranks: Ranks) -> None:
     """Raise KgtrecError for impossible settings before anything is computed."""
-    if len(bench.systems) < 2:
-        raise KgtrecError(f"expected at least two systems to compare, found only {bench.systems[0].name}")
-    _ = bench.main
+    if len(runner.systems) < 2:
+        raise KgtrecError(f"expected at least two systems to compare, found only {runner.systems[0].name}")
+    _ = runner.main
     ranks.require_alike()
-    for part, usual in (("power", bench.measures), ("stability", bench.measures), ("ties", bench.main)):
-        _ = bench.measures_of(part, usual)
+    for part, usual in (("power", runner.measures), ("stability", runner.measures), ("ties", runner.main)):
+        _ = runner.measures_of(part, usual)
 
 
-def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Ranks) -> dict[str, Any]:
+def _compute(runner: StepRunner, collections: Collections, labels: Labels, ranks: Ranks) -> dict[str, Any]:
     """Run every step and return their part of ``manifest.json``."""
-    config, parts = bench.config, Parts(bench, collections, labels, ranks)
+    config, parts = runner.config, Parts(runner, collections, labels, ranks)
     for each in config.labels:
         labels.do(each)
-    for system in bench.systems:
+    for system in runner.systems:
         ranks.step(system)
-    for unfinished in (*bench.folder.glob(f"{UNFINISHED}/*"), bench.folder / UNFINISHED):
+    for unfinished in (*runner.folder.glob(f"{UNFINISHED}/*"), runner.folder / UNFINISHED):
         remove_unfinished(unfinished)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
@@ -137,25 +137,25 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         parts.ties(config.label_set(name))
     for name in config.parts["stability"].get("labels", first):
         parts.stability(config.label_set(name))
-    steps = bench.steps
-    bench.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
+    steps = runner.steps
+    runner.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
     return {
-        "systems": [system.name for system in bench.systems],
-        "measures": list(bench.measures),
-        "main": list(bench.main),
+        "systems": [system.name for system in runner.systems],
+        "measures": list(runner.measures),
+        "main": list(runner.main),
         "labels": [json.loads((step / FACTS).read_text("utf-8")) for step in labels.steps.values()],
         "collections": {name: str(step.name) for name, step in collections.steps.items()},
-        "tables": bench.tables,
+        "tables": runner.tables,
         "steps": steps.record,
     }
 
 
-def _about(bench: Bench) -> dict[str, Any]:
+def _about(runner: StepRunner) -> dict[str, Any]:
     """The manifest's part about the study as a whole; without times and local paths."""
-    config = bench.config
+    config = runner.config
     settings = {
         "seed": str(config.seed),
-        "measures": " ".join(bench.measures),
+        "measures": " ".join(runner.measures),
         "ties": config.ties or "usual",
         "unlisted answers": config.unlisted_answers,
         "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals",
@@ -174,7 +174,7 @@ def _about(bench: Bench) -> dict[str, Any]:
         "options": asdict(config.options),
         "inputs": [
             {"name": each.name, "bytes": each.size, "sha256": each.sha256}
-            for each in sorted(bench.inputs.read.values(), key=lambda each: each.name)
+            for each in sorted(runner.inputs.read.values(), key=lambda each: each.name)
         ],
     }
 

@@ -22,7 +22,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @qrels_and_systems
 @scoring_options(
     "Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "that tells sides, relations and categories, if QRELS is a file.",
+    "with sides, relations and categories, if QRELS is a file.",
     seed="Random seed of the samples.",
 )
 @option("--by", "Measure that groups and questions are shown for. Default: no rank.", metavar="MEASURE")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @option(
     "--key keys",
-    "Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
+    "Column of a table that identifies several rows of one system. Depth, QuestionType, RelationType, "
     "side, relation, category, question and key are known.",
     multiple=True,
     metavar="COLUMN",

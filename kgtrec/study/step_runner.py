@@ -59,7 +59,7 @@ class Inputs:
         return {source.shown: self._sums[source.path] for source in sources}
 
 
-class Bench:
+class StepRunner:
     """Computes the steps of a study.
 
     Parameters
@@ -144,7 +144,7 @@ class Bench:
                 make(folder)
             self.inputs.require_unchanged()
             for note in notes:
-                if note not in self._said:  # the report tells which label sets a warning is about
+                if note not in self._said:  # the report says which label sets a warning is about
                     self._said.add(note)
                     self.say(f"note: {note}")
             write_text(folder / NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
