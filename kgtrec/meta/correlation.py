@@ -524,7 +524,7 @@ class _Pair:
         higher: list[dict[str, bool]] = []
         items: list[dict[str, ItemScores] | None] = []
         sides = [(first, "the table")] if second is None else [(first, "first"), (second, "second")]
-        if systems is not None and all(_has_scores(labelled) for labelled, _ in sides):
+        if systems is not None and all(isinstance(own, ScoreTable | Scores) or is_scored(own) for own, _ in sides):
             raise KgtrecError(
                 f"expected no systems beside what is scored already, found {kind_of(systems)}; measures= comes after "
                 "systems="
@@ -566,10 +566,6 @@ class _Pair:
             oriented[1],
             (items[0], items[1]),
         )
-
-
-def _has_scores(labelled: Any) -> bool:
-    return isinstance(labelled, ScoreTable | Scores) or is_scored(labelled)
 
 
 def _as_table(

@@ -205,12 +205,10 @@ class Power(Framed, PlottedResult):
 
     def tables(self) -> tuple[Table, ...]:
         """Return ``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
-        return self._measures(), self._pairs()
-
-    def _measures(self) -> Table:
         table = self.summary_table()
         columns = (*power_columns(self.alpha), *([Column("undefined")] if self.undefined.any() else []))
-        return Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
+        measures = Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
+        return measures, self._pairs()
 
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""

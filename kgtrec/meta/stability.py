@@ -88,10 +88,6 @@ class Stability(Framed, PlottedResult):
         """(2, measures, sizes) the ends of the interval of the middle share ``confidence`` of the repeats."""
         return _over_repeats(self.correlation, self.confidence)[1]
 
-    def value(self, measure: str, share: float) -> float:
-        """Return the mean correlation of one measure at the size that is nearest to a share of the test triples."""
-        return float(self.mean[self.measures.index(measure), np.argmin(np.abs(self.share - share))])
-
     def to_table(self) -> pa.Table:
         """Return a row per measure and size: measure, share, triples, repeats, mean, low, high, undefined.
 

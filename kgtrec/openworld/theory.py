@@ -74,9 +74,12 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     array([0.1638, 0.3689])
     """
     weights = weights_of(measure)[1]
-    found = strengths_of(strength)
-    apart = strengths_apart(world, found)
-    return _like(strength, _mean(world, weights, apart, _known(average)))
+    apart = strengths_apart(world, strengths_of(strength))
+    if _known(average) == "labels":
+        return _like(strength, kernel.mean_per_label(weights, world.n_answers, world.missing, *apart))
+    conditional = average == "questions"
+    mean = kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=conditional)
+    return _like(strength, mean)
 
 
 def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
@@ -173,19 +176,6 @@ def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, av
     0.01185
     """
     return _like(strength, _moments(world, measure, strengths_of(strength), average).variance)
-
-
-def mean_variance(
-    world: OpenWorld, measure: Any, strength: ArrayLike, n_questions: int, *, average: Average = "labels"
-) -> Floats:
-    """Return the variance of a score over ``n_questions`` questions: :func:`question_variance` / ``n_questions``.
-
-    Examples
-    --------
-    >>> f"{mean_variance(OpenWorld(43, 0.2), 'MRR', 0.7, 1000, average='questions'):.3e}"
-    '1.185e-05'
-    """
-    return question_variance(world, measure, strength, average=average) / whole_number("n_questions", n_questions, 1)
 
 
 def wrong_order_probability(
@@ -352,12 +342,6 @@ def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floa
     """
     low, high = kernel.correlation_bounds(strengths_of(strength), OpenWorld(1, missing).missing)
     return _like(strength, low), _like(strength, high)
-
-
-def _mean(world: OpenWorld, weights: kernel.Weights, apart: tuple[Floats, Floats], average: Average) -> Floats:
-    if average == "labels":
-        return kernel.mean_per_label(weights, world.n_answers, world.missing, *apart)
-    return kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=average == "questions")
 
 
 def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.ScoreMoments:

@@ -389,15 +389,13 @@ def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
     """Rows by measure, and within a measure by the systems' order under the first measure; undefined values last."""
     rows = table.to_pylist()
     sign = 1 if not measures or better_of(measures[0]) == "lower" else -1
-    first = {row["system"]: sign * row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
-    systems = sorted(_distinct(table["system"].to_pylist()), key=lambda system: _nan_last(first.get(system, math.nan)))
+    systems = _distinct(table["system"].to_pylist())
+    of_first = {row["system"]: sign * row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
+    first = dict.fromkeys(systems, math.nan) | of_first
+    systems.sort(key=lambda system: (math.isnan(first[system]), first[system]))
     places = {system: place for place, system in enumerate(systems)}
     order = sorted(range(len(rows)), key=lambda at: (measures.index(rows[at]["measure"]), places[rows[at]["system"]]))
     return table.take(pa.array(order, pa.int64()))
-
-
-def _nan_last(value: float) -> tuple[bool, float]:
-    return (True, 0.0) if math.isnan(value) else (False, value)
 
 
 def _distinct(labels: Iterable[str]) -> list[str]:

@@ -104,27 +104,20 @@ def of_growth(rows: ColumnValues, options: Mapping[str, Any]) -> str:
 
 def of_ties(rows: ColumnValues, options: Mapping[str, Any]) -> str:
     """Describe the greatest difference between policies for each measure, and its system."""
-    widest: dict[str, tuple[float, str]] = {}
-    for place, value in enumerate(rows["value"]):
+    known: dict[str, dict[str, list[float]]] = {}
+    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
         if not math.isnan(value):
-            widest.setdefault(rows["measure"][place], (-1.0, ""))
-    for (measure, system), values in _pairs(rows).items():
-        spread = max(values) - min(values)
-        if spread > widest[measure][0]:
-            widest[measure] = (spread, system)
+            known.setdefault(measure, {}).setdefault(system, []).append(value)
+    widest = {}
+    for measure, by_system in known.items():
+        spread = {system: max(values) - min(values) for system, values in by_system.items()}
+        system = max(spread, key=spread.__getitem__)
+        widest[measure] = (spread[system], system)
     sentences = [
         f"{measure}: policies differ by at most {number_text(spread, 4, typeset=True)} ({system})"
         for measure, (spread, system) in widest.items()
     ]
     return _joined(sentences, "measures") if sentences else "All values are undefined."
-
-
-def _pairs(rows: ColumnValues) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
-        if not math.isnan(value):
-            found.setdefault((measure, system), []).append(value)
-    return found
 
 
 def of_scores(rows: ColumnValues, options: Mapping[str, Any]) -> str:

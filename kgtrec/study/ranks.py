@@ -95,7 +95,9 @@ class Ranks:
             beside = [own.beside(own.path.with_name(name)) for name in names]
             inputs |= self._runner.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
 
-        name = f"ranks-{_plain(system.name)}"
+        # a long name is cut, as the key after it makes the whole unique
+        plain = "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in system.name)[:_LONGEST]
+        name = f"ranks-{plain}"
         unfinished = self._runner.folder / UNFINISHED / Steps.folder_name(name, inputs=inputs, options=options)
 
         def make(folder: Path) -> None:
@@ -244,8 +246,3 @@ def _files_of(source: Source) -> list[Source]:
         return [source.within(part.name) for part in parts_of(source.path)]
     origin = source.beside(origin_path(source.path))
     return [source, *([origin] if origin.path.is_file() else [])]
-
-
-def _plain(name: str) -> str:
-    """A system's name for the name of a step; a long name is cut, as the key after it makes the whole unique."""
-    return "".join(character if character.isalnum() or character in "._@-" else "_" for character in name)[:_LONGEST]

@@ -162,7 +162,8 @@ def _about(runner: StepRunner) -> dict[str, Any]:
     }
     for part, options in config.parts.items():
         if options:
-            settings[part] = ", ".join(f"{name} {_shown(value)}" for name, value in options.items())
+            texts = (" ".join(map(str, value if isinstance(value, list) else [value])) for value in options.values())
+            settings[part] = ", ".join(map(" ".join, zip(options, texts, strict=True)))
     return {
         "title": config.title,
         "subtitle": config.subtitle,
@@ -177,10 +178,6 @@ def _about(runner: StepRunner) -> dict[str, Any]:
             for each in sorted(runner.inputs.read.values(), key=lambda each: each.name)
         ],
     }
-
-
-def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @contextmanager
