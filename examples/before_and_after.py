@@ -3,14 +3,14 @@ r"""How the order of systems changes when people judge more answers: one measure
     python examples/before_and_after.py BEFORE AFTER --title "Mine" --out mine.svg
 
 BEFORE and AFTER are tables of scores: those of a paper (a row per system, a column per measure), those that
-`kgtrec evaluate --format csv` prints, or data/scores-LABELS.csv of `kgtrec report STUDY --formats csv`. A system whose
+`kgtrec evaluate --format csv` prints, or data/scores-LABELS.csv of `kgtrec study STUDY --formats csv`. A system whose
 place changes is drawn in colour. README's first figures are
 
     R=$KGTREC_DATA/kgc-sparsity/result       # from the repository of Zhou et al. (2022)
     python examples/before_and_after.py $R/FB-Test-S/evaluation.csv $R/FB-Test-S-C/evaluation.csv \
         --title "13 systems of Zhou et al." --out docs/images/before-and-after-zhou.svg
     kgtrec study examples/fb15k-237/study.toml --out fb15k-237
-    kgtrec report fb15k-237 --out page/report.html --formats html,csv
+    kgtrec study fb15k-237 --out page/report.html --formats html,csv
     python examples/before_and_after.py page/data/scores-S.csv page/data/scores-S-C.csv \
         --title "Our eight systems" --out docs/images/before-and-after-ours.svg
 """

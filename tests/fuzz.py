@@ -515,7 +515,7 @@ alpha = 0.05
 repeats = 10
 
 [report]
-formats = ["html", "tex"]
+formats = ["html", "latex"]
 """,
 )
 

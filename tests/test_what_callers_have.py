@@ -90,7 +90,7 @@ VERBS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "pool_runs, known": lambda c, q, j, r: pool_runs(c, r, depth=3, known_answers=q),
     "replay": lambda c, q, j, r: replay(c, r, j, budget=4),
     "power": lambda c, q, j, r: power(q, r, MEASURES),
-    "compare": lambda c, q, j, r: compare(q, r["one"], r["two"], MEASURES, resamples=10),
+    "compare": lambda c, q, j, r: compare(q, {name: r[name] for name in ("one", "two")}, MEASURES, resamples=10),
     "stability": lambda c, q, j, r: stability(
         q, r, MEASURES, collection=c, sizes=[4], repeats=2, unlisted_answers="candidates"
     ),

@@ -2,23 +2,75 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, force_option, option
+from kgtrec.cli.options import PATH, force_option, listed_of, option
 from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.data.table import REPORT_FORMATS
+from kgtrec.errors import KgtrecError
 from kgtrec.report.progress import progress_bar
+
+_UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
+_NARROWEST, _WIDEST = 2, 20  # inches
+
+
+def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return listed_of(value, REPORT_FORMATS, ", ".join(REPORT_FORMATS))
+
+
+def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)", value.strip().lower())
+    inches = float(found[1]) / _UNITS.get(found[2], math.nan) if found else math.nan
+    if not _NARROWEST <= inches <= _WIDEST:
+        raise click.BadParameter(
+            f"expected a width of {_NARROWEST} to {_WIDEST} inches, such as 3.3in, 84mm, 8.4cm or 240pt, "
+            f"found {value!r}"
+        )
+    return inches
 
 
 @click.command(name="study")
-@click.argument("config", type=click.Path())
-@option("--out", "Folder of the study. Default: the folder in CONFIG.", PATH)
+@click.argument("study", type=click.Path(), metavar="CONFIG|STUDY")
+@option(
+    "--out",
+    "Folder of the study. Default: the folder in CONFIG. With STUDY: the page, NAME.html; other formats are written "
+    "beside it.",
+    PATH,
+)
 @workers_options
 @option("--prune", "Remove steps of earlier inputs or options at the end.", is_flag=True)
+@option(
+    "--formats",
+    "html, svg, pdf, png (figures), latex, csv (tables), a list; only with STUDY. Default: html.",
+    callback=_formats,
+    metavar="FORMATS",
+)
+@option(
+    "--width",
+    "Width of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt; only with "
+    "STUDY. Default: 4.4in for each panel, two side by side, text of 9 pt.",
+    callback=_inches,
+    metavar="WIDTH",
+)
+@option("--intervals", "Also show intervals in LaTeX tables of scores and correlations; only with STUDY.", is_flag=True)
 @force_option
-def command(config: str, out: str | None, workers: int | None, scheduler: str | None, prune: bool) -> None:
+def command(
+    study: str,
+    out: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    prune: bool,
+    formats: tuple[str, ...],
+    width: float | None,
+    intervals: bool,
+) -> None:
     """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.
 
     Rank the systems, score them under each label set, correlate the label sets, evaluate every pool depth, test all
@@ -28,17 +80,32 @@ def command(config: str, out: str | None, workers: int | None, scheduler: str | 
     Each step is stored with the checksums of its inputs, and is not computed again. A study that was stopped continues
     when the command is given again. After a change, only the steps that depend on it are computed.
 
+    With STUDY, the folder of a finished study, nothing is computed: the report is written anew, as one page that works
+    offline, with figures in figures/ and tables in tables/ and data/ beside it if --formats has them.
+
     \b
     kgtrec study study.toml
     kgtrec study examples/fb15k-237/study.toml --out fb15k-237 --workers 2
-    kgtrec report fb15k-237 --out report.html
+    kgtrec study fb15k-237 --out paper/report.html --formats html,pdf,latex --width 3.3in
     """
-    from kgtrec.report.files import PAGE
-    from kgtrec.study.config_file import read_study_config
+    from kgtrec.report.files import write_report
     from kgtrec.study.run import run_study
+    from kgtrec.study.write_report import contents_of_report
 
-    read = read_study_config(config)
-    folder = Path(out) if out else read.out
-    executor = executor_of(scheduler)
-    run_study(config, folder, workers=workers, executor=executor, prune=prune, say=say, progress=progress_bar)
-    say(f"wrote {folder / PAGE if not read.formats or 'html' in read.formats else folder}")
+    is_study = Path(study).is_dir()
+    of_config = {"--workers": workers, "--scheduler": scheduler, "--prune": prune}
+    of_study = {"--formats": formats, "--width": width, "--intervals": intervals}
+    if other := next((name for name, value in (of_config if is_study else of_study).items() if value), None):
+        found = f"{study}, which is {'a folder' if is_study else 'no folder'}"
+        raise KgtrecError(
+            f"expected {'CONFIG, a file,' if is_study else 'the folder of a study'} with {other}, found {found}"
+        )
+    if not is_study:
+        executor = executor_of(scheduler)
+        run_study(study, out, workers=workers, executor=executor, prune=prune, say=say, progress=progress_bar)
+        return
+    page = Path(out or "")
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise KgtrecError(f"--out: expected a name that ends in .html for the report, found {out or 'none'}")
+    write_report(contents_of_report(Path(study), formats or ("html",), width=width, with_intervals=intervals), page)
+    say(f"wrote {out if not formats or 'html' in formats else page.parent}")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: formats of a report: the page, its figures, its tables, the data of both
 REPORT_FORMATS = ("html", "svg", "pdf", "latex", "csv", "png")
-#: their earlier names
-FORMER_FORMATS = {"tex": "latex"}
 _KEY = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
 

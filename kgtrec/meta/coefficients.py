@@ -19,7 +19,7 @@ Coefficient = Callable[[Floats, Floats], Floats]
 
 
 def coefficients_of(names: str | Sequence[str], *, symmetric: bool = False) -> dict[str, Coefficient]:
-    """Functions of scores and a reference, by the names of coefficients.
+    """Return the functions of scores and a reference, by the names of coefficients.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def coefficients_of(names: str | Sequence[str], *, symmetric: bool = False) -> d
 
 
 def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is_better: bool = True) -> Floats:
-    """Correlation of the ranking of systems by each of many vectors of scores with that by a reference.
+    """Correlate the ranking of systems by each of many vectors of scores with that by a reference.
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, legible, nearest, unwarned, warn
-from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
+from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
@@ -33,6 +34,9 @@ from kgtrec.measures.record import Aggregate
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.pair_tests import paired_sample, rising_terms
 from kgtrec.meta.question_draws import Bootstrap
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ANSWERS_SHOWN = 3  # of a question
 
@@ -137,7 +141,7 @@ class Comparison(Framed, Result):
         return tuple(self._better(self.difference, np.array(self.higher_is_better)))
 
     def better_on(self, kind: str) -> list[list[str]]:
-        """(measures, groups) the same on each group of one kind."""
+        """Return the better system of each group of one kind, (measures, groups)."""
         rising = np.array(self.higher_is_better)[:, None]
         apart = self.groups[kind].difference
         return [self._better(own, up) for own, up in zip(apart, rising, strict=True)]
@@ -148,7 +152,7 @@ class Comparison(Framed, Result):
         return named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
 
     def to_table(self) -> pa.Table:
-        """A row per measure.
+        """Return a row per measure.
 
         measure, items, n_items, n_questions, first, second, difference, better, low, high, d_z, t, p, t_clustered,
         p_clustered, wins, losses, ties.
@@ -161,7 +165,7 @@ class Comparison(Framed, Result):
         return long_table(self.low.shape, columns | {name: getattr(self, name) for name in tests})
 
     def group_table(self, kind: str) -> pa.Table:
-        """A row per measure and group of one kind.
+        """Return a row per measure and group of one kind.
 
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
@@ -173,7 +177,7 @@ class Comparison(Framed, Result):
         return long_table(found.wins.shape, columns | {name: getattr(found, name) for name in counts})
 
     def question_table(self) -> pa.Table:
-        """A row per answer of the questions that differ most.
+        """Return a row per answer of the questions that differ most.
 
         place, question, side, anchor, anchor_name, relation, measure, first, second, better, entity, name, first_rank,
         second_rank.
@@ -199,11 +203,11 @@ class Comparison(Framed, Result):
         return long_table((len(rows),), columns)
 
     def about(self) -> dict[str, Any]:
-        """The compared systems and measures."""
+        """Return the compared systems and measures."""
         return {"first": self.first, "second": self.second, "by": self.by, "confidence": self.confidence}
 
     def tables(self) -> tuple[Table, ...]:
-        """``measures``; under the measure ``by`` each of ``groups``; and ``questions``, a row per answer."""
+        """Return ``measures``; under the measure ``by`` each of ``groups``; and ``questions``, a row per answer."""
         return self._measures(), *map(self._group, self.groups), self._questions()
 
     def _measures(self) -> Table:
@@ -283,8 +287,7 @@ Ints = NDArray[np.int32]
 
 def compare(
     qrels: Any,
-    first: Any,
-    second: Any,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any = None,
     *,
     by: str | None = None,
@@ -301,8 +304,8 @@ def compare(
     ----------
     qrels
         The judgements, and with a collection the topics of the questions, as for :func:`kgtrec.evaluate`.
-    first, second
-        Systems, as for :func:`kgtrec.evaluate`.
+    systems
+        The two systems, as for :func:`kgtrec.evaluate`.
     measures, **scoring
         As :func:`kgtrec.evaluate` takes them: collection, ties, missing, unlisted_answers, weights, mixed, and the
         seed, which is that of the bootstrap samples too.
@@ -327,6 +330,8 @@ def compare(
 
     Raises
     ------
+    KgtrecError
+        If the systems are not two, or an option is out of range.
     MeasureError
         If a measure cannot be computed for these systems, or has no values of items.
     CollectionError
@@ -347,23 +352,23 @@ def compare(
     >>> def run(name, *lists):
     ...     rows = [(f"q{q}", entity, -place) for q, own in enumerate(lists, 1) for place, entity in enumerate(own)]
     ...     return Run.from_frame(pd.DataFrame(rows, columns=["query_id", "doc_id", "score"]), name)
-    >>> found = compare(qrels, run("A", "ax", "xb"), run("B", "xa", "xyb"), "RR", resamples=100)
+    >>> found = compare(qrels, [run("A", "ax", "xb"), run("B", "xa", "xyb")], "RR", resamples=100)
     >>> found.difference.round(4).tolist(), found.wins.tolist(), found.losses.tolist()
     ([0.3333], [2], [0])
     >>> found.questions[0].question, found.questions[0].answers[0]
     ('q1', AnswerPlaces(entity='a', name='', first=1.0, second=2.0))
     """
     given = qrels_of(qrels)
-    judgements = given.qrels if isinstance(given, Collection) else given
+    judgements = judgements_of(given)
     if isinstance(given, Collection):
         scoring["collection"] = given
     how = Scoring(**scoring).without("sides")
     samples = Bootstrap(confidence, repeats=resamples, seed=how.seed)
     if top < 0:
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
-    first = system_of(first, None if is_named(first) else "first")
-    second = system_of(second, None if is_named(second) else "second")
-    both = first, second
+    both = tuple(islice(each_system(systems), 3))
+    if len(both) != 2:
+        raise KgtrecError(f"expected two systems to compare, found {'more' if len(both) > 2 else len(both)}")
     scores = item_scores(given, both, measures, **scoring)
     by = (
         parse_measure(by).label
@@ -376,8 +381,9 @@ def compare(
         )
     every = list(scores.values())
     low, high = _intervals(every, samples).T
-    d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
-    wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    tests = np.array([_tests(own) for own in every]).T
+    counts = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    names_of_tests = ("d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties")
     chosen = _chosen(scores[by], top)
     with unwarned():  # reported when the systems were scored
         places = []
@@ -385,8 +391,8 @@ def compare(
             seen = without_unlisted_answers(both, judgements, how)
             places = _places(seen, judgements, chosen, how)
     return Comparison(
-        first.name,
-        second.name,
+        both[0].name,
+        both[1].name,
         tuple(scores),
         tuple(own.items for own in every),
         tuple(own.higher_is_better for own in every),
@@ -396,18 +402,11 @@ def compare(
         low,
         high,
         confidence,
-        d_z,
-        t,
-        p,
-        t_clustered,
-        p_clustered,
-        wins,
-        losses,
-        equal,
-        {} if how.collection is None else _groups(every, judgements, how.collection),
-        by,
-        _described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
-        relations,
+        groups={} if how.collection is None else _groups(every, judgements, how.collection),
+        by=by,
+        questions=_described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
+        relations=relations,
+        **dict(zip(names_of_tests, (*tests, *counts), strict=True)),
     )
 
 
@@ -524,13 +523,8 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
     return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A question on which the systems differ."""
-
-    question: int  # row in the qrels' questions
-    value: tuple[float, float]
-    first_is_better: bool
+#: a question on which the systems differ: its row in the qrels, the value of each, and whether the first is better
+_Chosen = tuple[int, tuple[float, float], bool]
 
 
 def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
@@ -549,7 +543,7 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
     n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
     places = np.concatenate([best[:n_best], worst[: top - n_best]])
     return [
-        _Chosen(int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
+        (int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
         for place in order[np.isin(order, places)]
     ]
 
@@ -558,7 +552,7 @@ def _places(
     both: Iterable[System], qrels: Qrels, chosen: list[_Chosen], scoring: Scoring
 ) -> list[dict[tuple[int, int], float]]:
     """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
-    questions = np.array([one.question for one in chosen], np.int32)
+    questions = np.array([question for question, _, _ in chosen], np.int32)
     row = np.flatnonzero((qrels.grade >= 1) & np.isin(qrels.question, questions))
     pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
     found = []
@@ -592,28 +586,28 @@ def _described(
 
     rows = None if topics is None else topics.topics_of(qrels.questions)
     described = []
-    for one in chosen:
+    for question, value, first_is_better in chosen:
         side = anchor = relation = ""
         if topics is not None and rows is not None:
-            row = int(rows[one.question])
+            row = int(rows[question])
             side = SIDES[0] if topics.questions.is_head[row] else SIDES[1]
             anchor = label_of(topics.entities[int(topics.questions.anchor[row])])
             relation = topics.relations[int(topics.questions.relation[row])]
         answers = [
             AnswerPlaces(label := label_of(qrels.entities[pair[1]]), names.get(label, ""), rank, places[1][pair])
             for pair, rank in places[0].items()
-            if pair[0] == one.question
+            if pair[0] == question
         ]
         answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
         described.append(
             QuestionDifference(
-                qrels.questions[one.question],
+                qrels.questions[question],
                 side,
                 anchor,
                 names.get(anchor, ""),
                 relation,
-                one.value,
-                both[0 if one.first_is_better else 1].name,
+                value,
+                both[0 if first_is_better else 1].name,
                 tuple(answers),
             )
         )

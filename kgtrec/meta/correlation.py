@@ -48,7 +48,7 @@ class Correlations(Framed, PlottedResult):
         return f"<Correlations: {len(self)} rows x {', '.join(self.coefficients)}, {len(self.systems)} systems>"
 
     def of(self, coefficient: str = "tau", **row: str) -> float:
-        """One value: ``of("tau", measure="micro.MRR", Depth="2")``.
+        """Return one value: ``of("tau", measure="micro.MRR", Depth="2")``.
 
         Raises
         ------
@@ -65,14 +65,14 @@ class Correlations(Framed, PlottedResult):
         return float(self.value[found[0], self.coefficients.index(coefficient)])
 
     def to_table(self) -> pa.Table:
-        """The long form: what was compared, coefficient, value, low and high if known, systems; coefficients inside."""
+        """Return the long form: what was compared, coefficient, value, low and high if known, systems."""
         columns: dict[str, Any] = {name: (0, labels) for name, labels in self.rows.items()}
         ends = {name: end for name, end in (("low", self.low), ("high", self.high)) if end is not None}
         columns |= {"coefficient": (1, self.coefficients), "value": self.value, **ends, "systems": len(self.systems)}
         return long_table(self.value.shape, columns)
 
     def tables(self) -> tuple[Table, ...]:
-        """``correlations``, a row per pair of rankings and coefficient.
+        """Return ``correlations``, a row per pair of rankings and coefficient.
 
         What goes across are coefficients, or the label sets if they are several, or the labels of the only key if there
         is one coefficient without ranges. What all rows share stands in the caption.
@@ -104,7 +104,7 @@ class Correlations(Framed, PlottedResult):
         return (Table("correlations", "Rank correlations", legible("; ".join(about)), self.to_table(), columns),)
 
     def figures(self) -> tuple[Figure, ...]:
-        """A figure per coefficient, of which the form depends on what was compared.
+        """Return a figure per coefficient, of which the form depends on what was compared.
 
         Two label sets: a dot per measure, with ranges if known. Several label sets that are named after depths: a line
         per measure. Otherwise a heat map: measures by label sets, measures by the parts of a breakdown, or measures by
@@ -179,7 +179,7 @@ class Swaps(Framed, Result):
         return f"<Swaps: {len(self)} of {sum(self.n_pairs.values())} pairs>"
 
     def to_table(self) -> pa.Table:
-        """A row per pair: measure, keys, better, worse, first, second; with a p-value known, p-values and verdicts.
+        """Return a row per pair: measure, keys, better, worse, first, second; with known p-values, these and verdicts.
 
         The verdict ``significant`` says under which labels the difference is: first, second, both, neither, unknown.
         """
@@ -199,7 +199,7 @@ class Swaps(Framed, Result):
         return "both" if len(sides) == 2 else sides[0] if sides else "neither"
 
     def tables(self) -> tuple[Table, ...]:
-        """``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
+        """Return ``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
         data = self.to_table()
         columns = tuple(
             Column(name, form="p" if name in ("first_p", "second_p") else "difference") for name in data.column_names
@@ -210,10 +210,10 @@ class Swaps(Framed, Result):
             "pairs": pa.array(self.n_pairs.values(), pa.int64()),
         }
         first, second = map(legible, self.names)
-        told = f"pairs of systems in opposite order under {first} (first) and {second} (second)"
+        about = f"pairs of systems in opposite order under {first} (first) and {second} (second)"
         return (
             Table("swaps", "Swapped pairs", "differences are better minus worse", data, columns),
-            Table("counts", "Swapped pairs of each measure", told, pa.table(counts)),
+            Table("counts", "Swapped pairs of each measure", about, pa.table(counts)),
         )
 
 
@@ -238,7 +238,7 @@ def correlate(
     progress: Progress | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> Correlations:
-    """Correlation of the rankings of systems under two label sets, for each measure.
+    """Correlate the rankings of systems under two label sets, for each measure.
 
     The sign of a measure where lower is better is reversed, so that rankings always have the best system first.
 
@@ -299,7 +299,7 @@ def correlate(
 
     References
     ----------
-    Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for what the comparison tells of sparse labels. Kendall
+    Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for the comparison with sparse labels. Kendall
     (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see
     ``kgtrec.kernels.statistics.correlation``.
 
@@ -320,7 +320,7 @@ def correlate(
     chosen = coefficients_of(coefficients)
     number_of_workers(workers, executor)
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
-    _tell_of_no_rankings(pair)
+    _warn_without_ranking(pair)
     n_measures, n_keys = pair.first.shape[:2]
     # the first says which order is right, and the second is judged
     value = np.stack([of(pair.second, pair.first) for of in chosen.values()], axis=-1).reshape(-1, len(chosen))
@@ -356,7 +356,7 @@ def between_measures(
     progress: Progress | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> Correlations:
-    """Correlation of the rankings of systems by each two measures, under one label set.
+    """Correlate the rankings of systems by each two measures, under one label set.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def between_measures(
     pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
-    _tell_of_no_rankings(replace(pair, second=pair.first, names=(pair.names[0],) * 2))
+    _warn_without_ranking(pair)
     one, other = np.triu_indices(len(pair.measures), 1)
     n_keys = pair.first.shape[1]
     value = np.stack([of(pair.first[other], pair.first[one]) for of in chosen.values()], axis=-1)
@@ -426,7 +426,7 @@ def swaps(
     alpha: float = 0.05,
     **scoring: Unpack[ScoringOptions],
 ) -> Swaps:
-    """The pairs of systems that two label sets put in opposite order.
+    """Return the pairs of systems that two label sets put in opposite order.
 
     A pair that ties under one of them is not swapped.
 
@@ -464,32 +464,23 @@ def swaps(
     between_0_and_1("an alpha", alpha)
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     one, other = paired_tests.pairs(len(pair.systems))
-    columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
-    winners: list[str] = []
-    losers: list[str] = []
-    parts: list[Floats] = []
-    for place, measure in enumerate(pair.measures):
-        p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
-        for key in range(pair.first.shape[1]):
-            with np.errstate(over="ignore"):  # of scores near the end of what a float can hold
-                gaps = np.array(
-                    [scores[place, key][one] - scores[place, key][other] for scores in (pair.first, pair.second)]
-                )
-            swapped = np.flatnonzero(np.sign(gaps[0]) * np.sign(gaps[1]) < 0)
-            swapped = swapped[np.argsort(-np.abs(gaps[0][swapped]), kind="stable")]
-            turned = np.where(gaps[0][swapped] > 0, 1.0, -1.0)
-            unit = 1.0 if pair.higher_is_better[measure] else -1.0
-            parts.append(np.vstack([unit * turned * gaps[:, swapped], p[:, swapped]]))
-            for systems_of, ahead in ((winners, turned > 0), (losers, turned < 0)):
-                systems_of += [pair.systems[row] for row in np.where(ahead, one[swapped], other[swapped])]
-            columns["measure"] += [measure] * len(swapped)
-            for name, labels in pair.keys.items():
-                columns[name] += [labels[key]] * len(swapped)
-    first_gap, second_gap, first_p, second_p = np.hstack(parts)
+    with np.errstate(over="ignore"):  # of scores near the end of what a float can hold
+        gaps = np.stack([scores[:, :, one] - scores[:, :, other] for scores in (pair.first, pair.second)])
+    swapped = np.nonzero(np.sign(gaps[0]) * np.sign(gaps[1]) < 0)
+    order = np.lexsort((-np.abs(gaps[0][swapped]), *swapped[1::-1]))
+    measure, key, at = (part[order] for part in swapped)
+    gaps = gaps[:, measure, key, at]
+    ahead = gaps[0] > 0
+    better_rows, worse_rows = np.where(ahead, (one[at], other[at]), (other[at], one[at]))
+    sign = np.where(ahead, 1.0, -1.0) * [1.0 if pair.higher_is_better[pair.measures[row]] else -1.0 for row in measure]
+    p = np.array([[_p_values(own, name, pair.systems, len(one)) for name in pair.measures] for own in pair.items])
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
-    rows = {name: tuple(labels) for name, labels in columns.items()}
+    rows = {"measure": tuple(pair.measures[row] for row in measure)}
+    rows |= {name: tuple(labels[row] for row in key) for name, labels in pair.keys.items()}
+    systems_ahead, systems_behind = (tuple(pair.systems[row] for row in rows) for rows in (better_rows, worse_rows))
+    (first_gap, second_gap), (first_p, second_p) = sign * gaps, p[:, measure, at]
     return Swaps(
-        rows, tuple(winners), tuple(losers), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
+        rows, systems_ahead, systems_behind, first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
     )
 
 
@@ -533,7 +524,7 @@ class _Pair:
         higher: list[dict[str, bool]] = []
         items: list[dict[str, ItemScores] | None] = []
         sides = [(first, "the table")] if second is None else [(first, "first"), (second, "second")]
-        if systems is not None and all(_has_scores(labelled) for labelled, _ in sides):
+        if systems is not None and all(isinstance(own, ScoreTable | Scores) or is_scored(own) for own, _ in sides):
             raise KgtrecError(
                 f"expected no systems beside what is scored already, found {kind_of(systems)}; measures= comes after "
                 "systems="
@@ -554,7 +545,7 @@ class _Pair:
             tables, higher, items = tables * 2, higher * 2, items * 2
         called = tables[0].name, tables[1].name
         common = [name for name in tables[0].systems if name in set(tables[1].systems)]
-        left_out = _tell_of_systems(tables, common)
+        left_out = _warn_left_out(tables, common)
         wanted = _common_measures(tables, higher, measures, better)
         places, keys = _key_places(tables)
         oriented = []
@@ -577,10 +568,6 @@ class _Pair:
         )
 
 
-def _has_scores(labelled: Any) -> bool:
-    return isinstance(labelled, ScoreTable | Scores) or is_scored(labelled)
-
-
 def _as_table(
     labelled: Any, default: str, systems: Any, measures: Any, scoring: ScoringOptions
 ) -> tuple[ScoreTable, list[ItemScores] | None]:
@@ -601,7 +588,7 @@ def _as_table(
     return ScoreTable(systems, tuple(items.measure for items in several), values, name=default), several
 
 
-def _tell_of_systems(tables: Sequence[ScoreTable], common: Sequence[str]) -> tuple[str, ...]:
+def _warn_left_out(tables: Sequence[ScoreTable], common: Sequence[str]) -> tuple[str, ...]:
     left_out: list[str] = []
     for table in tables:
         own = [name for name in table.systems if name not in set(common)]
@@ -643,8 +630,8 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
         n = len(keyed.key_rows)
         return [list(range(n)) if size == n else [0] * n for size in sizes], dict(keyed.keys)
     if set(tables[0].keys) != set(tables[1].keys):
-        told = " and ".join(f"{table.name} has {', '.join(table.keys)}" for table in tables)
-        raise KgtrecError(f"expected the same key columns, or none on one side, found: {told}")
+        key_columns = " and ".join(f"{table.name} has {', '.join(table.keys)}" for table in tables)
+        raise KgtrecError(f"expected the same key columns, or none on one side, found: {key_columns}")
     columns = list(tables[0].keys)
     rows = [list(zip(*(table.keys[column] for column in columns), strict=True)) for table in tables]
     places = {row: place for place, row in enumerate(rows[1])}
@@ -666,14 +653,9 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
     return kept, {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
 
 
-def _tell_of_no_rankings(pair: _Pair) -> None:
+def _warn_without_ranking(pair: _Pair) -> None:
     """Warn, by measure and label set, where all systems score alike or one has no score."""
-    sides = (
-        [(pair.names[0], pair.first)]
-        if pair.first is pair.second
-        else zip(pair.names, (pair.first, pair.second), strict=True)
-    )
-    for name, scores in sides:
+    for name, scores in dict(zip(pair.names, (pair.first, pair.second), strict=True)).items():
         unknown: NDArray[np.bool_] = np.any(np.isnan(scores), axis=2)
         alike: NDArray[np.bool_] = np.all(scores == scores[:, :, :1], axis=2) & ~unknown
         for why, found in (("all systems score alike", alike), ("a system has no score", unknown)):

@@ -25,7 +25,7 @@ class KnownMeasure:
 
 
 def known_measure(column: str, better: Mapping[str, Better] | None = None) -> KnownMeasure | None:
-    """The measure of a column; None if kgtrec does not know it.
+    """Return the measure of a column; None if kgtrec does not know it.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _canonical(measure: ParsedMeasure | ProvidedMeasure) -> str:
 
 
 def named(table: ScoreTable, better: Mapping[str, Better] | None = None) -> tuple[ScoreTable, dict[str, bool]]:
-    """The table with kgtrec's names of its columns, without columns of unknown measures.
+    """Return the table with kgtrec's names of its columns, without columns of unknown measures.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def named(table: ScoreTable, better: Mapping[str, Better] | None = None) -> tupl
 
 
 def asked_for(measures: Any, known: Mapping[str, bool], better: Mapping[str, Better] | None, where: str) -> list[str]:
-    """Names of the requested measures, in kgtrec's spelling, all of which are in ``known``.
+    """Return the names of the requested measures, in kgtrec's spelling, all of which are in ``known``.
 
     ``measures`` is what :func:`kgtrec.evaluate` takes, or columns' names; None asks for all.
 
@@ -174,7 +174,7 @@ def _names_in(measures: Any, better: Mapping[str, Better] | None) -> list[str]:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first few of some names, and the number of others, for messages.
+    """Return the first few of some names, and the number of others, for messages.
 
     Examples
     --------

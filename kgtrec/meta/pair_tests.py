@@ -38,7 +38,7 @@ class PairedSample:
 
 
 def paired_sample(scores: ItemScores) -> PairedSample:
-    """The items of one measure in the form for the paired tests.
+    """Return the items of one measure in the form for the paired tests.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def paired_sample(scores: ItemScores) -> PairedSample:
 
 
 def rising_terms(scores: ItemScores) -> Floats:
-    """(systems, n) the averaged quantity, with the sign for which its mean rises with the measure's value.
+    """Return, (systems, n), the averaged quantity, with the sign for which its mean rises with the measure's value.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def rising_terms(scores: ItemScores) -> Floats:
 
 
 def scale_of(scores: ItemScores) -> str:
-    """The averaged and tested quantity, in words."""
+    """Return the averaged and tested quantity, in words."""
     return _SCALES.get(scores.aggregate, "value")
 
 
@@ -112,7 +112,7 @@ class PairTests:
     def outcomes(
         self, workers: int | None, executor: Helper | None, progress: Callable[[int], None] | None
     ) -> tuple[Floats, Floats]:
-        """(measures, tests, pairs) each: t, NaN for tests without one, and p; NaN for systems without values."""
+        """Return t and p, (measures, tests, pairs) each; NaN for tests without t, and for systems without values."""
         n_pairs = len(paired_tests.pairs(self._n_systems)[0])
         statistic, p = np.full((2, len(self._value), len(self._tests), n_pairs), np.nan)
         pieces = list(self._pieces(several=executor is not None or (workers or 1) > 1))
@@ -173,7 +173,7 @@ class PairTests:
 
 
 def spread(found: Floats, own: NDArray[np.intp], n_systems: int, *, turns: bool) -> Floats:
-    """Values of the pairs of some systems, in any order, as those of the pairs of all; NaN for the others.
+    """Return the values of the pairs of some systems, in any order, as those of the pairs of all; NaN for the others.
 
     ``turns``: a pair in the opposite order has the opposite sign.
     """

@@ -33,7 +33,7 @@ Resample = Literal["question", "item"]
 #: units that the last two resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: the test that a summary reports: the first of these that was made
-SPEAKING = ("clustered", "t", "bootstrap", "tukey")
+MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,25 +117,25 @@ class Power(Framed, PlottedResult):
         return np.where(np.isinf(most), np.nan, most)
 
     @property
-    def speaking(self) -> str:
+    def main_test(self) -> str:
         """The test that a measure's summary reports: if possible, one that accounts for questions."""
-        return next(test for test in SPEAKING if test in self.tests)
+        return next(test for test in MAIN_TESTS if test in self.tests)
 
     def curve(self, measure: str, test: str | None = None) -> NDArray[np.float64]:
-        """P-values of one measure in descending order, without undefined ones.
+        """Return p-values of one measure in descending order, without undefined ones.
 
         Parameters
         ----------
         measure : str
         test : str, optional
-            Default: :attr:`speaking`.
+            Default: :attr:`main_test`.
         """
-        p = self.p[self.measures.index(measure), self.tests.index(test or self.speaking)]
+        p = self.p[self.measures.index(measure), self.tests.index(test or self.main_test)]
         return np.sort(p[~np.isnan(p)])[::-1]
 
     def figures(self) -> tuple[Figure, ...]:
-        """The curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""
-        tests = sorted(self.tests, key=lambda test: test != self.speaking)
+        """Return the curves of p-values: a figure per test, :attr:`main_test` first, with a line per measure."""
+        tests = sorted(self.tests, key=lambda test: test != self.main_test)
         curves = self.curve_table()
         return tuple(
             named("report.figures", "p_value_curves")(
@@ -148,7 +148,7 @@ class Power(Framed, PlottedResult):
         )
 
     def to_table(self) -> pa.Table:
-        """A row per measure, pair and test.
+        """Return a row per measure, pair and test.
 
         measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted.
         """
@@ -170,7 +170,7 @@ class Power(Framed, PlottedResult):
         return long_table((n_measures, n_pairs, n_tests), columns | by_pair)
 
     def summary_table(self) -> pa.Table:
-        """A row per measure and test.
+        """Return a row per measure and test.
 
         measure, test, items, n_items, n_questions, pairs, undefined, alpha, below, share, below_adjusted,
         share_adjusted, area, smallest, largest_missed, scale.
@@ -196,48 +196,25 @@ class Power(Framed, PlottedResult):
         return long_table(self.undefined.shape, columns)
 
     def summary(self) -> pd.DataFrame:
-        """:meth:`summary_table` as a data frame."""
+        """Return :meth:`summary_table` as a data frame."""
         return frame_of_table(self.summary_table())
 
     def about(self) -> dict[str, Any]:
-        """The systems and options."""
+        """Return the systems and options."""
         return {"systems": list(self.systems), "alpha": self.alpha, "repeats": self.repeats}
 
     def tables(self) -> tuple[Table, ...]:
-        """``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
-        return self._measures(), self._pairs()
-
-    def _measures(self) -> Table:
-        n_tests = len(self.tests)
-        same = "t" in self.tests  # over questions there is nothing to cluster
-        rows = [
-            place * n_tests + number
-            for place, items in enumerate(self.items)
-            for number, test in enumerate(self.tests)
-            if not (same and test == "clustered" and items == "questions")
-        ]
-        columns = [
-            Column("measure"),
-            Column("test", names=_TEST_NAMES),
-            Column("n_items", "items"),
-            Column("below", f"p < {self.alpha:g}"),
-            Column("share", form="share", digits=1),
-            Column("below_adjusted", "adjusted"),
-            Column("share_adjusted", "share", form="share", digits=1),
-            Column("area", form="p"),
-            Column("smallest", "smallest found", form="difference"),
-            Column("largest_missed", "largest missed", form="difference"),
-        ]
-        undefined = [Column("undefined")] if self.undefined.any() else []
-        return Table(
-            "measures", "Discriminative power", self._head(), self.summary_table(), (*columns, *undefined), rows
-        )
+        """Return ``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
+        table = self.summary_table()
+        columns = (*power_columns(self.alpha), *([Column("undefined")] if self.undefined.any() else []))
+        measures = Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
+        return measures, self._pairs()
 
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""
         n_measures, n_tests, n_pairs = self.p.shape
-        speaking = self.tests.index(self.speaking)
-        order = np.argsort(-self.p[:, speaking], axis=1, kind="stable")  # NaN last
+        main = self.tests.index(self.main_test)
+        order = np.argsort(-self.p[:, main], axis=1, kind="stable")  # NaN last
         place = np.arange(n_measures)[:, None] * n_pairs + order
         rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
         resampled = max(1e-4, 1 / self.repeats)
@@ -277,11 +254,35 @@ class Power(Framed, PlottedResult):
         return "\n".join(lines)
 
     def curve_table(self) -> pa.Table:
-        """The curves, a row per measure, test and 1-based position in descending order of p: the data of a figure."""
+        """Return the curves: a row per measure, test and 1-based position in descending order of p."""
         descending = -np.sort(-self.p, axis=2)  # NaN last
         place = 2, np.arange(1, descending.shape[2] + 1)
         columns = {"measure": (0, self.measures), "test": (1, self.tests), "place": place, "p": descending}
         return long_table(descending.shape, columns).filter(pa.array(~np.isnan(descending.ravel())))
+
+
+def power_columns(alpha: float) -> tuple[Column, ...]:
+    """Return the columns of :meth:`Power.summary_table` that are shown."""
+    return (
+        Column("measure"),
+        Column("test", names=_TEST_NAMES),
+        Column("n_items", "items"),
+        Column("below", f"p < {alpha:g}"),
+        Column("share", form="share", digits=1),
+        Column("below_adjusted", "adjusted"),
+        Column("share_adjusted", "share", form="share", digits=1),
+        Column("area", form="p"),
+        Column("smallest", "smallest found", form="difference"),
+        Column("largest_missed", "largest missed", form="difference"),
+    )
+
+
+def distinct_tests(summary: pa.Table) -> list[int]:
+    """Return the rows without clustered tests over questions, which repeat the plain ones."""
+    rows = summary.to_pylist()
+    plain = {row["measure"] for row in rows if row["test"] == "t"}
+    repeats = ("clustered", "questions")
+    return [at for at, row in enumerate(rows) if (row["test"], row["items"]) != repeats or row["measure"] not in plain]
 
 
 def _quotient(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
@@ -421,7 +422,7 @@ def power(
         p,
         adjusted,
     )
-    _tell_undefined(tested, samples)
+    _warn_undefined(tested, samples)
     return tested
 
 
@@ -447,7 +448,7 @@ def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:
     return difference, d_z, d_pooled
 
 
-def _tell_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
+def _warn_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
     first, second = tested.pairs
     for place, sample in enumerate(samples):
         label, p = tested.measures[place], tested.p[place]

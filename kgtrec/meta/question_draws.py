@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,31 +60,25 @@ class QuestionDraws:
 
     def __call__(self, side: int, measure: str) -> Floats:
         """(samples, systems) scores, the better the higher."""
-        return _drawn(self.items[side][measure], self.systems, self.place[side], self.samples[side])
-
-
-def _drawn(scores: ItemScores, systems: Sequence[str], place: NDArray[Any], samples: BootstrapSamples) -> Floats:
-    rows = [scores.systems.index(name) for name in systems]
-    cluster = place[scores.question]
-    n = len(scores)
-    if n == 0:
-        return np.full((samples.repeats, len(rows)), np.nan)
-    weight = np.ones(n) if scores.weight is None else scores.weight
-    if scores.aggregate == "median":
-        group = np.repeat(np.arange(len(rows), dtype=np.int32), n)
-        medians = Medians(scores.value[rows].ravel(), group, len(rows))
-        drawn = np.array([medians(np.tile(weight * counts[cluster], len(rows))) for counts in _each(samples)])
-        return drawn if scores.higher_is_better else -drawn
-    # the weights' scale does not matter: only the order of the systems does
-    above = list(terms(scores)[rows])
-    quotients = resampled_quotients(samples, cluster, np.zeros(n, np.int32), 1, above, [weight] * len(above))
-    numbers = quotients[:, :, 0].T
-    return numbers if higher_terms_are_better(scores) else -numbers
-
-
-def _each(samples: BootstrapSamples) -> Iterator[NDArray[np.unsignedinteger]]:
-    for block in samples:
-        yield from block
+        scores, samples = self.items[side][measure], self.samples[side]
+        rows = [scores.systems.index(name) for name in self.systems]
+        cluster = self.place[side][scores.question]
+        n = len(scores)
+        if n == 0:
+            return np.full((samples.repeats, len(rows)), np.nan)
+        weight = np.ones(n) if scores.weight is None else scores.weight
+        if scores.aggregate == "median":
+            group = np.repeat(np.arange(len(rows), dtype=np.int32), n)
+            medians = Medians(scores.value[rows].ravel(), group, len(rows))
+            drawn = np.array(
+                [medians(np.tile(weight * counts[cluster], len(rows))) for block in samples for counts in block]
+            )
+            return drawn if scores.higher_is_better else -drawn
+        # the weights' scale does not matter: only the order of the systems does
+        above = list(terms(scores)[rows])
+        quotients = resampled_quotients(samples, cluster, np.zeros(n, np.int32), 1, above, [weight] * len(above))
+        numbers = quotients[:, :, 0].T
+        return numbers if higher_terms_are_better(scores) else -numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def sparsity(
     coefficients: str | Sequence[str] = "tau",
     better: Mapping[str, Better] | None = None,
 ) -> Correlations:
-    """Correlation of the ranking of systems under each of several label sets with that under one, for each measure.
+    """Correlate the ranking of systems under each of several label sets with that under one, for each measure.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _parts(per: str | Sequence[str]) -> list[str]:
 
 
 def relation_shares(qrels: Qrels | Collection, collection: Collection | None = None) -> dict[str, float]:
-    """The share of the answers that each relation has.
+    """Return the share of the answers that each relation has.
 
     Raises
     ------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
@@ -80,31 +81,27 @@ class Stability(Framed, PlottedResult):
     @property
     def mean(self) -> NDArray[np.float64]:
         """(measures, sizes) mean correlation over the repeats that have one; NaN where none has."""
-        return _ignoring_nan(lambda: np.nanmean(self.correlation, axis=2))
+        return _over_repeats(self.correlation, self.confidence)[0]
 
     @property
     def interval(self) -> NDArray[np.float64]:
         """(2, measures, sizes) the ends of the interval of the middle share ``confidence`` of the repeats."""
-        return _ignoring_nan(lambda: np.nanquantile(self.correlation, _ends(self.confidence), axis=2))
-
-    def value(self, measure: str, share: float) -> float:
-        """Mean correlation of one measure at the size that is nearest to a share of the test triples."""
-        return float(self.mean[self.measures.index(measure), np.argmin(np.abs(self.share - share))])
+        return _over_repeats(self.correlation, self.confidence)[1]
 
     def to_table(self) -> pa.Table:
-        """A row per measure and size: measure, share, triples, repeats, mean, low, high, undefined; ready to plot.
+        """Return a row per measure and size: measure, share, triples, repeats, mean, low, high, undefined.
 
         ``undefined`` is the number of repeats without a correlation; the other columns are over those with one.
         """
-        low, high = self.interval
+        mean, (low, high) = _over_repeats(self.correlation, self.confidence)
         columns = {
             "repeats": self.correlation.shape[2],
-            "mean": self.mean,
+            "mean": mean,
             "low": low,
             "high": high,
             "undefined": np.count_nonzero(np.isnan(self.correlation), axis=2),
         }
-        return long_table(self.mean.shape, self._sizes | columns)
+        return long_table(mean.shape, self._sizes | columns)
 
     @property
     def _sizes(self) -> dict[str, tuple[int, Any]]:
@@ -112,22 +109,21 @@ class Stability(Framed, PlottedResult):
         return {"measure": (0, self.measures), "share": (1, self.share), "triples": (1, self.triples)}
 
     def repeats_table(self) -> pa.Table:
-        """A row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
+        """Return a row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
         columns = {"repeat": (2, np.arange(self.correlation.shape[2])), "correlation": self.correlation}
         return long_table(self.correlation.shape, self._sizes | columns)
 
     def scores_table(self) -> pa.Table:
-        """A row per measure, size and system: measure, share, triples, system, full, mean, low, high.
+        """Return a row per measure, size and system: measure, share, triples, system, full, mean, low, high.
 
         ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
         """
-        mean = _ignoring_nan(lambda: np.nanmean(self.scores, axis=2))
-        low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(self.confidence), axis=2))
+        mean, (low, high) = _over_repeats(self.scores, self.confidence)
         columns = {"system": (2, self.systems), "full": self.full[:, None, :], "mean": mean, "low": low, "high": high}
         return long_table(mean.shape, self._sizes | columns)
 
     def tables(self) -> tuple[Table, ...]:
-        """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
+        """Return ``summary``, means by size with measures across, ``repeats`` and ``scores``."""
         caption = (
             f"mean {self.coefficient} to all {self.n_triples:,} test triples; {len(self.systems)} systems; "
             f"{self.correlation.shape[2]:,} repeats of each size; discarded answers: "
@@ -150,7 +146,7 @@ class Stability(Framed, PlottedResult):
         )
 
     def figures(self) -> tuple[Figure, ...]:
-        """Mean correlations by size, with a line per measure and the intervals of the repeats."""
+        """Return the mean correlations by size, with a line per measure and the intervals of the repeats."""
         correlation = named("report.figures", "CORRELATIONS")[self.coefficient]
         band = f"the middle {self.confidence * 100:g}% of the repeats"
         return (named("report.figures", "stability")(self.to_table(), correlation=correlation, band=band),)
@@ -163,16 +159,12 @@ class Stability(Framed, PlottedResult):
         )
 
 
-def _ends(confidence: float) -> list[float]:
-    tail = (1 - confidence) / 2
-    return [tail, 1 - tail]
-
-
-def _ignoring_nan(value: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Results of NaN-aware numpy functions, without their warning where all values are NaN."""
+def _over_repeats(values: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means along the third axis, and ends of the intervals (2, ...), without NaN; NaN where all values are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return value()
+        tail = (1 - confidence) / 2
+        return np.nanmean(values, axis=2), np.nanquantile(values, [tail, 1 - tail], axis=2)
 
 
 SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
@@ -272,15 +264,14 @@ def stability(
     if isinstance(judged := qrels_of(qrels), Collection):
         scoring["collection"] = judged
     how = Scoring(**scoring).without("sides", "weights")
-    qrels, collection = judgements_of(judged), _known(how.collection)
+    qrels, collection = _judged(judged, how.collection)
     repeats = whole_number("repeats", repeats, 1)
     whole_number("seed", how.seed)
     number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
     given, asked = systems_and_measures(systems, measures)
     found, parsed = list(given), _parsed(asked)
-    whole = collection if qrels is collection.qrels else None
-    qrels = of_collection(qrels, collection)
+    whole = collection if judgements_of(judged) is collection.qrels else None
     checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)
     found = list(without_unlisted_answers(checked, qrels, how, parsed))
     if len(found) < 2:
@@ -335,7 +326,7 @@ def stability(
         int(how.seed),
         confidence,
     )
-    _tell_undefined(result)
+    _warn_undefined(result)
     return result
 
 
@@ -347,7 +338,7 @@ def subsample(
     seed: int = 0,
     repeat: int = 0,
 ) -> Qrels:
-    """The judgements of one subsample, as sampled by :func:`stability`, for inspection.
+    """Return the judgements of one subsample, as sampled by :func:`stability`, for inspection.
 
     Parameters
     ----------
@@ -372,11 +363,7 @@ def subsample(
     >>> len(subsample(collection, 2))
     4
     """
-    given = qrels_of(qrels)
-    if isinstance(given, Collection):
-        collection = given
-    collection = _known(collection)
-    qrels = of_collection(judgements_of(given), collection)
+    qrels, collection = _judged(qrels_of(qrels), collection)
     test_set = _test_set(qrels, collection)
     mask = drawn(test_set.hashes, count_of(size, len(test_set.hashes)), seed, repeat)
     chosen = np.zeros(len(qrels), np.bool_)
@@ -384,21 +371,22 @@ def subsample(
     return qrels.with_rows(sample_of(test_set.rows, chosen).kept[test_set.row])
 
 
-def _known(collection: Collection | None) -> Collection:
+def _judged(given: Qrels | Collection, collection: Collection | None) -> tuple[Qrels, Collection]:
+    """The judgements, and the collection that has their test triples."""
+    collection = given if isinstance(given, Collection) else collection
     if collection is None:
         raise KgtrecError("subsamples are of test triples, and qrels alone do not have them: give a collection")
-    return collection
+    return of_collection(judgements_of(given), collection), collection
 
 
 def _parsed(measures: Any) -> list[ParsedMeasure]:
     parsed = parse_measures(measures)
-    for measure in parsed:
-        if not isinstance(measure, ParsedMeasure):
-            raise MeasureError(
-                f"{measure.label} is computed by another library from a run, not from places in a list; choose a "
-                "measure that kgtrec evaluate --list-measures names"
-            )
-    return [measure for measure in parsed if isinstance(measure, ParsedMeasure)]
+    if other := next((measure for measure in parsed if not isinstance(measure, ParsedMeasure)), None):
+        raise MeasureError(
+            f"{other.label} is computed by another library from a run, not from places in a list; choose a measure "
+            "that kgtrec evaluate --list-measures names"
+        )
+    return cast("list[ParsedMeasure]", parsed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -543,7 +531,7 @@ class _Work:
             self.questions = _question_means(self, measures)
 
     def full(self) -> Floats:
-        """(measures, systems) scores on the full test set."""
+        """Return (measures, systems) scores on the full test set."""
         with unwarned():  # undefined values are reported once, for all sizes
             scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
         return scores
@@ -616,7 +604,7 @@ class _Lists:
     ties: str | None  # as of MatchedSystem
 
     def values(self, measures: Sequence[ParsedMeasure], sample: Sample) -> Floats:
-        """(measures, systems, questions) linked values of the questions that remain in a sample."""
+        """Return (measures, systems, questions) linked values of the questions that remain in a sample."""
         copies = sample.copies(len(self.systems))
         ranking = _Rankings(self.listed, copies, self.ties)
         values = [ranking.values(measure) for measure in measures]
@@ -697,7 +685,7 @@ class _Rankings:
         return self._made[is_open]
 
     def values(self, measure: ParsedMeasure) -> Floats:
-        """(questions,) the measure's values."""
+        """Return the measure's values, (questions,)."""
         ranking = self[measure]
         return measure.expected(ranking) if leaves_order_open(self._ties, measure) else measure(ranking)
 
@@ -708,7 +696,6 @@ class _Subsample:
     def __init__(self, work: _Work, system: _System, sample: Sample, mask: Masks) -> None:
         self._work, self._system, self._sample = work, system, sample
         self._mask = mask
-        self._ranks: MicroRanks | None = None
         self._rankings = _Rankings(system.listed, sample, system.ties)
 
     def score(self, measure: ParsedMeasure) -> float:
@@ -717,8 +704,6 @@ class _Subsample:
         return float(summarise(measure, items, 1, self._system.name)[0])
 
     def _answers(self, measure: ParsedMeasure) -> ItemValues:
-        if self._ranks is None:
-            self._ranks = self._kept_ranks()
         ranks = self._ranks
         value = _values(measure, self._system, ranks)
         question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
@@ -726,7 +711,9 @@ class _Subsample:
         open_ranks = (ranks.best, ranks.worst) if is_open else None
         return ItemValues(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
 
-    def _kept_ranks(self) -> MicroRanks:
+    @cached_property
+    def _ranks(self) -> MicroRanks:
+        """Of the answers that are kept."""
         system = self._system
         kept = system.micro_ranks.take(self._mask)
         if not system.recounts:
@@ -752,7 +739,7 @@ class _Subsample:
         return (1.0 / np.maximum(np.bincount(kind), 1))[kind]
 
 
-def _tell_undefined(found: Stability) -> None:
+def _warn_undefined(found: Stability) -> None:
     """One warning for each measure with an undefined correlation."""
     for measure, full, values in zip(found.measures, found.full, found.correlation, strict=True):
         undefined = int(np.count_nonzero(np.isnan(values)))

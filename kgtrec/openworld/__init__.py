@@ -11,7 +11,6 @@ __all__ = offer(
             "correlation_range",
             "expected_score",
             "logarithmic_approximation",
-            "mean_variance",
             "question_variance",
             "questions_needed",
             "questions_needed_by_logarithm",

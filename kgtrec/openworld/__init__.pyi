@@ -14,7 +14,6 @@ from kgtrec.openworld.simulate import simulate as simulate
 from kgtrec.openworld.theory import correlation_range as correlation_range
 from kgtrec.openworld.theory import expected_score as expected_score
 from kgtrec.openworld.theory import logarithmic_approximation as logarithmic_approximation
-from kgtrec.openworld.theory import mean_variance as mean_variance
 from kgtrec.openworld.theory import question_variance as question_variance
 from kgtrec.openworld.theory import questions_needed as questions_needed
 from kgtrec.openworld.theory import questions_needed_by_logarithm as questions_needed_by_logarithm

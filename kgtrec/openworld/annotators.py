@@ -25,7 +25,7 @@ def annotate(
     source: str = "",
     seed: int = 0,
 ) -> Tasks:
-    """Tasks with the verdicts of a person who knows the truth, errs at a given rate and is sometimes unsure.
+    """Fill in the verdicts of a person who knows the truth, errs at a given rate and is sometimes unsure.
 
     Errors depend only on the seed, the person and the triple. Two people err independently of each other. The verdicts
     of a person about a triple do not depend on the other tasks.
@@ -86,14 +86,8 @@ def annotate(
 
 
 def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
-    head, relation, tail = (
-        vocabulary.encode(labels)
-        for vocabulary, labels in (
-            (truth.entities, tasks.head),
-            (truth.relations, tasks.relation),
-            (truth.entities, tasks.tail),
-        )
-    )
+    head, tail = (truth.entities.encode(labels) for labels in (tasks.head, tasks.tail))
+    relation = truth.relations.encode(tasks.relation)
     named = (head >= 0) & (relation >= 0) & (tail >= 0)
     asked = Triples(head, relation, tail, truth.entities, truth.relations)
     return named & is_among(asked.keys(), truth.keys())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,6 @@ from kgtrec.openworld.open_world import weights_of
 from kgtrec.ranking.rank import Progress
 
 Floats = NDArray[np.float64]
-#: pairs of systems: all; checkpoints of the same family; checkpoints of different families
-PAIRS = ("all", "within", "across")
 #: shares of the facts that keep their labels, unless others are asked for
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: names of the tables of a curve, which are also the names of their files
@@ -91,7 +88,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         return self.sparse.mean(axis=2)
 
     def to_table(self) -> pa.Table:
-        """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
+        """Return one row per cell, measure and system: full and sparse score, theory, and the system's strength."""
         columns = {
             "measure": (2, self.measures),
             "family": (3, self.families),
@@ -104,34 +101,20 @@ class OpenWorldCurve(Framed, PlottedResult):
             "theory": self.theory,
             "own_correlation": self.own_correlation[:, :, None, :],
         }
-        return long_table(self.mean.shape, self._cells | columns)
+        return long_table(self.mean.shape, self.of_cells | columns)
 
     @property
-    def _cells(self) -> dict[str, Any]:
-        """The first columns of both long tables."""
+    def of_cells(self) -> dict[str, Any]:
+        """The first columns of every long table."""
         return {"correlation": (0, np.array(self.correlations)), "density": (1, np.array(self.densities))}
 
     def labels_table(self) -> pa.Table:
-        """One row per set of labels: requested and achieved density and correlation."""
+        """Return one row per set of labels: requested and achieved density and correlation."""
         columns = {"draw": (2, np.arange(self.draws)), "achieved_density": self.density}
-        return long_table(self.density.shape, self._cells | columns | {"achieved_correlation": self.correlation})
-
-    def cells(self) -> Iterator[tuple[int, int, int]]:
-        """Indices of every correlation, density and measure."""
-        yield from product(*(range(len(own)) for own in (self.correlations, self.densities, self.measures)))
-
-    def cell(self, c: int, d: int, m: int) -> dict[str, Any]:
-        """The correlation, the density and the measure at these indices."""
-        return {"correlation": self.correlations[c], "density": self.densities[d], "measure": self.measures[m]}
-
-    def pairs_counted(self, which: str) -> NDArray[np.bool_]:
-        """(s, s) whether a pair of systems belongs to this kind of ``PAIRS``."""
-        family = np.unique(np.array(self.families), return_inverse=True)[1]
-        same = family[:, None] == family[None, :]
-        return {"all": np.ones_like(same), "within": same, "across": ~same}[which]
+        return long_table(self.density.shape, self.of_cells | columns | {"achieved_correlation": self.correlation})
 
     def tables(self) -> tuple[Table, ...]:
-        """All of ``CURVE_TABLES``; then, for each correlation, some of their columns with one column per density."""
+        """Return all of ``CURVE_TABLES``; then, for each correlation, some columns with one column per density."""
         parts = {"degradation": degradation(self), "inconsistency": inconsistency(self)}
         data = {"points": self.to_table(), **parts, "labels": self.labels_table()}
         whole = (Table(name, *_TITLES[name], data[name]) for name in CURVE_TABLES)
@@ -140,7 +123,7 @@ class OpenWorldCurve(Framed, PlottedResult):
 
     def _across(self, c: int, name: str, title: str, form: dict[str, Any], parts: Mapping[str, pa.Table]) -> Table:
         correlation = self.correlations[c]
-        told = _missing(correlation) + (f" with the answers that {self.reference} finds" if correlation else "")
+        caption = _missing(correlation) + (f" with the answers that {self.reference} finds" if correlation else "")
         table = parts["inconsistency" if name == "wrong" else "degradation"]
         rows = [
             place
@@ -150,27 +133,24 @@ class OpenWorldCurve(Framed, PlottedResult):
         densities = [f"{density:g}" for density in table["density"].to_pylist()]
         view = table.set_column(table.column_names.index("density"), "density", pa.array(densities, pa.string()))
         columns = Column("measure"), Column(name, across="density", **form)
-        told = f"{title}, {told}"
-        return Table(f"{key_text(name)}-{c}", told, "", table, columns, rows, view, note=told)
+        caption = f"{title}, {caption}"
+        return Table(f"{key_text(name)}-{c}", caption, "", table, columns, rows, view, note=caption)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Sparse against full scores: a figure per measure, with a panel per correlation."""
+        """Return sparse against full scores: a figure per measure, with a panel per correlation."""
         drawn = np.unique(np.linspace(0, len(self.densities) - 1, _MOST_LINES).round().astype(int))
         found = []
         for m, measure in enumerate(self.measures):
-            rows = [
-                {
-                    "missing": _missing(correlation),
-                    "system": self.systems[s],
-                    "family": self.families[s],
-                    "density": self.densities[d],
-                    "full": float(self.full[m, s]),
-                    "sparse": float(self.mean[c, d, m, s]),
-                }
-                for c, correlation in enumerate(self.correlations)
-                for d in np.argsort(self.densities)[drawn]
-                for s in range(len(self.systems))
-            ]
+            chosen = np.argsort(self.densities)[drawn]
+            sparse = self.mean[:, chosen, m]
+            columns = {
+                "missing": (0, list(map(_missing, self.correlations))),
+                "system": (2, self.systems),
+                "family": (2, self.families),
+                "density": (1, np.array(self.densities)[chosen]),
+                "full": self.full[m],
+                "sparse": sparse,
+            }
             caption = (
                 f"{measure} on sparse labels against {measure} on all true facts, with a line for each share of "
                 "labelled facts. A line joins the systems in the order of the full score. Markers show families, if "
@@ -179,11 +159,11 @@ class OpenWorldCurve(Framed, PlottedResult):
             )
             key, title = f"sparse-full-{m + 1}-{key_text(measure)}", f"{measure}, sparse against full"
             axes = {"x": f"{measure} with all labels", "y": "with sparse labels"}
-            found.append(Figure(key, "sparse_against_full", title, caption, pa.Table.from_pylist(rows), axes))
+            found.append(Figure(key, "sparse_against_full", title, caption, long_table(sparse.shape, columns), axes))
         return tuple(found)
 
     def report(self) -> Report:
-        """A page: what was scored, the figures, and the tables."""
+        """Return a page: what was scored, the figures, and the tables."""
         counts = {
             "true facts": self.n_facts,
             "questions": self.n_questions,
@@ -202,7 +182,7 @@ class OpenWorldCurve(Framed, PlottedResult):
         )
 
     def summary(self) -> str:
-        """A short description of what was scored."""
+        """Return a short description of what was scored."""
         size = np.arange(len(self.answers))
         lists, total = int(size**2 @ self.answers), int(size @ self.answers)
         low, high = f"{self.strength.min():.1%}", f"{self.strength.max():.1%}"
@@ -240,25 +220,6 @@ MEASURES = (
 )
 _CHECKPOINT = re.compile(r"(?P<family>.+)@(?P<number>[0-9]{1,9})", re.DOTALL)
 _MOST_DRAWS = 100_000
-_CELL = [("correlation", pa.float64()), ("density", pa.float64()), ("measure", pa.string())]
-_DEGRADATION = pa.schema(
-    [
-        *_CELL,
-        ("systems", pa.int64()),
-        *(
-            (name, pa.float64())
-            for name in ("slope", "lower_slope", "upper_slope", "bend", "r2_line", "r2_log", "log_gain", "off", "loss")
-        ),
-    ]
-)
-_INCONSISTENCY = pa.schema(
-    [
-        *_CELL,
-        ("pairs", pa.string()),
-        ("told", pa.int64()),
-        *((name, pa.float64()) for name in ("wrong", "tied", "mean_gap", "max_gap")),
-    ]
-)
 
 
 def open_world_curve(
@@ -409,7 +370,7 @@ def open_world_curve(
 
 
 def degradation(curve: OpenWorldCurve) -> pa.Table:
-    """The sparse score as a function of the full score, over all systems, for each correlation, density and measure.
+    """Describe the sparse score as a function of the full score, for each correlation, density and measure.
 
     Columns, after ``correlation, density, measure, systems``:
 
@@ -428,33 +389,24 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
     -------
     pa.Table
     """
-    rows = []
-    for c, d, m in curve.cells():
+    names = ("slope", "lower_slope", "upper_slope", "bend", "r2_line", "r2_log", "log_gain", "off", "loss")
+    shape = curve.mean.shape[:3]
+    found = np.empty((*shape, len(names)))
+    for c, d, m in np.ndindex(shape):
         x, y = curve.full[m], curve.mean[c, d, m]
         line, log = fitted(x, y), fitted(np.log(np.where(x > 0, x, np.nan)), y)
         order = np.argsort(x, kind="stable")
         half = (len(x) + 1) // 2
         lower, upper = (fitted(x[part], y[part]).slope for part in (order[:half], order[len(x) - half :]))
-        rows.append(
-            {
-                **curve.cell(c, d, m),
-                "systems": len(x),
-                "slope": line.slope,
-                "lower_slope": lower,
-                "upper_slope": upper,
-                "bend": lower - upper,
-                "r2_line": line.r2,
-                "r2_log": log.r2,
-                "log_gain": line.aic - log.aic,
-                "off": float(np.abs(y - line.intercept - line.slope * x).mean()),
-                "loss": float((x - y).mean()),
-            }
-        )
-    return pa.Table.from_pylist(rows, _DEGRADATION)
+        off = np.abs(y - line.intercept - line.slope * x).mean()
+        gain, loss = line.aic - log.aic, (x - y).mean()
+        found[c, d, m] = line.slope, lower, upper, lower - upper, line.r2, log.r2, gain, off, loss
+    columns = {"measure": (2, curve.measures), "systems": len(curve.systems)}
+    return long_table(shape, curve.of_cells | columns | {name: found[..., place] for place, name in enumerate(names)})
 
 
 def inconsistency(curve: OpenWorldCurve) -> pa.Table:
-    """Pairs of systems whose order under sparse labels differs from their order under complete labels.
+    """Count the pairs of systems whose order under sparse labels differs from their order under complete labels.
 
     Columns, after ``correlation, density, measure`` and ``pairs`` ("all", "within" a family, "across" families):
 
@@ -469,25 +421,23 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
     pa.Table
         No rows for a kind of ``pairs`` that does not occur; no rows at all for a single system.
     """
-    rows: list[dict[str, Any]] = []
-    which = [(name, counted) for name in PAIRS if np.triu(counted := curve.pairs_counted(name), 1).any()]
-    for c, d, m in curve.cells():
-        for name, counted in which:
+    family = np.array(curve.families)
+    same = family[:, None] == family[None, :]
+    kinds = {"all": np.ones_like(same), "within": same, "across": ~same}
+    kinds = {name: counted for name, counted in kinds.items() if np.triu(counted, 1).any()}
+    names = ("wrong", "tied", "mean_gap", "max_gap")
+    shape = (*curve.mean.shape[:3], len(kinds))
+    compared, numbers = np.zeros(shape, np.int64), np.full((*shape, len(names)), np.nan)
+    for c, d, m in np.ndindex(shape[:3]):
+        for kind, counted in enumerate(kinds.values()):
             found = [wrong_pairs(curve.full[m], sparse, counted) for sparse in curve.sparse[c, d, :, m]]
-            told = found[0].pairs
-            wrong = sum(one.wrong for one in found)
-            rows.append(
-                {
-                    **curve.cell(c, d, m),
-                    "pairs": name,
-                    "told": told,
-                    "wrong": wrong / (told * len(found)) if told else float("nan"),
-                    "tied": sum(one.tied for one in found) / (told * len(found)) if told else float("nan"),
-                    "mean_gap": sum(one.mean_gap * one.wrong for one in found) / wrong if wrong else 0.0,
-                    "max_gap": max(one.max_gap for one in found),
-                }
-            )
-    return pa.Table.from_pylist(rows, _INCONSISTENCY)
+            compared[c, d, m, kind] = found[0].pairs
+            wrong, every = sum(one.wrong for one in found), found[0].pairs * len(found)
+            shares = (wrong / every, sum(one.tied for one in found) / every) if every else (np.nan, np.nan)
+            mean_gap = sum(one.mean_gap * one.wrong for one in found) / wrong if wrong else 0.0
+            numbers[c, d, m, kind] = *shares, mean_gap, max(one.max_gap for one in found)
+    columns = {"measure": (2, curve.measures), "pairs": (3, list(kinds)), "told": compared}
+    return long_table(shape, curve.of_cells | columns | {name: numbers[..., at] for at, name in enumerate(names)})
 
 
 def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:

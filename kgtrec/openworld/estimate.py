@@ -126,7 +126,7 @@ class MissingEstimate(Result):
         return bool(np.isfinite(self.true_answers))
 
     def missing_table(self) -> pa.Table:
-        """One row per method, and one row for the truth if it was given."""
+        """Return one row per method, and one row for the truth if it was given."""
         methods: Sequence[str] = METHODS
         table = pa.table({"method": list(methods), **self._intervals("answers", "share", "missing")})
         if not self.knows_truth:
@@ -136,7 +136,7 @@ class MissingEstimate(Result):
         return pa.concat_tables([table, pa.table({"method": ["truth"], **row})])
 
     def scores_table(self) -> pa.Table:
-        """One row per measure and system."""
+        """Return one row per measure and system."""
         columns: dict[str, Any] = {"measure": (0, self.measures), "system": (1, self.systems), "sparse": self.sparse}
         columns |= self._intervals("filtered", "completed", "estimated", "strength")
         if self.knows_truth:
@@ -150,34 +150,23 @@ class MissingEstimate(Result):
         return {f"{name}{end}": getattr(own, part) for name, own in found.items() for end, part in ends.items()}
 
     def separations_table(self) -> pa.Table:
-        """One row per measure and pair of neighbouring systems, best systems first."""
+        """Return one row per measure and pair of neighbouring systems, best systems first."""
         texts, counts = ((name, pa.string()) for name in ("measure", "higher", "lower")), ("by_data", "by_theory")
         kinds = pa.schema([*texts, ("difference", pa.float64()), *((name, pa.int64()) for name in counts)])
         return pa.Table.from_pylist([asdict(row) for row in self.separations], kinds)
 
     def about(self) -> dict[str, Any]:
-        """The counts and options behind the tables."""
+        """Return the counts and options behind the tables."""
         names = (
-            "depth",
-            "n_questions",
-            "n_labels",
-            "found_labels",
-            "found_missing",
-            "set_aside",
-            "label_pairs",
-            "independent",
-            "by_fact",
-            "method",
-            "p",
-            "confidence",
+            "depth n_questions n_labels found_labels found_missing set_aside label_pairs independent by_fact method p"
         )
-        about = {name: getattr(self, name) for name in names}
+        about = {name: getattr(self, name) for name in (*names.split(), "confidence")}
         about["missed_by_runs"] = None if math.isnan(self.missed_by_runs) else self.missed_by_runs
         judged = [None if math.isnan(share) else share for share in self.judged.tolist()]
         return about | {"judged": dict(zip(self.systems, judged, strict=True))}
 
     def tables(self) -> tuple[Table, ...]:
-        """``missing``, a row per method, ``scores``, and ``separations``."""
+        """Return ``missing``, a row per method, ``scores``, and ``separations``."""
         return self._missing(), self._scores(), self._separations()
 
     def _missing(self) -> Table:
@@ -293,12 +282,12 @@ _SURE = 0.95  # confidence with which independence of the systems is rejected
 
 
 def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
-    """The qrels of a judged pool, and how many answers each row represents.
+    """Return the qrels of a judged pool, and how many answers each row represents.
 
     Parameters
     ----------
     pool : Pool
-        Its inclusion probabilities tell how many answers a found one represents.
+        Its inclusion probabilities give how many answers a found one represents.
     known_answers : Qrels
     decisions : Decisions
         Of the pool's triples. Triples without a decision are assumed to be missing at random among triples of the same
@@ -459,7 +448,11 @@ def estimate_missing(
     ([0.333, nan, 0.333], [0.5, nan, 0.5])
     """
     weights = named_weights(measures, bare=False)
-    _require(depth=depth, top=top, p=p, method=method, confidence=confidence)
+    depth, top = whole_number("depth", depth, 1), whole_number("top", top, 1)
+    wrong_order_quantile(p)
+    between_0_and_1("a confidence", confidence)
+    if method is not None:
+        one_of("a method of", method, METHODS)
     own, added = judgements_of(labels), judgements_of(judged)
     others = (None if given is None else judgements_of(given) for given in (known, truth))
     answers = KnownAnswers.of(own, added, weight, *others)
@@ -487,7 +480,7 @@ def estimate_missing(
         n_questions=n_questions,
         n_labels=int(labelled.sum()),
         found_labels=int((labelled & (times > 0)).sum()),
-        found_missing=totals.found_missing,
+        found_missing=float(totals.sums[:, FOUND].sum()),
         set_aside=int((answers.known & ~used).sum()),
         label_pairs=totals.label_pairs,
         missed_by_runs=missed,
@@ -508,10 +501,6 @@ def estimate_missing(
     )
 
 
-def _summed(group: NDArray[np.intp], value: Floats, n: int) -> Floats:
-    return np.bincount(group, value, minlength=n).astype(np.float64, copy=False)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Totals:
     """Sums per question, which the estimates add up."""
@@ -529,22 +518,17 @@ class _Totals:
 
         def per_question(value: Floats) -> Floats:
             flat = value.reshape(-1, value.shape[-1])
-            rows = [_summed(found.question, row, n_questions) for row in flat]
-            return np.stack(rows, axis=1).reshape(n_questions, *value.shape[:-1])
+            rows = [np.bincount(found.question, row, n_questions) for row in flat]
+            return np.stack(rows, axis=1, dtype=np.float64).reshape(n_questions, *value.shape[:-1])
 
-        weight = _summed(found.question, found.weight, n_questions)
         return cls(
             question_sums(found, n_questions),
             per_question(worth * found.labelled),
             per_question(worth * found.weight),
             per_question(worth * stands),
-            weight,
+            per_question(found.weight),
             n_systems,
         )
-
-    @property
-    def found_missing(self) -> float:
-        return float(self.sums[:, FOUND].sum())
 
     @property
     def whole(self) -> Estimates:
@@ -556,7 +540,7 @@ class _Totals:
         return int(self.sums[:, FOUND_PAIRS].sum())
 
     def estimated(self) -> Floats:
-        """(m, s) scores on all true answers of these questions, if labels are a random sample of them."""
+        """Return (m, s) scores on all true answers of these questions, if labels are a random sample of them."""
         odds, more = self.whole.odds, self.sums[:, MORE].sum()
         standing, known = self.standing.sum(axis=0), self.known.sum(axis=0)
         return (known + odds * standing) / (self.weight.sum() + odds * more)
@@ -744,16 +728,14 @@ def _separations(
 
 def _true_missing(answers: KnownAnswers) -> dict[str, float]:
     """Number of true answers, share of them without a label, and beta; NaN where there is no truth."""
-    names = "true_answers", "true_share", "true_missing"
     if answers.true is None:
-        return dict.fromkeys(names, math.nan)
+        return dict.fromkeys(("true_answers", "true_share", "true_missing"), math.nan)
     true, one = answers.true, np.ones(int(answers.true.sum()))
     everything = FoundAnswers(
         answers.qrels.question[true].astype(np.intp), answers.labelled[true], one.astype(np.int64), one
     )
     found = estimates(question_sums(everything, len(answers.qrels.questions)).sum(axis=0), 1)
-    ends = (found.answers, found.share, found.missing)
-    return {name: float(own[0]) for name, own in zip(names, ends, strict=True)}
+    return {f"true_{name}": float(getattr(found, name)[0]) for name in ("answers", "share", "missing")}
 
 
 def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, Weights]) -> dict[str, Floats]:
@@ -763,12 +745,3 @@ def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, 
         return {"true_filtered": unknown, "true": unknown}
     worth = places.worth(weights, answers.qrels.question, answers.true)
     return {"true_filtered": worth[:, :, answers.labelled[answers.true]].mean(axis=2), "true": worth.mean(axis=2)}
-
-
-def _require(*, depth: int, top: int, p: float, method: str | None, confidence: float) -> None:
-    for name, value in (("depth", depth), ("top", top)):
-        whole_number(name, value, 1)
-    wrong_order_quantile(p)
-    between_0_and_1("a confidence", confidence)
-    if method is not None:
-        one_of("a method of", method, METHODS)

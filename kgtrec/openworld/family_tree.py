@@ -53,31 +53,11 @@ from kgtrec.ranking.rank import rank_scores
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KINSHIP = (
-    "father_of",
-    "mother_of",
-    "son_of",
-    "daughter_of",
-    "husband_of",
-    "wife_of",
-    "brother_of",
-    "sister_of",
-    "grandfather_of",
-    "grandmother_of",
-    "grandson_of",
-    "granddaughter_of",
-    "uncle_of",
-    "aunt_of",
-    "nephew_of",
-    "niece_of",
-    "cousin_of",
-    "father_in_law_of",
-    "mother_in_law_of",
-    "son_in_law_of",
-    "daughter_in_law_of",
-    "brother_in_law_of",
-    "sister_in_law_of",
+_KIN = (
+    "father mother son daughter husband wife brother sister grandfather grandmother grandson granddaughter uncle aunt "
+    "nephew niece cousin father_in_law mother_in_law son_in_law daughter_in_law brother_in_law sister_in_law"
 )
+KINSHIP = tuple(f"{kin}_of" for kin in _KIN.split())
 
 # the number of children of a couple is drawn from this list; with the two rates below, 6,004 people have about as many
 # facts as in Yang et al. (2022)
@@ -122,7 +102,7 @@ class HiddenFacts:
 
 
 def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
-    """A seeded family tree of exactly ``people`` people with all their kinship facts.
+    """Make a seeded family tree of exactly ``people`` people with all their kinship facts.
 
     Parameters
     ----------
@@ -165,7 +145,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
 def kinship_facts(
     father: NDArray[np.int32], mother: NDArray[np.int32], spouse: NDArray[np.int32], is_male: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """All true facts of the 23 relations as (head, relation, tail), computed by products of sparse boolean matrices.
+    """Compute all true facts of the 23 relations as (head, relation, tail), by products of sparse matrices.
 
     Parameters
     ----------
@@ -299,7 +279,7 @@ class FamilyStatistics(Result):
     answers: NDArray[np.int64]
 
     def tables(self) -> tuple[Table, ...]:
-        """``relations``, with their facts and questions, and ``answers``, how many questions have 1, 2, ... answers."""
+        """Return ``relations``, with facts and questions, and ``answers``, questions by number of answers."""
         n, size = len(self.relations), np.arange(self.answers.shape[1])
         questions = self.answers.sum(axis=1)
         mean = self.answers @ size / np.where(questions > 0, questions, np.nan)
@@ -328,7 +308,7 @@ class FamilyStatistics(Result):
 
 
 def family_statistics(tree: FamilyTree) -> FamilyStatistics:
-    """Facts per relation and answers per question of a family tree, with all its facts as answers.
+    """Count facts per relation and answers per question of a family tree, with all its facts as answers.
 
     Examples
     --------

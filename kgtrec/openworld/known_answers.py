@@ -41,7 +41,7 @@ class KnownAnswers:
     def of(
         cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
     ) -> KnownAnswers:
-        """The arguments of :func:`kgtrec.openworld.estimate_missing` combined, with the errors listed there."""
+        """Return the arguments of :func:`kgtrec.openworld.estimate_missing` combined, with the errors listed there."""
         row = np.flatnonzero(labels.grade >= 1)
         if len(row) == 0:
             raise KgtrecError("expected labels with at least one answer, found none")
@@ -103,7 +103,7 @@ class Placings:
 
     @classmethod
     def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:
-        """Ranks of every system; CollectionError if one has none of the questions, or belongs to another collection."""
+        """Rank every system; CollectionError if one has none of the questions, or belongs to another collection."""
         qrels = answers.qrels
         rows = []
         knows_wrong = bool((answers.judged & ~answers.known).any())
@@ -127,7 +127,7 @@ class Placings:
         return cls(tuple(names), *map(np.array, columns))
 
     def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
-        """(m, s, u) value of each used answer under each measure, with the other used answers removed from the lists.
+        """Return (m, s, u): the value of each used answer under each measure, with the others removed from the lists.
 
         Tied candidates of runs are ordered by label, as in TREC; answer ranks are realistic. An answer that a system
         does not list has value 0.

@@ -45,7 +45,7 @@ class TrueFacts:
 
     @classmethod
     def of(cls, collection: Collection) -> TrueFacts:
-        """All facts that the questions and answers of the collection give.
+        """Return all facts that the questions and answers of the collection give.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class TrueFacts:
         return len(self.facts)
 
     def answers_per_fact(self, counted: Mask | None = None) -> NDArray[np.int64]:
-        """(facts,) how many answers each fact has, or how many of the ``counted`` ones."""
+        """Count, (facts,), how many answers each fact has, or how many of the ``counted`` ones."""
         of = self.fact if counted is None else self.fact[counted]
         return np.bincount(of, minlength=len(self.facts))
 
@@ -93,11 +93,11 @@ class SparseLabels:
         return float(self.labelled.mean())
 
     def qrels(self) -> Qrels:
-        """The labelled answers, of the questions that have any."""
+        """Return the labelled answers, of the questions that have any."""
         return self.true.collection.qrels.with_rows(self.true.row[self.labelled[self.true.fact]])
 
     def ranks(self, complete: AnswerRanks) -> AnswerRanks:
-        """Answer ranks of a system under these labels only, from its answer ranks under the complete labels.
+        """Return the answer ranks of a system under these labels only, from its answer ranks under the complete labels.
 
         Raises
         ------
@@ -193,7 +193,7 @@ def hide_labels(
 
 
 def possible_correlations(true: TrueFacts, found: Mask, density: float) -> tuple[float, float]:
-    """Least and greatest possible correlation between missing and found at a density; NaN if one of them is constant.
+    """Return the least and greatest correlation between missing and found at a density; NaN if one is constant.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _n_missing(true: TrueFacts, density: float) -> int:
 
 
 def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
-    """Which answers a system finds: those whose rank among false candidates only is ``at`` or better.
+    """Return which answers a system finds: those whose rank among false candidates only is ``at`` or better.
 
     Rank 1 is above every false candidate. A false candidate with the same score counts as above the answer.
 
@@ -276,7 +276,7 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
 
 
 def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
-    """(answers,) row of each answer in the ranks.
+    """Return (answers,) row of each answer in the ranks.
 
     Raises
     ------
@@ -308,12 +308,12 @@ def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
 
 def _require_possible(true: TrueFacts, found: Mask, density: float, correlation: float) -> None:
     low, high = possible_correlations(true, found, density)
-    told = f"at a density of {density:g} and a system that finds {found.mean():.4g} of the answers"
+    at = f"at a density of {density:g} and a system that finds {found.mean():.4g} of the answers"
     if np.isnan(low):
         raise KgtrecError(
-            f"expected a correlation of 0 {told}, found {correlation:g}: if all answers or none are missing, or found, "
+            f"expected a correlation of 0 {at}, found {correlation:g}: if all answers or none are missing, or found, "
             "there is no correlation"
         )
-    told_low, told_high = f"{low:.4g}", f"{high:.4g}"  # if these are rounded outwards, the printed ends are accepted
-    if not min(low, float(told_low)) <= correlation <= max(high, float(told_high)):
-        raise KgtrecError(f"expected a correlation from {told_low} to {told_high} {told}, found {correlation:g}")
+    low_text, high_text = f"{low:.4g}", f"{high:.4g}"  # if these are rounded outwards, the printed ends are accepted
+    if not min(low, float(low_text)) <= correlation <= max(high, float(high_text)):
+        raise KgtrecError(f"expected a correlation from {low_text} to {high_text} {at}, found {correlation:g}")

@@ -64,7 +64,7 @@ _SLACK = 1e-12  # tolerance: by rounding, a strength may be this far outside of 
 
 
 def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
-    """Name and weights w(rank) of a measure that is the mean of w over answers.
+    """Return the name and weights w(rank) of a measure that is the mean of w over answers.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
 
 
 def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
-    """Measures by name, from one measure or an iterable of them; a string may hold several, separated by spaces.
+    """Return measures by name, from one measure or several; a string may hold several, separated by spaces.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
 
 
 def strengths_of(strength: ArrayLike) -> Floats:
-    """(s,) strengths from one or several numbers; an error if one is outside [0, 1]."""
+    """Return (s,) strengths from one or several numbers; an error if one is outside [0, 1]."""
     try:
         found = np.atleast_1d(np.asarray(strength, np.float64))
     except (TypeError, ValueError):
@@ -145,7 +145,7 @@ def strengths_of(strength: ArrayLike) -> Floats:
 
 
 def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]:
-    """Strengths on missing and on labelled answers; the error gives the possible correlations.
+    """Return the strengths on missing and on labelled answers; the error gives the possible correlations.
 
     Examples
     --------

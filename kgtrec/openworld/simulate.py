@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
-from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
 from kgtrec.openworld.open_world import OpenWorld, named_weights, strengths_apart, strengths_of
 
@@ -55,7 +54,7 @@ class OpenWorldSimulation:
     def interval(
         self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper ends for every mean.
+        """Return the lower and upper ends for every mean.
 
         Parameters
         ----------
@@ -82,7 +81,7 @@ class OpenWorldSimulation:
         return low, high
 
     def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
-        """The long form: average, measure, strength, mean, low, high; strengths innermost."""
+        """Return the long form: average, measure, strength, mean, low, high; strengths innermost."""
         low, high = self.interval(kind, confidence)
         along = {"average": (0, AVERAGES), "measure": (1, self.measures), "strength": (2, self.strength)}
         return frame_of_table(long_table(self.mean.shape, along | {"mean": self.mean, "low": low, "high": high}))
@@ -99,7 +98,7 @@ def simulate(
     shared: Shared = "everything",
     seed: int = 0,
 ) -> OpenWorldSimulation:
-    r"""Scores of systems of given strengths on questions whose answers lack labels at random.
+    r"""Simulate scores of systems of given strengths on questions whose answers lack labels at random.
 
     Each answer has a label with probability :math:`1 - \beta`. The system finds it with probability :math:`l_1` if it
     has no label, and with probability :math:`l_2` if it has one. The found answers are first, in random order. All
@@ -158,8 +157,9 @@ def simulate(
     one_of("shared to be one of", shared, get_args(Shared))
     if n_entities is not None:  # they include the answers of a question
         n_entities = whole_number("n_entities", n_entities, world.n_answers, _MOST_ENTITIES)
+    ranks = np.arange(1.0, (world.n_answers if n_entities is None else n_entities) + 1)
     sums = simulated_sums(
-        _tables(named, world.n_answers if n_entities is None else n_entities),
+        np.stack([np.concatenate([[0.0], weights(ranks)]) for weights in named.values()]),
         world.n_answers,
         world.missing,
         on_missing,
@@ -171,6 +171,8 @@ def simulate(
         own_labels=shared == "nothing",
         own_luck=shared != "everything",
     )
+    with np.errstate(invalid="ignore"):
+        scores = np.stack([sums.total / sums.labels, sums.value / sums.scored])
     return OpenWorldSimulation(
         world,
         tuple(named),
@@ -181,19 +183,8 @@ def simulate(
         shared,
         sums.scored.sum(axis=1).astype(np.int64),
         *_moments(sums),
-        _scores(sums),
+        scores,
     )
-
-
-def _tables(named: dict[str, Weights], most: int) -> Floats:
-    ranks = np.arange(1.0, most + 1)
-    return np.stack([np.concatenate([[0.0], weights(ranks)]) for weights in named.values()])
-
-
-def _scores(sums: Sums) -> Floats:
-    """(2, m, s, repeats) averages over labels and over questions of each repeat."""
-    with np.errstate(invalid="ignore"):
-        return np.stack([sums.total / sums.labels, sums.value / sums.scored])
 
 
 def _moments(sums: Sums) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ _NOTHING = 1e-100  # for smaller probabilities the error bounds of the logarithm
 
 
 def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
-    r"""Exact expectation of a measure.
+    r"""Return the exact expectation of a measure.
 
     It is :math:`l_2 E[A(m)]`. Here :math:`l_1` and :math:`l_2` are the strengths on missing and on labelled answers,
     :math:`A(m)` is the mean of w(1) .. w(m + 1), and m is the number of missing answers that are found. The number m is
@@ -74,13 +74,16 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     array([0.1638, 0.3689])
     """
     weights = weights_of(measure)[1]
-    found = strengths_of(strength)
-    apart = strengths_apart(world, found)
-    return _like(strength, _mean(world, weights, apart, _known(average)))
+    apart = strengths_apart(world, strengths_of(strength))
+    if _known(average) == "labels":
+        return _like(strength, kernel.mean_per_label(weights, world.n_answers, world.missing, *apart))
+    conditional = average == "questions"
+    mean = kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=conditional)
+    return _like(strength, mean)
 
 
 def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
-    """Derivative of the expected score in the strength: the effect of a small improvement on the measure.
+    """Return the derivative of the expected score in the strength: the effect of a small improvement on the measure.
 
     Parameters and errors are those of :func:`expected_score`.
 
@@ -111,7 +114,7 @@ class Logarithm:
 
 
 def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarithm:
-    r"""The published approximation of MRR (average "lemma") by a logarithm, with error bounds.
+    r"""Approximate MRR (average "lemma") by a logarithm, with error bounds.
 
     The approximation is :math:`\frac{l_2}{l_1} \frac{\ln l_1 + \ln \beta + \ln(N + 2) + \gamma}{\beta (N + 1)}`. It
     exceeds MRR by at most :math:`\frac{l_2}{l_1} \frac{1}{\beta (N + 1) (N + 2)}`. It may be much lower than MRR where
@@ -155,7 +158,7 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
 
 
 def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
-    r"""Variance of the contribution of one question to an average; divided by n, the variance over n questions.
+    r"""Return the variance of one question's contribution to an average; divided by n, that over n questions.
 
     Only questions with a label count. For the average over questions the variance is exact for any n. The average over
     labels is a ratio of sums over questions. Its variance is that of the linear part of the ratio, with an error of
@@ -175,19 +178,6 @@ def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, av
     return _like(strength, _moments(world, measure, strengths_of(strength), average).variance)
 
 
-def mean_variance(
-    world: OpenWorld, measure: Any, strength: ArrayLike, n_questions: int, *, average: Average = "labels"
-) -> Floats:
-    """Variance of a score over ``n_questions`` questions with a label: :func:`question_variance` / ``n_questions``.
-
-    Examples
-    --------
-    >>> f"{mean_variance(OpenWorld(43, 0.2), 'MRR', 0.7, 1000, average='questions'):.3e}"
-    '1.185e-05'
-    """
-    return question_variance(world, measure, strength, average=average) / whole_number("n_questions", n_questions, 1)
-
-
 def wrong_order_probability(
     world: OpenWorld,
     measure: Any,
@@ -198,7 +188,7 @@ def wrong_order_probability(
     average: Average = "labels",
     shared_labels: bool = True,
 ) -> float:
-    r"""Probability that the stronger of two systems gets the lower score.
+    r"""Return the probability that the stronger of two systems gets the lower score.
 
     It is :math:`\Phi(-\Delta \sqrt{n / V})` with :math:`V = V_1 + V_2 - 2 C`. This approximates the difference of the
     scores by a normal distribution with the mean and variance of the difference. By the theorem of Berry and Esseen,
@@ -250,7 +240,7 @@ def questions_needed(
     average: Average = "labels",
     shared_labels: bool = True,
 ) -> int:
-    r"""Least number of questions for a :func:`wrong_order_probability` of at most p.
+    r"""Return the least number of questions for a :func:`wrong_order_probability` of at most p.
 
     It is :math:`\lceil V (z_p / \Delta)^2 \rceil`.
 
@@ -277,19 +267,19 @@ def questions_needed(
     [13556, 866]
     """
     gap, variance = _difference(world, measure, weaker, stronger, average, shared_labels=shared_labels)
-    z = wrong_order_quantile(p)
-    if not gap > 0:
+    number = needed_questions(variance, gap, p)
+    if number is None:
         raise KgtrecError(
             f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference "
             f"of {gap:.3g}: no number of questions brings them into the right order"
         )
-    return _whole_questions(variance, z / gap)
+    return number
 
 
 def questions_needed_by_logarithm(
     world: OpenWorld, strength: float, gap: float, *, p: float = 0.05, variance: float | None = None
 ) -> int:
-    r"""The published number of questions: :math:`N_q \ge 2 V (\beta l (N + 1) z_p / \Delta l)^2`.
+    r"""Return the published number of questions: :math:`N_q \ge 2 V (\beta l (N + 1) z_p / \Delta l)^2`.
 
     It assumes that the slope of MRR is that of its logarithm, that both systems have the same variance, and that they
     are scored on independent labels.
@@ -328,11 +318,14 @@ def questions_needed_by_logarithm(
         raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
     found = float(strengths_of(strength)[0])
     scale = world.missing * found * (world.n_answers + 1) * wrong_order_quantile(p) / gap
-    return _whole_questions(2 * variance, scale)
+    number = 2 * variance * scale * scale
+    if not math.isfinite(number):
+        raise KgtrecError("expected a larger difference between the two systems: the number of questions overflows")
+    return max(1, math.ceil(number))
 
 
 def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest possible correlation between "missing" and "found".
+    """Return the least and greatest possible correlation between "missing" and "found".
 
     Returns
     -------
@@ -349,12 +342,6 @@ def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floa
     """
     low, high = kernel.correlation_bounds(strengths_of(strength), OpenWorld(1, missing).missing)
     return _like(strength, low), _like(strength, high)
-
-
-def _mean(world: OpenWorld, weights: kernel.Weights, apart: tuple[Floats, Floats], average: Average) -> Floats:
-    if average == "labels":
-        return kernel.mean_per_label(weights, world.n_answers, world.missing, *apart)
-    return kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=average == "questions")
 
 
 def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.ScoreMoments:
@@ -389,16 +376,8 @@ def _known(average: Average) -> Average:
     return average
 
 
-def _whole_questions(variance: float, scale: float) -> int:
-    """``variance * scale**2`` rounded up, and at least 1."""
-    number = variance * scale * scale
-    if not math.isfinite(number):
-        raise KgtrecError("expected a larger difference between the two systems: the number of questions overflows")
-    return max(1, math.ceil(number))
-
-
 def wrong_order_quantile(p: float) -> float:
-    """Upper p-quantile of the standard normal distribution, for a probability p of a wrong order in (0, 0.5)."""
+    """Return the upper p-quantile of the standard normal distribution, for p in (0, 0.5)."""
     from scipy.special import ndtri
 
     if not (is_number(p) and 0 < p < 0.5):
@@ -427,7 +406,7 @@ class MixedWorld:
 
     @classmethod
     def of(cls, size: Floats, missing: float) -> MixedWorld:
-        """Questions of these (q,) numbers of answers; a fractional number is split between its two neighbours.
+        """Return questions of these (q,) numbers of answers; a fractional number is split between its two neighbours.
 
         Examples
         --------
@@ -442,15 +421,15 @@ class MixedWorld:
         return cls(n_answers[filled], share[filled], 0.0).with_missing(missing)
 
     def with_missing(self, missing: float) -> MixedWorld:
-        """The same questions with another beta, which is cut off below 1; NaN if beta is not known."""
+        """Return the same questions with another beta, which is cut off below 1; NaN if beta is not known."""
         return replace(self, missing=float(np.clip(missing, 0.0, _MOST_MISSING)))
 
     def expected(self, weights: Weights, strength: Floats) -> Floats:
-        """(s,) expected scores over labels."""
+        """Return (s,) expected scores over labels."""
         return mixed_mean(weights, self.n_answers, self.share, self.missing, strength, strength, per_label=True)
 
     def strengths(self, weights: Mapping[str, Weights], score: Floats) -> Floats:
-        """(m, s) strengths at which these scores are expected.
+        """Return (m, s) strengths at which these scores are expected.
 
         1 where even strength 1 has a lower expected score; NaN if beta is not known. The method is false position in
         the Illinois form, for all systems at once.
@@ -485,14 +464,14 @@ class MixedWorld:
         return np.where(score >= curve[-1] * (1 - _EXACT), 1.0, found)
 
     def questions_needed(self, weights: Weights, strength: Floats, p: float) -> int | None:
-        """Number of questions at which two systems, the stronger first, are in the wrong order with probability p."""
+        """Return how many questions misorder two systems, the stronger first, with probability p."""
         found = moments(weights, self.n_answers, self.missing, strength, strength, per_label=True, share=self.share)
         variance = found.variance.sum() - 2 * found.covariance[0, 1]
         return needed_questions(float(variance), float(found.mean[0] - found.mean[1]), p)
 
 
 def needed_questions(variance: float, difference: float, p: float) -> int | None:
-    """Number of questions at which a normal difference of means has the wrong sign with probability p.
+    """Return the number of questions at which a normal difference of means has the wrong sign with probability p.
 
     None if no number is enough. A difference that needs more than 2^53 questions is a rounding error, so None too.
     """

@@ -36,7 +36,7 @@ class Cell:
 
 
 def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
-    """The rows of a table as they are shown, one cell per column; for ``typeset`` see :func:`number_text`.
+    """Return the rows of a table as they are shown, one cell per column; for ``typeset`` see :func:`number_text`.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
 
 
 def numbered(texts: Iterable[str]) -> list[str]:
-    """The texts made unique by a suffix -2, -3, ...; upper and lower case count as equal, as in some file systems.
+    """Make texts unique by a suffix -2, -3, ...; upper and lower case count as equal, as in some file systems.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def numbered(texts: Iterable[str]) -> list[str]:
 
 
 def is_number_column(table: Table, column: Column) -> bool:
-    """Whether a column contains numbers, which are right-aligned."""
+    """Check whether a column contains numbers, which are right-aligned."""
     kind = table.source.schema.field(column.name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
@@ -100,16 +100,9 @@ def _column_cells(table: Table, data: pa.Table, column: Column, *, typeset: bool
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
-        Cell(
-            value_text(value, column.form, places, typeset=typeset),
-            _sort_key(value),
-            ""
-            if _is_undefined(lower) or _is_undefined(upper)
-            else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
-            group or "",
-            is_best,
-        )
+        Cell(own, _sort_key(value), "" if UNDEFINED in ends else "[{}, {}]".format(*ends), group or "", is_best)
         for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
+        for own, *ends in [[value_text(end, column.form, places, typeset=typeset) for end in (value, lower, upper)]]
     ]
 
 
@@ -137,7 +130,7 @@ def _best(data: pa.Table, column: Column, values: Sequence[Any]) -> list[bool]:
 
 
 def direction(data: pa.Table, column: Column) -> str:
-    """Which values of a column are better: higher, lower or neither."""
+    """Return which values of a column are better: higher, lower or neither."""
     if column.better != "measure":
         return column.better
     measures = data.column(str(column.digits)).drop_null()
@@ -155,7 +148,7 @@ def _sort_key(value: Any) -> str:
 
 
 def value_text(value: float | None, form: str = "number", digits: int = 4, *, typeset: bool = False) -> str:
-    """A number in the form of a column; - if it is undefined; for ``typeset`` see :func:`number_text`.
+    """Return a number in the form of a column; - if it is undefined; for ``typeset`` see :func:`number_text`.
 
     Examples
     --------
@@ -177,7 +170,7 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
 
 
 def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
-    """A number with ``digits`` decimals, and no sign on zero; - if it is undefined.
+    """Return a number with ``digits`` decimals, and no sign on zero; - if it is undefined.
 
     ``typeset`` is for pages and papers: thousands separators, a minus sign instead of a hyphen, a sign for infinity.
 
@@ -198,7 +191,7 @@ def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
 
 
 def p_text(p: float, least: float = 1e-4) -> str:
-    """A p-value with four decimals; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
+    """Return a p-value with four decimals; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
 
     Examples
     --------
@@ -211,7 +204,7 @@ def p_text(p: float, least: float = 1e-4) -> str:
 
 
 def difference_text(value: float) -> str:
-    """A difference with at least three significant digits.
+    """Return a difference with at least three significant digits.
 
     Examples
     --------
@@ -227,7 +220,7 @@ def difference_text(value: float) -> str:
 
 
 def count_text(value: float) -> str:
-    """A count, with thousands separators.
+    """Return a count, with thousands separators.
 
     Examples
     --------
@@ -238,7 +231,7 @@ def count_text(value: float) -> str:
 
 
 def label_text(label: str) -> str:
-    r"""A label on one line, without characters that cannot be shown or that reverse the direction of text.
+    r"""Return a label on one line, without characters that cannot be shown or that reverse the direction of text.
 
     Examples
     --------
@@ -249,7 +242,7 @@ def label_text(label: str) -> str:
 
 
 def letters_of(member: NDArray[np.bool_]) -> list[str]:
-    """The groups of each item as letters, a for the first group: a to z, A to Z, then numbers in parentheses.
+    """Return the groups of each item as letters, a for the first group: a to z, A to Z, then numbers in parentheses.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ _COLUMN = 3.3  # inches: the width of a column of a paper, which has room for on
 
 
 def svg(figure: Figure, panel: int | None = None, width: float | None = None) -> str:
-    """A figure, or one panel of it, as an SVG document that refers to no other files.
+    """Draw a figure, or one panel of it, as an SVG document that refers to no other files.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def svg(figure: Figure, panel: int | None = None, width: float | None = None) ->
 
 
 def pdf(figure: Figure, width: float | None = None) -> bytes:
-    """A figure as a PDF page of its size, with embedded fonts and without a date; for ``width`` see :func:`svg`."""
+    """Draw a figure as a PDF page of its size, with its fonts and without a date; for ``width`` see :func:`svg`."""
     with _styled(width):
         out = io.BytesIO()
         empty = dict.fromkeys(("CreationDate", "Creator", "Producer"))
@@ -93,7 +93,7 @@ def pdf(figure: Figure, width: float | None = None) -> bytes:
 
 
 def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> bytes:
-    """A figure as a PNG image; default ``dpi``: 200, or 300 if ``width`` is given, for which see :func:`svg`."""
+    """Draw a figure as a PNG image; default ``dpi``: 200, or 300 if ``width`` is given, for which see :func:`svg`."""
     with _styled(width):
         out, dots = io.BytesIO(), dpi or (200 if width is None else 300)
         _drawn(figure, panels(figure), width).savefig(out, format="png", dpi=dots, metadata={"Software": None})
@@ -101,13 +101,13 @@ def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> b
 
 
 def draw(figure: Figure) -> Drawing:
-    """A figure with all its panels as a matplotlib figure, which can be changed further."""
+    """Draw a figure with all its panels as a matplotlib figure, which can be changed further."""
     with _styled():
         return _drawn(figure, panels(figure))
 
 
 def plot(figure: Figure, ax: Axes | None = None, panel: int | None = None) -> Axes | NDArray[Any]:
-    """A figure as a new one of pyplot, or one panel of it on given axes; see :meth:`kgtrec.data.table.Figure.plot`."""
+    """Draw a figure by pyplot, or one panel of it on given axes; see :meth:`kgtrec.data.table.Figure.plot`."""
     parts = panels(figure)
     known = "; ".join(f"{place}: {part.title or figure.title}" for place, part in enumerate(parts))
     if panel is not None and not 0 <= panel < len(parts):
@@ -127,7 +127,7 @@ def plot(figure: Figure, ax: Axes | None = None, panel: int | None = None) -> Ax
         return ax
     from matplotlib import pyplot as plt
 
-    drawing = plt.figure()  # in the user's style, which tells a notebook to show it
+    drawing = plt.figure()  # in the user's style, so that a notebook shows it
     with _styled():
         axes = _drawn(figure, chosen, drawing=drawing).axes[: len(chosen)]
         _entitled(axes[0], chosen, figure)
@@ -272,10 +272,8 @@ def _lines(
         ax.set_xlabel(figure.options["x"])
         ax.set_ylabel(figure.options["y"])
         ax.grid(visible=False, axis="x")
-        everything = [*figure.data.column(y_name).to_pylist()]
-        for name in ("low", "high"):
-            if name in figure.data.column_names:
-                everything += figure.data.column(name).to_pylist()
+        shown = [name for name in (y_name, "low", "high") if name in figure.data.column_names]
+        everything = [value for name in shown for value in figure.data.column(name).to_pylist()]
         n_bars = len(series) if "low" in panel.rows else 0
         _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
         if "level" in figure.options:
@@ -386,9 +384,7 @@ def _intervals(ax: Axes, panel: Panel, figure: Figure) -> None:
             fontsize=_small(),
             color=_SOFT,
         )
-    _system_axis(ax, rows["system"])
-    ax.set_xlabel(_label(panel.title))
-    ax.set_title("")
+    _system_axis(ax, rows["system"], panel)
 
 
 def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
@@ -403,12 +399,12 @@ def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
     ax.hlines(np.flatnonzero(there), low[there], high[there], color=_COLOURS[0], linewidth=1.4)
     for end in (low, high):
         ax.plot(end[there], np.flatnonzero(there), "|", color=_COLOURS[0], markersize=9, markeredgewidth=1.4)
-    _system_axis(ax, systems)
+    _system_axis(ax, systems, panel)
+
+
+def _system_axis(ax: Axes, systems: Sequence[str], panel: Panel) -> None:
     ax.set_xlabel(_label(panel.title))
     ax.set_title("")
-
-
-def _system_axis(ax: Axes, systems: Sequence[str]) -> None:
     ax.set_yticks(range(len(systems)), [_label(system) for system in systems])
     ax.set_ylim(len(systems) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -480,8 +476,7 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
     systems = grouped(rows, "system")
     crossing = {name for _, _, pairs in order_changes(rows, figure.options) for pair in pairs for name in pair}
     order = [*(name for name in systems if name not in crossing), *(name for name in systems if name in crossing)]
-    sides: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-    ends: dict[str, list[tuple[float, str, str]]] = {side: [] for side in sides}
+    ends: dict[Literal["left", "right"], list[tuple[float, str, str]]] = {"left": [], "right": []}
     digits = digits_of(figure.options["measure"])
     crossed = 0
     for name in order:
@@ -493,10 +488,10 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
             look, word = {**_line(crossed), "linewidth": 1.8}, _WORDS[crossed % len(_WORDS)]
             crossed += 1
         ax.plot(range(len(labels)), value, label=_label(name), clip_on=False, **look)
-        for side, end in (("left", value[0]), ("right", value[-1])):
+        for (side, own_ends), end in zip(ends.items(), (value[0], value[-1]), strict=True):
             if not math.isnan(end):
-                told = [_label(name, 18), number_text(end, digits, typeset=True)]
-                ends[side].append((float(end), "  ".join(told if side == "left" else told[::-1]), word))
+                texts = [_label(name, 18), number_text(end, digits, typeset=True)]
+                own_ends.append((float(end), "  ".join(texts if side == "left" else texts[::-1]), word))
     known = [value for value in rows["value"] if math.isfinite(value)]
     edge = 0.04 * ((max(known) - min(known)) or 1) if known else 1.0
     low, high = (min(known) - edge, max(known) + edge) if known else (0.0, 1.0)
@@ -510,8 +505,8 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
     ax.grid(visible=True, axis="x")
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.tick_params(length=0)
-    for side in sides:
-        _names_at_ends(ax, ends[side], side, 0.165 / (_of_slopes(panel) - 0.45))
+    for side, own_ends in ends.items():
+        _names_at_ends(ax, own_ends, side, 0.165 / (_of_slopes(panel) - 0.45))
 
 
 def _growth(ax: Axes, panel: Panel, figure: Figure) -> None:

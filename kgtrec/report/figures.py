@@ -7,19 +7,20 @@ A figure is data; ``kgtrec.report.drawing`` draws it. Each function takes a ``py
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from kgtrec.data.arrow import long_table
 from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.measures.names import better_of
 from kgtrec.report import gists
-from kgtrec.report.gists import Rows
+from kgtrec.report.gists import ColumnValues
 
 #: how coefficients and tests are called in figures and reports
 CORRELATIONS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
@@ -37,7 +38,7 @@ class Panel:
     """One pair of axes of a figure: some rows of its data, with a title and a description in words."""
 
     title: str
-    rows: Rows  # column -> values
+    rows: ColumnValues  # column -> values
     alt: str
 
 
@@ -47,27 +48,21 @@ class Kind:
 
     labels: tuple[str, ...]  # columns of text
     numbers: tuple[str, ...]  # columns of numbers; one that ends in ? may be missing
-    panels_by: Callable[[Rows], list[tuple[str, Rows]]]  # rows -> title and rows of each panel
-    gist: Callable[[Rows, Mapping[str, Any]], str]  # rows, options -> text
+    panels_by: Callable[[ColumnValues], list[tuple[str, ColumnValues]]]  # rows -> title and rows of each panel
+    gist: Callable[[ColumnValues, Mapping[str, Any]], str]  # rows, options -> text
 
 
 def tau_by_depth(
-    table: pa.Table,
-    *,
-    key: str = "tau-by-depth",
-    title: str = "Does a ranking of systems survive deeper pools?",
-    caption: str = "",
-    correlation: str = "Kendall's tau-b",
-    reference: str = "the labels of depth 0",
+    table: pa.Table, *, correlation: str = "Kendall's tau-b", reference: str = "the labels of depth 0", **shown: str
 ) -> Figure:
-    """Correlation of the ranking of systems at each pool depth with a reference ranking, a line per measure.
+    """Show the correlation of the ranking of systems at each pool depth with a reference ranking, a line per measure.
 
     Parameters
     ----------
     table : pa.Table
         measure, depth, tau; low and high, ends of an interval, if known.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
     correlation, reference : str
         The names of the correlation in ``tau``, and of the labels of the reference ranking.
 
@@ -92,26 +87,21 @@ def tau_by_depth(
         "A measure that stays near 1 gives similar rankings with few and with more labels."
     )
     options = {"x": "pool depth", "y": _short(correlation), "at": "depth"}
-    return _figure("tau_by_depth", table, key, title, caption or usual + _bands(table), options)
+    usual += " Bars: resampling range, questions resampled." if "low" in table.column_names else ""
+    return _figure("tau_by_depth", table, usual, options, shown)
 
 
 def stability(
-    table: pa.Table,
-    *,
-    key: str = "stability",
-    title: str = "How many test triples does a measure need?",
-    caption: str = "",
-    correlation: str = "Kendall's tau-b",
-    band: str = "the middle 95% of the repeats",
+    table: pa.Table, *, correlation: str = "Kendall's tau-b", band: str = "the middle 95% of the repeats", **shown: str
 ) -> Figure:
-    """Mean correlation of the rankings on samples and on the whole test set, by sample size, a line per measure.
+    """Show the mean correlation of the rankings on samples and on the whole test set, by size, a line per measure.
 
     Parameters
     ----------
     table : pa.Table
         measure, share (of the test triples, 0 to 1), mean; low and high, if known.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
     correlation, band : str
         The name of the correlation, and of the interval from ``low`` to ``high``.
 
@@ -130,26 +120,20 @@ def stability(
         + (f" Bars: {band}." if "low" in table.column_names else "")
     )
     options = {"x": "share of the test triples", "y": f"mean {_short(correlation)}", "at": "share"}
-    return _figure("stability", table, key, title, caption or usual, options)
+    return _figure("stability", table, usual, options, shown)
 
 
 def p_value_curves(
-    table: pa.Table,
-    *,
-    key: str = "p-values",
-    title: str = "Which measure distinguishes systems?",
-    caption: str = "",
-    test: str = "paired two-tailed t-tests",
-    alpha: float = 0.05,
+    table: pa.Table, *, test: str = "paired two-tailed t-tests", alpha: float = 0.05, **shown: str
 ) -> Figure:
-    """p-values of all pairs of systems in descending order, a line per measure.
+    """Show p-values of all pairs of systems in descending order, a line per measure.
 
     Parameters
     ----------
     table : pa.Table
         measure, place (1 is the pair with the largest p), p.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
     test : str
         The name of the test.
     alpha : float
@@ -170,26 +154,18 @@ def p_value_curves(
         "under a curve is the mean p; whether the measure orders the systems correctly is another question."
     )
     options = {"x": "pairs of systems, largest p first", "y": "p-value", "level": float(alpha)}
-    return _figure("p_value_curves", table, key, title, caption or usual, options)
+    return _figure("p_value_curves", table, usual, options, shown)
 
 
-def heat_map(
-    table: pa.Table,
-    *,
-    key: str = "by-category",
-    title: str = "Scores by relation category and side",
-    caption: str = "",
-    value: str = "score",
-    diverging: bool = False,
-) -> Figure:
-    """A value for every row label and relation category, a panel per side.
+def heat_map(table: pa.Table, *, value: str = "score", diverging: bool = False, **shown: str) -> Figure:
+    """Show a value for every row label and relation category, a panel per side.
 
     Parameters
     ----------
     table : pa.Table
         system (or another label of the rows), category, side, value.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
     value : str
         The name of the values, such as ``"micro.MRR"``.
     diverging : bool
@@ -206,20 +182,18 @@ def heat_map(
     """
     shade = "blue: above 0; orange: below 0; white: 0" if diverging else "darker is higher"
     usual = f"{value} by relation category, with separate panels for head and tail questions ({shade}). -: undefined."
-    return _figure("heat_map", table, key, title, caption or usual, {"value": value, "diverging": bool(diverging)})
+    return _figure("heat_map", table, usual, {"value": value, "diverging": diverging}, shown)
 
 
-def pool_growth(
-    table: pa.Table, *, key: str = "pool-growth", title: str = "What does each pool depth add?", caption: str = ""
-) -> Figure:
-    """Number of pooled triples, and of positives among them, by depth.
+def pool_growth(table: pa.Table, **shown: str) -> Figure:
+    """Show the number of pooled triples, and of positives among them, by depth.
 
     Parameters
     ----------
     table : pa.Table
         depth, triples and positives down to that depth.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
 
     Returns
     -------
@@ -237,31 +211,27 @@ def pool_growth(
     >>> grown.data.column("new_positives").to_pylist()
     [4, 1]
     """
-    checked = _checked("pool_growth", key, table).sort_by("depth")
-    added = {}
+    checked = _checked("pool_growth", table).select(["depth", "triples", "positives"]).sort_by("depth")
     for name in ("triples", "positives"):
-        cells = checked.column(name).to_pylist()
-        steps = [after - before for before, after in pairwise([0, *cells])]
-        added[f"new_{name}"] = pa.array(steps, checked[name].type)
+        steps = pa.array(np.diff(checked[name].to_numpy(), prepend=0), checked[name].type)
+        checked = checked.append_column(f"new_{name}", steps)
     usual = (
         "The number of triples pooled down to each depth, the number judged true, and the number of true triples that "
         "each depth adds. As long as each depth adds at least as many as the one before, a deeper pool would find many "
         "more."
     )
-    return _figure("pool_growth", checked, key, title, caption or usual, {}, added)
+    return _figure("pool_growth", checked, usual, {}, shown)
 
 
-def tie_report(
-    table: pa.Table, *, key: str = "ties", title: str = "How much do ties change a score?", caption: str = ""
-) -> Figure:
-    """The range of a measure over the policies for tied scores, a row per system.
+def tie_report(table: pa.Table, **shown: str) -> Figure:
+    """Show the range of a measure over the policies for tied scores, a row per system.
 
     Parameters
     ----------
     table : pa.Table
         system, measure, policy, value.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
 
     Returns
     -------
@@ -276,11 +246,11 @@ def tie_report(
         "The range of each system's score over the policies for tied scores. The longer it is, the more the score "
         "depends on how ties are broken."
     )
-    return _figure("tie_report", table, key, title, caption or usual, {})
+    return _figure("tie_report", table, usual, {}, shown)
 
 
 def by_policy(table: pa.Table) -> pa.Table:
-    """The columns of :func:`tie_report` from the table of a comparison of ties, with a column for each policy.
+    """Return the columns of :func:`tie_report` from the table of a comparison of ties, with a column for each policy.
 
     Examples
     --------
@@ -290,33 +260,20 @@ def by_policy(table: pa.Table) -> pa.Table:
     """
     names = table.column_names
     policies = names[names.index("measure") + 1 : names.index("apart")]
-    rows = table.to_pylist()
-    return pa.table(
-        {
-            "system": [row["system"] for row in rows for _ in policies],
-            "measure": [row["measure"] for row in rows for _ in policies],
-            "policy": [policy for _ in rows for policy in policies],
-            "value": pa.array([row[policy] for row in rows for policy in policies], pa.float64()),
-        }
-    )
+    value = np.array([table[policy].to_numpy() for policy in policies]).T
+    labels = {name: (0, table[name].to_pylist()) for name in ("system", "measure")}
+    return long_table(value.shape, {**labels, "policy": (1, policies), "value": value})
 
 
-def score_intervals(
-    table: pa.Table,
-    *,
-    key: str = "scores",
-    title: str = "Scores with their intervals",
-    caption: str = "",
-    interval: str = "95% interval",
-) -> Figure:
-    """A dot with an interval per system, a panel per measure; all panels have the order of the first, best on top.
+def score_intervals(table: pa.Table, *, interval: str = "95% interval", **shown: str) -> Figure:
+    """Show a dot with an interval per system, a panel per measure; all panels have the order of the first, best on top.
 
     Parameters
     ----------
     table : pa.Table
         system, measure, value; low and high, if known.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
     interval : str
         The name of the interval from ``low`` to ``high``.
 
@@ -329,7 +286,7 @@ def score_intervals(
     KgtrecError
         If a column is missing, or a column of numbers has other values.
     """
-    checked = _checked("score_intervals", key, table)
+    checked = _checked("score_intervals", table)
     measures = _distinct(checked["measure"].to_pylist())
     low = checked["low"].to_numpy() if "low" in checked.column_names else math.nan
     lacks_intervals = np.any(np.isnan(low) & ~np.isnan(checked["value"].to_numpy()))
@@ -339,25 +296,18 @@ def score_intervals(
         + (f" Bar: {interval}." if "low" in table.column_names else "")
         + (" Open dot: no interval." if lacks_intervals else "")
     )
-    return _figure("score_intervals", _best_first(checked, measures), key, title, caption or usual, {})
+    return _figure("score_intervals", _best_first(checked, measures), usual, {}, shown)
 
 
-def slope_chart(
-    table: pa.Table,
-    *,
-    key: str = "slopes",
-    title: str = "Do the label sets order the systems in the same way?",
-    caption: str = "",
-    measure: str = "score",
-) -> Figure:
-    """The scores of the systems under each label set, a line per system; lines that cross are emphasised.
+def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Figure:
+    """Show the scores of the systems under each label set, a line per system; lines that cross are emphasised.
 
     Parameters
     ----------
     table : pa.Table
         system, labels (label sets, in the order of drawing), value.
-    key, title, caption : str
-        A given caption replaces the default one.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
     measure : str
         The name of the measure.
 
@@ -376,7 +326,7 @@ def slope_chart(
     >>> gist(slope_chart(pa.table(rows)))
     'First under K: a with 0.5000; first under T: b with 1.0000; from K to T, the lines of a and b cross.'
     """
-    checked = _checked("slope_chart", key, table)
+    checked = _checked("slope_chart", table)
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
     usual = f"{measure} of each system under each label set, with a line per system and the best on top. " + (
@@ -385,16 +335,16 @@ def slope_chart(
         if any(pairs for _, _, pairs in crossing)
         else "No two lines cross."
     )
-    return _figure("slope_chart", checked, key, title, caption or usual, options)
+    return _figure("slope_chart", checked, usual, options, shown)
 
 
 def gist(figure: Figure) -> str:
-    """A description of a figure in words, for readers who cannot see it."""
+    """Return a description of a figure in words, for readers who cannot see it."""
     return KINDS[figure.kind].gist(figure.data.to_pydict(), figure.options) if figure.data.num_rows else "No data."
 
 
 def panels(figure: Figure) -> tuple[Panel, ...]:
-    """The panels of a figure, each with its rows of the data; at least one, even if there are no rows.
+    """Return the panels of a figure, each with its rows of the data; at least one, even if there are no rows.
 
     Raises
     ------
@@ -404,76 +354,51 @@ def panels(figure: Figure) -> tuple[Panel, ...]:
     one_of(f"a kind of figure {figure.key} among", figure.kind, KINDS)
     kind = KINDS[figure.kind]
     rows = figure.data.to_pydict()
-    found = []
     parts = kind.panels_by(rows) if figure.data.num_rows else [("", rows)]
-    for title, part in parts:
-        found.append(Panel(title, part, kind.gist(part, figure.options) if figure.data.num_rows else "No data."))
-    return tuple(found)
+    alts = (kind.gist(part, figure.options) if figure.data.num_rows else "No data." for _, part in parts)
+    return tuple(Panel(title, part, alt) for (title, part), alt in zip(parts, alts, strict=True))
 
 
-def _figure(
-    kind: str,
-    table: pa.Table,
-    key: str,
-    title: str,
-    caption: str,
-    options: Mapping[str, Any],
-    added: Mapping[str, pa.Array] | None = None,
-) -> Figure:
-    """A figure from the columns of its kind, and the columns that its function computes."""
-    checked = _checked(kind, key, table)
-    for name, column in (added or {}).items():
-        checked = checked.append_column(name, column)
-    return Figure(key, kind, title, caption, checked, options)
+def _figure(kind: str, table: pa.Table, caption: str, options: Mapping[str, Any], shown: Mapping[str, str]) -> Figure:
+    """A figure; ``shown`` has the key, title and caption that replace those of its kind."""
+    key, title = _NAMES[kind]
+    names = {"key": key, "title": title, "caption": caption, **shown}
+    return Figure(kind=kind, data=_checked(kind, table), options=options, **names)
 
 
-def _checked(kind: str, key: str, table: pa.Table) -> pa.Table:
+def _checked(kind: str, table: pa.Table) -> pa.Table:
     """The columns of a kind, with labels as text and a missing number as NaN."""
-    record = KINDS[kind]
-    optional = [name.removesuffix("?") for name in record.numbers if name.endswith("?")]
-    wanted = [*record.labels, *(name.removesuffix("?") for name in record.numbers)]
-    missing = [name for name in wanted if name not in table.column_names and name not in optional]
-    if missing:
+    labels, numbers = KINDS[kind].labels, KINDS[kind].numbers
+    required = [name for name in (*labels, *numbers) if not name.endswith("?")]
+    if not set(required) <= set(table.column_names):
         found = ", ".join(table.column_names) or "no columns"
-        raise KgtrecError(f"figure {key}: expected columns {', '.join(wanted)}, found {found}")
-    columns: dict[str, pa.Array] = {}
-    for name in wanted:
-        if name in table.column_names:
-            columns[name] = _column(key, name, table.column(name).combine_chunks(), is_label=name in record.labels)
-    return pa.table(columns)
+        raise KgtrecError(f"figure {_NAMES[kind][0]}: expected columns {', '.join(required)}, found {found}")
+    names = (name.removesuffix("?") for name in (*labels, *numbers))
+    columns = {name: table[name].combine_chunks() for name in names if name in table.column_names}
+    kept = {name: own.cast(pa.string()) if name in labels else _numbers(own) for name, own in columns.items()}
+    return pa.table(kept)
 
 
-def _column(key: str, name: str, column: pa.Array, *, is_label: bool) -> pa.Array:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
-    if is_label:
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)) or column.null_count:
-            raise KgtrecError(f"figure {key}: expected text in every row of column {name!r}, found {kind}")
-        return column.cast(pa.string())
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise KgtrecError(f"figure {key}: expected numbers in column {name!r}, found {kind}")
-    if pa.types.is_integer(kind) and not column.null_count:
+def _numbers(column: pa.Array) -> pa.Array:
+    if pa.types.is_integer(column.type) and not column.null_count:
         return column.cast(pa.int64())
     return column.cast(pa.float64()).fill_null(math.nan)
 
 
 def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
     """Rows by measure, and within a measure by the systems' order under the first measure; undefined values last."""
-    if not measures:
-        return table
     rows = table.to_pylist()
-    sign = 1 if better_of(measures[0]) == "lower" else -1
-    first = {row["system"]: sign * row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
-    systems = _distinct(row["system"] for row in rows)
-    value = {system: first.get(system, math.nan) for system in systems}
-    order = sorted(systems, key=lambda system: (math.isnan(value[system]), value[system]))
-    place = {system: nth for nth, system in enumerate(order)}
-    taken = sorted(range(len(rows)), key=lambda row: (measures.index(rows[row]["measure"]), place[rows[row]["system"]]))
-    return table.take(pa.array(taken, pa.int64()))
+    sign = 1 if not measures or better_of(measures[0]) == "lower" else -1
+    systems = _distinct(table["system"].to_pylist())
+    of_first = {row["system"]: sign * row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
+    first = dict.fromkeys(systems, math.nan) | of_first
+    systems.sort(key=lambda system: (math.isnan(first[system]), first[system]))
+    places = {system: place for place, system in enumerate(systems)}
+    order = sorted(range(len(rows)), key=lambda at: (measures.index(rows[at]["measure"]), places[rows[at]["system"]]))
+    return table.take(pa.array(order, pa.int64()))
 
 
-def _distinct(labels: Any) -> list[str]:
+def _distinct(labels: Iterable[str]) -> list[str]:
     """The distinct labels in order of first appearance."""
     return list(dict.fromkeys(labels))
 
@@ -481,27 +406,24 @@ def _distinct(labels: Any) -> list[str]:
 # the rows of each panel
 
 
-def _growth(rows: Rows) -> list[tuple[str, Rows]]:
-    whole, added = ("depth", "triples", "positives"), ("depth", "new_triples", "new_positives")
-    return [
-        ("down to each depth", {name: rows[name] for name in whole}),
-        ("added by each depth", {name: rows[name] for name in added}),
-    ]
+def _growth(rows: ColumnValues) -> list[tuple[str, ColumnValues]]:
+    names = {"down to each depth": ("triples", "positives"), "added by each depth": ("new_triples", "new_positives")}
+    return [(title, {name: rows[name] for name in ("depth", *own)}) for title, own in names.items()]
 
 
-def grouped(rows: Rows, by: str) -> dict[str, Rows]:
-    """The rows of each label separately, labels in order of first appearance."""
+def grouped(rows: ColumnValues, by: str) -> dict[str, ColumnValues]:
+    """Return the rows of each label separately, labels in order of first appearance."""
     places: dict[str, list[int]] = {}
     for place, label in enumerate(rows[by]):
         places.setdefault(label, []).append(place)
     return {label: _taken(rows, chosen) for label, chosen in places.items()}
 
 
-def _by(column: str) -> Callable[[Rows], list[tuple[str, Rows]]]:
+def _by(column: str) -> Callable[[ColumnValues], list[tuple[str, ColumnValues]]]:
     return lambda rows: list(grouped(rows, column).items())
 
 
-def _by_family(rows: Rows) -> list[tuple[str, Rows]]:
+def _by_family(rows: ColumnValues) -> list[tuple[str, ColumnValues]]:
     """Micro, macro and other measures in separate panels, with at most six measures per panel."""
     families: dict[str, list[str]] = {}
     for measure in _distinct(rows["measure"]):
@@ -521,7 +443,7 @@ def _by_family(rows: Rows) -> list[tuple[str, Rows]]:
     return found
 
 
-def _taken(rows: Rows, places: Sequence[int]) -> Rows:
+def _taken(rows: ColumnValues, places: Sequence[int]) -> ColumnValues:
     return {name: [column[place] for place in places] for name, column in rows.items()}
 
 
@@ -530,20 +452,34 @@ def _short(correlation: str) -> str:
     return correlation.removeprefix("Kendall's ")
 
 
-def _bands(table: pa.Table) -> str:
-    return " Bars: resampling range, questions resampled." if "low" in table.column_names else ""
-
-
 KINDS = {
-    "tau_by_depth": Kind(("measure",), ("depth", "tau", "low?", "high?"), _by_family, gists.of_depths),
-    "stability": Kind(("measure",), ("share", "mean", "low?", "high?"), _by_family, gists.of_shares),
+    "tau_by_depth": Kind(
+        ("measure",), ("depth", "tau", "low?", "high?"), _by_family, partial(gists.of_lines, x="depth", y="tau")
+    ),
+    "stability": Kind(
+        ("measure",), ("share", "mean", "low?", "high?"), _by_family, partial(gists.of_lines, x="share", y="mean")
+    ),
     "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, gists.of_p_values),
     "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), gists.of_cells),
-    "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, gists.of_growth),
+    "pool_growth": Kind(
+        (), ("depth", "triples", "positives", "new_triples?", "new_positives?"), _growth, gists.of_growth
+    ),
     "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), gists.of_ties),
     "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), gists.of_scores),
     "slope_chart": Kind(("system", "labels"), ("value",), lambda rows: [("", rows)], gists.of_slopes),
     "sparse_against_full": Kind(
         ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), gists.of_curves
     ),
+}
+
+#: kind -> key and title of a figure, unless others are given
+_NAMES = {
+    "tau_by_depth": ("tau-by-depth", "Does a ranking of systems survive deeper pools?"),
+    "stability": ("stability", "How many test triples does a measure need?"),
+    "p_value_curves": ("p-values", "Which measure distinguishes systems?"),
+    "heat_map": ("by-category", "Scores by relation category and side"),
+    "pool_growth": ("pool-growth", "What does each pool depth add?"),
+    "tie_report": ("ties", "How much do ties change a score?"),
+    "score_intervals": ("scores", "Scores with their intervals"),
+    "slope_chart": ("slopes", "Do the label sets order the systems in the same way?"),
 }

@@ -26,7 +26,7 @@ def report_files(
     width: float | None = None,
     with_intervals: bool = False,
 ) -> dict[str, bytes]:
-    """The files of a report, for one folder.
+    """Return the files of a report, for one folder.
 
     Parameters
     ----------
@@ -53,7 +53,11 @@ def report_files(
     """
     for name in formats:
         one_of("formats among", name, REPORT_FORMATS)
-    drawn: dict[str, Callable[[Figure, float | None], bytes]] = {"svg": _svg, "pdf": pdf, "png": png}
+    drawn: dict[str, Callable[[Figure, float | None], bytes]] = {
+        "svg": lambda figure, width: svg(figure, width=width).encode(),
+        "pdf": pdf,
+        "png": png,
+    }
     found = {PAGE: to_html(report).encode()} if "html" in formats else {}
     blocks: tuple[Figure | Table, ...] = (*report.figures, *report.tables)
     for block in blocks:
@@ -68,10 +72,6 @@ def report_files(
         if kind in formats:
             found |= {f"figures/{figure.key}.{kind}": draw(figure, width) for figure in report.figures}
     return found
-
-
-def _svg(figure: Figure, width: float | None) -> bytes:
-    return svg(figure, width=width).encode()
 
 
 def write_report(files: Mapping[str, bytes], page: Path) -> None:

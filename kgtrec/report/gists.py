@@ -13,24 +13,25 @@ from typing import Any
 from kgtrec.measures.names import better_of, digits_of
 from kgtrec.report.cells import count_text, number_text, p_text
 
-Rows = Mapping[str, list[Any]]  # column -> values
-_TOLD = 8  # most series that are described; the others are only counted
+ColumnValues = Mapping[str, list[Any]]  # column -> values
+_MOST = 8  # most series that are described; the others are only counted
 
 
-def _told(sentences: Sequence[str], more: str) -> str:
-    if len(sentences) > _TOLD:
-        sentences = [*sentences[:_TOLD], f"{count_text(len(sentences) - _TOLD)} more {more}"]
+def _joined(sentences: Sequence[str], more: str) -> str:
+    if len(sentences) > _MOST:
+        sentences = [*sentences[:_MOST], f"{count_text(len(sentences) - _MOST)} more {more}"]
     return "; ".join(sentences) + "."
 
 
-def _series(rows: Rows, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]]:
+def _series(rows: ColumnValues, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]]:
     found: dict[str, list[tuple[Any, ...]]] = {}
     for label, *cells in zip(rows[by], *(rows[name] for name in names), strict=True):
         found.setdefault(label, []).append(tuple(cells))
     return found
 
 
-def _of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
+def of_lines(rows: ColumnValues, options: Mapping[str, Any], x: str, y: str) -> str:
+    """Describe the first, the last and the lowest value of each measure."""
     sentences = []
     for label, points in _series(rows, "measure", x, y).items():
         known = sorted(point for point in points if not math.isnan(point[1]))
@@ -44,25 +45,15 @@ def _of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
         if lowest < min(first, last) - 0.0005:
             text += f", lowest {number_text(lowest, 3, typeset=True)} at {_at(options, lowest_x)}"
         sentences.append(text)
-    return _told(sentences, "measures")
+    return _joined(sentences, "measures")
 
 
 def _at(options: Mapping[str, Any], x: float) -> str:
     return f"{x:.0%}" if options["at"] == "share" else f"{options['at']} {x:g}"
 
 
-def of_depths(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The first, the last and the lowest correlation of each measure, by pool depth."""
-    return _of_lines(rows, options, "depth", "tau")
-
-
-def of_shares(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The first, the last and the lowest correlation of each measure, by share of the test triples."""
-    return _of_lines(rows, options, "share", "mean")
-
-
-def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
-    """How many pairs each measure distinguishes, and its mean p."""
+def of_p_values(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe how many pairs each measure distinguishes, and its mean p."""
     sentences = []
     for label, points in _series(rows, "measure", "p").items():
         known = [p for (p,) in points if not math.isnan(p)]
@@ -70,11 +61,11 @@ def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
         mean = f", mean p {p_text(sum(known) / len(known))}" if known else ""
         pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
         sentences.append(f"{label}: {pairs}{mean}")
-    return _told(sentences, "measures")
+    return _joined(sentences, "measures")
 
 
-def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The highest and the lowest cell, and the mean of each column."""
+def of_cells(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe the highest and the lowest cell, and the mean of each column."""
     known = [
         cell
         for cell in zip(rows["value"], rows["system"], rows["category"], rows["side"], strict=True)
@@ -96,11 +87,11 @@ def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
         for category in dict.fromkeys(cell[2] for cell in known if cell[3] == side)
         if (values := [cell[0] for cell in known if cell[2:] == (category, side)])
     ]
-    return f"{options['value']}: {', '.join(ends)}. Means: {_told(means, 'groups')}"
+    return f"{options['value']}: {', '.join(ends)}. Means: {_joined(means, 'groups')}"
 
 
-def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The number of triples and of true triples at the first and the last depth."""
+def of_growth(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe the number of triples and of true triples at the first and the last depth."""
     new = "" if "triples" in rows else "new_"
     parts = []
     for place in sorted({0, len(rows["depth"]) - 1}):
@@ -108,36 +99,29 @@ def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
         share = f" ({positives / triples:.1%})" if triples else ""
         counted = f"{count_text(triples)} {'more ' if new else ''}triples, {count_text(positives)} of them true"
         parts.append(f"depth {rows['depth'][place]:g}: {counted}{share}")
-    return _told(parts, "depths")
+    return _joined(parts, "depths")
 
 
-def of_ties(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The greatest difference between policies for each measure, and its system."""
-    widest: dict[str, tuple[float, str]] = {}
-    for place, value in enumerate(rows["value"]):
+def of_ties(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe the greatest difference between policies for each measure, and its system."""
+    known: dict[str, dict[str, list[float]]] = {}
+    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
         if not math.isnan(value):
-            widest.setdefault(rows["measure"][place], (-1.0, ""))
-    for (measure, system), values in _pairs(rows).items():
-        spread = max(values) - min(values)
-        if spread > widest[measure][0]:
-            widest[measure] = (spread, system)
+            known.setdefault(measure, {}).setdefault(system, []).append(value)
+    widest = {}
+    for measure, by_system in known.items():
+        spread = {system: max(values) - min(values) for system, values in by_system.items()}
+        system = max(spread, key=spread.__getitem__)
+        widest[measure] = (spread[system], system)
     sentences = [
         f"{measure}: policies differ by at most {number_text(spread, 4, typeset=True)} ({system})"
         for measure, (spread, system) in widest.items()
     ]
-    return _told(sentences, "measures") if sentences else "All values are undefined."
+    return _joined(sentences, "measures") if sentences else "All values are undefined."
 
 
-def _pairs(rows: Rows) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
-        if not math.isnan(value):
-            found.setdefault((measure, system), []).append(value)
-    return found
-
-
-def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The highest and the lowest place of each measure."""
+def of_scores(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe the highest and the lowest place of each measure."""
     sentences = []
     for measure, points in _series(rows, "measure", "system", "value").items():
         known = [point for point in points if not math.isnan(point[1])]
@@ -149,11 +133,11 @@ def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
         text = f"{measure}: from {best[0]} with {number_text(best[1], 4, typeset=True)}"
         text += f" to {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(known) > 1 else ""
         sentences.append(text)
-    return _told(sentences, "measures")
+    return _joined(sentences, "measures")
 
 
-def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Pairs of systems whose order changes from one label set to the next: label set, next one, (new leader, other)."""
+def order_changes(rows: ColumnValues, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """List pairs of systems whose order changes: a label set, the next one, pairs (new leader, other)."""
     sign = -1 if options["better"] == "lower" else 1
     by_labels: dict[str, dict[str, float]] = {}
     for label, system, value in zip(rows["labels"], rows["system"], rows["value"], strict=True):
@@ -166,8 +150,8 @@ def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str
     return found
 
 
-def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The first system under each label set, and the systems whose lines cross from one label set to the next."""
+def of_slopes(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe the first system under each label set, and the systems whose lines cross."""
     sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
     sentences = []
     for label, points in _series(rows, "labels", "system", "value").items():
@@ -178,15 +162,15 @@ def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
         else:
             sentences.append(f"undefined under {label}")
     for one, other, passing in order_changes(rows, options):
-        told = [f"the lines of {b} and {a} cross" for a, b in passing[:_TOLD]]
-        told += [f"{count_text(len(passing) - _TOLD)} more pairs cross"] if len(passing) > _TOLD else []
-        sentences.append(f"from {one} to {other}, {', '.join(told) or 'no lines cross'}")
+        crossings = [f"the lines of {b} and {a} cross" for a, b in passing[:_MOST]]
+        crossings += [f"{count_text(len(passing) - _MOST)} more pairs cross"] if len(passing) > _MOST else []
+        sentences.append(f"from {one} to {other}, {', '.join(crossings) or 'no lines cross'}")
     text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The range of each line, and the number of neighbouring pairs in reversed order."""
+def of_curves(rows: ColumnValues, options: Mapping[str, Any]) -> str:
+    """Describe the range of each line, and the number of neighbouring pairs in reversed order."""
     sentences = []
     named = [
         f"{missing}, {density:.0%} labelled" for missing, density in zip(rows["missing"], rows["density"], strict=True)
@@ -198,7 +182,7 @@ def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
             continue
         ends = [number_text(of(cells), 3, typeset=True) for cells in zip(*known, strict=True) for of in (min, max)]
         text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
-        told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
-        wrong = sum(low[1] > high[1] for low, high in told)
-        sentences.append(f"{text}, {wrong} of {len(told)} neighbouring pairs reversed")
-    return _told(sentences, "densities")
+        neighbours = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
+        wrong = sum(low[1] > high[1] for low, high in neighbours)
+        sentences.append(f"{text}, {wrong} of {len(neighbours)} neighbouring pairs reversed")
+    return _joined(sentences, "densities")

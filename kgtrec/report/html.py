@@ -24,7 +24,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_html(report: Report) -> str:
-    """A report as a page.
+    """Return a report as a page.
 
     The page cannot load, send or frame anything, and runs only its own script. Its content security policy, with the
     hashes of style and script, forbids everything else. All text from data is escaped.
@@ -55,7 +55,11 @@ def to_html(report: Report) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"label": label_text, "lines": _lines, "count": count_text, "download": _download}
-    environment.filters |= {"cells": _shown, "numbers": _numbers, "pictures": _pictures}
+    environment.filters |= {
+        "cells": _shown,
+        "numbers": _numbers,
+        "pictures": lambda figure: [markup(inline(svg(figure, at))) for at in range(len(panels(figure)))],
+    }
     page = environment.from_string(_template("report.html")).render(
         report=report, policy=policy, style=markup(style), script=markup(script)
     )
@@ -63,7 +67,7 @@ def to_html(report: Report) -> str:
 
 
 def markup(text: str) -> Any:
-    """What goes into a page as it is: our own files, and pictures, whose text is escaped as XML demands."""
+    """Mark up what goes into a page as it is: our own files, and pictures, whose text is escaped as XML demands."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
@@ -74,7 +78,7 @@ def _template(name: str) -> str:
 
 
 def source_hash(text: str) -> str:
-    """By which a content security policy names a style or a script."""
+    """Return the hash by which a content security policy names a style or a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -83,10 +87,6 @@ def _numbers(figure: Figure) -> Table | None:
     columns = tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
     is_small = 0 < figure.data.num_rows <= _MOST_NUMBERS
     return Table(f"{figure.key}-numbers", figure.title, "", figure.data, columns) if is_small else None
-
-
-def _pictures(figure: Figure) -> list[Any]:
-    return [markup(inline(svg(figure, panel))) for panel in range(len(panels(figure)))]
 
 
 def _shown(table: Table) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def _head(table: Table, column: Column) -> dict[str, Any]:
 
 
 def is_too_large(block: Table | Figure) -> bool:
-    """Whether the data are too large for a link in the page; the page then names :func:`data_file` instead."""
+    """Check whether the data are too large for a link in the page; the page then names :func:`data_file` instead."""
     return not _address(block)
 
 
 def data_file(block: Table | Figure) -> str:
-    """Path of the data of a table or figure, relative to the page."""
+    """Return the path of the data of a table or figure, relative to the page."""
     return f"{'tables' if isinstance(block, Table) else 'figures'}/{block.key}.csv"
 
 

@@ -13,7 +13,7 @@ _OFTEN = 0.1  # seconds between two states in a notebook
 
 @contextmanager
 def progress_bar(description: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar with the number of items that are done, on a terminal with rate and remaining time too.
+    """Show a progress bar with the number of items that are done, on a terminal with rate and remaining time too.
 
     It is for the ``progress`` of what takes long: as it is for :func:`kgtrec.run_study` and
     :func:`kgtrec.data_sets.get`, opened for all others, which know no total. Nothing is drawn if standard error is

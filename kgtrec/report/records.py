@@ -18,7 +18,7 @@ _ALIKE = r"^-?([1-9][0-9]*\.[0-9]+|0\.[0-9]{0,3}[1-9][0-9]*)$"
 
 
 def table_csv(table: pa.Table, *, is_short: bool = False) -> str:
-    r"""A table as CSV with a header; an undefined value is an empty cell.
+    r"""Return a table as CSV with a header; an undefined value is an empty cell.
 
     A text that a spreadsheet would take for a formula has an apostrophe before it, see
     :func:`kgtrec.formats.csv_text.guarded`; JSON and Parquet hold it as it is.
@@ -77,7 +77,7 @@ def _csv_cell(value: str | float | None) -> str:
 
 
 def table_json(table: pa.Table) -> str:
-    r"""A table as a JSON list of records, one per line; NaN and infinity are null, as JSON does not have them.
+    r"""Return a table as a JSON list of records, one per line; NaN and infinity are null, as JSON does not have them.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def table_json(table: pa.Table) -> str:
 
 
 def tables_json(about: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
-    r"""A JSON object with some values, and with tables as lists of records, one per line; see :func:`table_json`.
+    r"""Return a JSON object with values, and tables as lists of records, one per line; see :func:`table_json`.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def tables_json(about: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str
 
 
 def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table for JSON; NaN and infinity become None, as JSON does not have them."""
+    """Return the rows of a table for JSON; NaN and infinity become None, as JSON does not have them."""
     for row in table.to_pylist():
         yield {
             name: None if isinstance(value, float) and not math.isfinite(value) else value

@@ -25,7 +25,7 @@ _LARGE = 20_000  # rows of a table that are laid out for a notebook
 def shown(
     result: Result, form: str, names: Sequence[str] | None = None, *, width: int | None = None, bold: bool = False
 ) -> str:
-    r"""A result in one of the text formats.
+    r"""Return a result in one of the text formats.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def shown(
 
 
 def result_html(result: Result, *, most: int = _MOST_ROWS) -> str:
-    """The tables of a result as HTML for a notebook; of a table with more than ``most`` rows the first ones.
+    """Return the tables of a result as HTML for a notebook; of a table with more than ``most`` rows the first ones.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def result_html(result: Result, *, most: int = _MOST_ROWS) -> str:
 
 
 def summary_html(report: Report) -> str:
-    """The first section of a report as HTML for a notebook.
+    """Return the first section of a report as HTML for a notebook.
 
     Examples
     --------
@@ -103,13 +103,14 @@ def _notebook() -> Any:
     from kgtrec.report.drawing import svg  # a figure takes matplotlib
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True)  # noqa: S701  # nosec B701 # by filters
-    environment.filters |= {"text": _escaped, "escaped": escape, "picture": svg, "table": _table_html}
+    environment.filters |= {
+        "text": lambda text: escape(legible(text)),
+        "escaped": escape,
+        "picture": svg,
+        "table": _table_html,
+    }
     source = (files("kgtrec.report") / "templates" / "notebook.html").read_text(encoding="utf-8")
     return environment.from_string(source).module
-
-
-def _escaped(text: str) -> str:
-    return escape(legible(text))
 
 
 def _table_html(table: Table, most: int = _MOST_ROWS) -> str:
@@ -122,7 +123,7 @@ def _table_html(table: Table, most: int = _MOST_ROWS) -> str:
 
 
 def table_text(table: Table, *, width: int | None = None, bold: bool = False) -> str:
-    """A table for a terminal: its caption, or its title if it has no caption, and aligned columns.
+    """Return a table for a terminal: its caption, or its title if it has no caption, and aligned columns.
 
     The header is left out if all headings are blank. For ``width`` and ``bold`` see :func:`shown`.
 
@@ -156,7 +157,7 @@ def table_text(table: Table, *, width: int | None = None, bold: bool = False) ->
 
 
 def table_latex(table: Table, *, with_intervals: bool = True) -> str:
-    r"""A table for ``\usepackage{booktabs}``, with the best values in bold and letters of groups as superscripts.
+    r"""Return a table for ``\usepackage{booktabs}``, with best values in bold and groups' letters as superscripts.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ _FONT = re.compile(r"(?:(?P<weight>bold|\d00)\s+)?(?P<size>[\d.]+)px")
 
 
 def tidied(drawn: str, key: str, title: str, alt: str) -> str:
-    """An SVG document as text, with a text alternative; all its ids begin with ``key``.
+    """Return an SVG document as text, with a text alternative; all its ids begin with ``key``.
 
     The content security policy of a page forbids style attributes, so each of their declarations becomes an attribute.
 
@@ -33,7 +33,8 @@ def tidied(drawn: str, key: str, title: str, alt: str) -> str:
             if child.tag == f"{{{_SVG}}}metadata" or child.find(f"{{{_SVG}}}style") is not None:
                 parent.remove(child)
     used = {found for node in root.iter() for value in node.attrib.values() for found in _targets(value)}
-    names = {name: f"{key}-{place}" for place, name in enumerate(_in_order(root, used))}
+    in_order = (name for node in root.iter() if (name := node.get("id")) in used)
+    names = {name: f"{key}-{place}" for place, name in enumerate(in_order)}
     for node in root.iter():
         _rewrite(node, names)
     for unit in ("width", "height"):
@@ -52,7 +53,7 @@ def tidied(drawn: str, key: str, title: str, alt: str) -> str:
 
 
 def inline(document: str) -> str:
-    """An SVG document for use in an HTML page: without the parts that only XML needs.
+    """Return an SVG document for use in an HTML page: without the parts that only XML needs.
 
     Examples
     --------
@@ -66,10 +67,6 @@ def inline(document: str) -> str:
 
 def _targets(value: str) -> list[str]:
     return [value[1:]] if value.startswith("#") else re.findall(r"url\(#([^)]+)\)", value)
-
-
-def _in_order(root: ET.Element, used: set[str]) -> list[str]:
-    return [name for node in root.iter() if (name := node.get("id")) in used]
 
 
 def _rewrite(node: ET.Element, names: dict[str, str]) -> None:

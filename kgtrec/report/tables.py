@@ -31,7 +31,7 @@ _LATEX = str.maketrans(
 
 
 def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
-    r"""Rows of text in columns; the first ``left`` columns are left-aligned, the others right-aligned.
+    r"""Return rows of text in columns; the first ``left`` columns are left-aligned, the others right-aligned.
 
     ``bold`` marks the cells in bold. Control characters are escaped, see :func:`kgtrec.errors.legible`.
 
@@ -45,9 +45,8 @@ def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] |
     widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [
         "  ".join(
-            _styled(
-                _padded(text, widths[column], left_aligned=column < left),
-                bold=bold is not None and bool(bold[place, column]),
+            _padded(
+                text, widths[column], left_aligned=column < left, bold=bold is not None and bool(bold[place, column])
             )
             for column, text in enumerate(row)
         ).rstrip()
@@ -57,7 +56,7 @@ def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] |
 
 
 def text_width(cells: Sequence[Sequence[str]]) -> int:
-    """The width of the lines of :func:`aligned` in terminal cells."""
+    """Return the width of the lines of :func:`aligned` in terminal cells."""
     widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
     return sum(widths) + 2 * (len(widths) - 1)
 
@@ -71,13 +70,10 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _padded(text: str, width: int, *, left_aligned: bool) -> str:
+def _padded(text: str, width: int, *, left_aligned: bool, bold: bool) -> str:
     space = " " * (width - _cells(text))
-    return text + space if left_aligned else space + text
-
-
-def _styled(text: str, *, bold: bool) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if bold else text
+    padded = text + space if left_aligned else space + text
+    return f"\x1b[1m{padded}\x1b[0m" if bold else padded
 
 
 def booktabs(
@@ -86,7 +82,7 @@ def booktabs(
     bold: NDArray[np.bool_] | None = None,
     raised: Sequence[Sequence[str]] | None = None,
 ) -> str:
-    r"""A LaTeX table of text; the first row is the header, the first ``left`` columns are left-aligned.
+    r"""Return a LaTeX table of text; the first row is the header, the first ``left`` columns are left-aligned.
 
     ``bold`` marks the cells in bold. ``raised`` gives a superscript per cell, after its first word, which is the value.
 

@@ -7,38 +7,38 @@ from typing import Any
 
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError
-from kgtrec.study.bench import Bench
 from kgtrec.study.config import WHOLE, LabelSet
 from kgtrec.study.folder import COLLECTION
+from kgtrec.study.step_runner import StepRunner
 
 
 class Collections:
     """Builds each collection once."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench, self._data = bench, bench.config.data
+    def __init__(self, runner: StepRunner) -> None:
+        self._runner, self._data = runner, runner.config.data
         self.steps: dict[str, Path] = {}
         self._read: dict[str, Collection] = {}
 
     def step(self, name: str) -> Path:
-        """The folder of the step that builds this collection."""
+        """Return the folder of the step that builds this collection."""
         if name in self.steps:
             return self.steps[name]
         from kgtrec.formats.triples import input_files
 
         data = self._data
-        labels = None if name == WHOLE else self._bench.config.label_set(name)
+        labels = None if name == WHOLE else self._runner.config.label_set(name)
         options: dict[str, Any] = {"columns": data.columns, "header": data.header, **data.options}
-        if data.splits is None:
+        if data.collection is not None:
             if labels is not None:
                 raise KgtrecError(
                     f"label set {name!r} is a sample of test triples: expected train and test in [data], found "
                     "a collection"
                 )
-            ready = data.ready
+            ready = data.collection
             files = [ready.within(path.name) for path in sorted(ready.path.iterdir()) if path.is_file()]
         else:
-            files = [split.beside(path) for split in data.splits if split for path in input_files(split.path)]
+            files = [split.beside(path) for split in data.splits or () if split for path in input_files(split.path)]
         if labels is not None:
             if labels.source is not None:
                 files += [labels.source.beside(path) for path in input_files(labels.source.path)]
@@ -51,7 +51,7 @@ class Collections:
             (folder / COLLECTION).mkdir()
             write_collection_parts(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
 
-        step = self._bench.do(f"collection-{name}", make, inputs=self._bench.inputs.sums_of(files), options=options)
+        step = self._runner.do(f"collection-{name}", make, inputs=self._runner.inputs.sums_of(files), options=options)
         self.steps[name] = step
         return step
 
@@ -61,11 +61,11 @@ class Collections:
         from kgtrec.formats.triples import read_splits, read_triples
 
         data = self._data
-        if data.splits is None:
-            return read_collection(data.ready.path)
+        if data.collection is not None:
+            return read_collection(data.collection.path)
         reading: dict[str, Any] = {"columns": data.columns, "header": data.header}
-        train, valid, test = data.splits
-        splits = read_splits(train.path, None if valid is None else valid.path, test.path, **reading)
+        paths: list[Any] = [split and split.path for split in data.splits or ()]
+        splits = read_splits(*paths, **reading)
         sample: Any = None
         if labels is not None:
             sample = labels.size if labels.source is None else read_triples(labels.source.path, **reading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -30,11 +30,11 @@ class Source:
     path: Path
 
     def within(self, name: str) -> Source:
-        """A file of the folder."""
+        """Return a file of the folder."""
         return Source(f"{self.shown}/{name}", self.path / name)
 
     def beside(self, path: Path) -> Source:
-        """A file in the folder of this file, or this file itself."""
+        """Return a file in the folder of this file, or this file itself."""
         folder = self.shown.rpartition("/")
         return self if path == self.path else Source(f"{folder[0]}{folder[1]}{path.name}", path)
 
@@ -49,13 +49,6 @@ class StudyData:
     header: bool = True  # whether a first line may name the columns
     options: Mapping[str, Any] = field(default_factory=dict)  # of kgtrec.collection.questions.build_questions
 
-    @property
-    def ready(self) -> Source:
-        """The given collection; ValueError if the study has splits instead."""
-        if self.collection is None:
-            raise ValueError("the collection of this study is built from its splits")
-        return self.collection
-
 
 @dataclass(frozen=True, slots=True)
 class StudySystems:
@@ -68,11 +61,6 @@ class StudySystems:
     filtered_by: tuple[str, ...] = ("train", "valid", "test")
     # ranks, runs and qrels of other collections are matched by ids; systems that cannot be compared cause a warning
     mixed: bool = False
-
-    @property
-    def are_ranked(self) -> bool:
-        """Whether the study ranks the systems itself; label sets can then have collections of their own."""
-        return bool(self.scores or self.baselines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +78,8 @@ class LabelSet:
 
     @property
     def path(self) -> Path:
-        """The folder or file that the label set is read from; ValueError if it is not read from one."""
-        if self.source is None:
-            raise ValueError(f"label set {self.name} is not read from a file")
-        return self.source.path
+        """The folder or file of a label set that is read from one."""
+        return cast("Source", self.source).path
 
     @property
     def collection(self) -> str:
@@ -137,7 +123,7 @@ class StudyConfig:
     written: bytes = b""  # the bytes of the configuration file
 
     def label_set(self, name: str) -> LabelSet:
-        """The label set with this name, which must exist."""
+        """Return the label set with this name, which must exist."""
         return next(labels for labels in self.labels if labels.name == name)
 
 
@@ -183,10 +169,9 @@ class Study:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary of the report."""
-        found: str = named("report.show", "summary_html")(named("study.report", "study_report")(self))
-        return found
+        return cast("str", named("report.show", "summary_html")(named("study.report", "study_report")(self)))
 
     def part(self, name: str) -> dict[str, pa.Table]:
-        """The tables of a part: name without the name of the part -> table."""
+        """Return the tables of a part: name without the name of the part -> table."""
         head = f"{name}/"
         return {key.removeprefix(head): table for key, table in self.tables.items() if key.startswith(head)}

@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
+from kgtrec.data.table import REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, MeasureError, nearest
 from kgtrec.evaluation.scoring import UNLISTED_ANSWERS
@@ -175,7 +175,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "resample": _one_of(RESAMPLES),
     },
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(TIE_POLICIES)},
-    "report": {"formats": _some_of((*REPORT_FORMATS, *FORMER_FORMATS))},
+    "report": {"formats": _some_of(REPORT_FORMATS)},
 }
 #: kind of label set -> the option with its file or folder, if it has one
 _SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
@@ -208,31 +208,27 @@ class _Reader:
             self.written = path.read_bytes()
             self.text = self.written.decode("utf-8-sig").replace("\r\n", "\n")
             self.found = tomllib.loads(self.text)
-        except UnicodeDecodeError:
-            raise FormatError("expected TOML in UTF-8, found other bytes", path=path) from None
         except OSError as error:
             raise FormatError(f"cannot read it: {error.strerror}", path=path) from None
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError:
+            raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
+        except ValueError as error:  # other bytes than UTF-8, other syntax than TOML, or too many digits
             match = _SYNTAX.fullmatch(str(error))
             line = int(match[2]) if match else None
             raise FormatError(f"expected TOML, found: {match[1] if match else error}", path=path, line=line) from None
-        except ValueError as error:
-            raise FormatError(f"expected TOML with smaller numbers, found: {error}", path=path) from None
-        except RecursionError:
-            raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
+        self.sections: dict[str, Any] = {name: self.found.get(name, {}) for name in _SECTIONS}
 
     def config(self) -> StudyConfig:
         self._check()
-        found = self.found
+        found, measures, correlation = self.found, self.sections["measures"], self.sections["correlation"]
         if "title" not in found:
             raise self._wrong('expected a title, found none; add title = "..."')
         self._check_measures()
-        measures, correlation = self._section("measures"), self._section("correlation")
         data, systems = self._data(), self._systems()
         labels = self._label_sets()
         self._check_systems(systems, labels)
         names = [each.name for each in labels]
-        parts = {name: self._section(name) for name in ("stability", "power", "ties")}
+        parts = {name: self.sections[name] for name in ("stability", "power", "ties")}
         for name, options in parts.items():
             self._check_names(options.get("labels", ()), names, name)
         pairs = correlation.get("pairs", list(combinations(names, 2)))
@@ -240,36 +236,32 @@ class _Reader:
             self._check_names(pair, names, "correlation", "pairs")
             if pair[0] == pair[1]:
                 raise self._wrong(f"expected two label sets, found {pair[0]!r} twice", "correlation", "pairs")
-        return StudyConfig(
-            found["title"],
-            self.path.parent / self._expanded(found.get("out", self.path.stem), (None, "out")),
-            data,
-            systems,
-            labels,
-            found.get("subtitle", ""),
-            tuple(found.get("about", ())),
-            found.get("seed", 0),
-            tuple(measures.get("names", ())),
-            tuple(measures.get("main", ())),
-            measures.get("ties"),
-            measures.get("unlisted_answers", "filtered"),
-            measures.get("resamples", 1000),
-            tuple((one, other) for one, other in pairs),
-            correlation.get("fixed_relations", True),
-            self._options(),
-            parts,
-            tuple(FORMER_FORMATS.get(each, each) for each in self._section("report").get("formats", ())),
-            found,
-            self.written,
-        )
-
-    def _options(self) -> StudyOptions:
-        """The options that the report shows too; StudyOptions has the defaults."""
         homes = {"confidence": "measures", "alpha": "power", "coefficients": "correlation", "coefficient": "stability"}
-        given = {name: self._section(home)[name] for name, home in homes.items() if name in self._section(home)}
-        if "coefficients" in given:
-            given["coefficients"] = tuple(given["coefficients"])
-        return StudyOptions(**given)
+        options = {name: self.sections[home][name] for name, home in homes.items() if name in self.sections[home]}
+        if "coefficients" in options:
+            options["coefficients"] = tuple(options["coefficients"])
+        return StudyConfig(
+            title=found["title"],
+            out=self.path.parent / self._expanded(found.get("out", self.path.stem), (None, "out")),
+            data=data,
+            systems=systems,
+            labels=labels,
+            subtitle=found.get("subtitle", ""),
+            about=tuple(found.get("about", ())),
+            seed=found.get("seed", 0),
+            measures=tuple(measures.get("names", ())),
+            main=tuple(measures.get("main", ())),
+            ties=measures.get("ties"),
+            unlisted_answers=measures.get("unlisted_answers", "filtered"),
+            resamples=measures.get("resamples", 1000),
+            pairs=tuple((one, other) for one, other in pairs),
+            fixed_relations=correlation.get("fixed_relations", True),
+            options=StudyOptions(**options),
+            parts=parts,
+            formats=tuple(self.sections["report"].get("formats", ())),
+            settings=found,
+            written=self.written,
+        )
 
     # checks of options
 
@@ -290,7 +282,7 @@ class _Reader:
                 for place, each in enumerate(value):
                     self._check_section(key, each, place)
             elif not isinstance(value, dict):
-                raise self._wrong(f"expected a section [{key}], found {_quoted(value)}", None, key)
+                raise self._wrong(f"expected a section [{key}], found {_cut(repr(value))}", None, key)
             else:
                 self._check_section(key, value)
 
@@ -307,11 +299,7 @@ class _Reader:
         if not fits(value):
             choices = expected.removeprefix("one of ").split(", ")
             near = nearest(value, choices) if isinstance(value, str) and expected.startswith("one of") else ""
-            raise self._wrong(f"expected {at[1]} to be {expected}, found {_quoted(value)}{near}", *at)
-
-    def _section(self, name: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.found.get(name, {})
-        return found
+            raise self._wrong(f"expected {at[1]} to be {expected}, found {_cut(repr(value))}{near}", *at)
 
     def _check_names(self, found: Iterable[str], names: Sequence[str], section: str, key: str = "labels") -> None:
         for name in found:
@@ -324,7 +312,7 @@ class _Reader:
         others = ((part, "measures") for part in ("stability", "power", "ties"))
         for section, key in (("measures", "names"), ("measures", "main"), *others):
             try:
-                for name in self._section(section).get(key, ()):
+                for name in self.sections[section].get(key, ()):
                     parse_measures(name)
             except MeasureError as error:
                 raise self._wrong(str(error), section, key) from None
@@ -332,11 +320,10 @@ class _Reader:
     # data and systems
 
     def _data(self) -> StudyData:
-        options = dict(self._section("data"))
+        options = dict(self.sections["data"])
         if not options:
             raise self._wrong("expected a section [data] with train, valid and test, a folder of them, or a collection")
-        ways = [name for name in ("folder", "collection") if name in options]
-        named = [name for name in SPLITS if name in options]
+        ways, named = ([name for name in names if name in options] for names in (("folder", "collection"), SPLITS))
         if len(ways) + bool(named) != 1 or (named and not {"train", "test"} <= set(named)):
             raise self._wrong(
                 "expected train, valid and test, or a folder with them, or a collection (valid may be left out); found "
@@ -352,7 +339,7 @@ class _Reader:
             return StudyData(None, collection, columns)
         header = options.pop("header", True)
         if "folder" in options:
-            folder = self._data_folder(options.pop("folder"))
+            folder = self._there("a folder", options.pop("folder"), "data", "folder")
             files = dict(zip(SPLITS, find_splits(folder.path), strict=True))
             found = {
                 split: folder.within(path.relative_to(folder.path).as_posix()) for split, path in files.items() if path
@@ -362,33 +349,21 @@ class _Reader:
         splits = found["train"], found.get("valid"), found["test"]
         return StudyData(splits, None, columns, header, options)
 
-    def _data_folder(self, text: str) -> Source:
-        """A folder of triples, or the folder of the data set of this name, which is downloaded if necessary."""
-        hint = nearest(text, _data_sets()) if len(text) <= _LONGEST and Path(text).name == text else ""
-        if hint and not self._source(text, ("data", "folder")).path.exists():
-            expected = "expected a folder for folder, or the name of a data set"
-            raise self._wrong(f"{expected}, found neither: {text}{hint}", "data", "folder")
-        return self._there("a folder", text, "data", "folder")
-
     def _systems(self) -> StudySystems:
-        options = self._section("systems")
+        options = self.sections["systems"]
         if not any(options.get(name) for name in ("scores", "baselines", "ranks", "runs")):
             raise self._wrong("expected a section [systems] with scores, baselines, ranks or runs, found none")
-        found = {
-            "scores": self._files(options, "scores", (".npz", ".npy")),
-            "ranks": self._files(options, "ranks", _RANKS),
-            "runs": self._files(options, "runs", _RUNS),
-        }
         return StudySystems(
-            **found,
+            scores=self._files(options, "scores", (".npz", ".npy")),
+            ranks=self._files(options, "ranks", _RANKS),
+            runs=self._files(options, "runs", _RUNS),
             baselines=tuple(options.get("baselines", ())),
             filtered_by=tuple(options.get("filter", SPLITS)),
             mixed=options.get("mixed", False),
         )
 
     def _check_systems(self, systems: StudySystems, labels: Sequence[LabelSet]) -> None:
-        ready = [*systems.ranks, *systems.runs]
-        if ready and systems.are_ranked:
+        if (systems.ranks or systems.runs) and (systems.scores or systems.baselines):
             raise self._wrong(
                 "expected scores and baselines, or ranks and runs, found both: the former are ranked with the pairs "
                 "that the label sets judge, the latter are as they are",
@@ -430,11 +405,10 @@ class _Reader:
             found = "both" if where in options else "none"
             expected = f"{where}{more} for a label set of kind {kind!r}"
             raise self._wrong(f"expected {expected}, found {found}", "labels", "kind", place)
-        source = None
+        source, depths = None, options.get("depths", True)
         if where and where in options:
-            source = self._there(
-                f"a {where}" if where == "folder" else "a file", options[where], "labels", where, place
-            )
+            there = "a folder" if where == "folder" else "a file"
+            source = self._there(there, options[where], "labels", where, place)
         return LabelSet(
             name,
             kind,
@@ -443,7 +417,7 @@ class _Reader:
             source,
             drawn,
             options.get("seed", self.found.get("seed", 0)),
-            _depths(options.get("depths", True)),
+            (None if depths else ()) if isinstance(depths, bool) else tuple(sorted({0, *depths})),
         )
 
     def _base(self, on: str, before: Sequence[LabelSet], place: int) -> str:
@@ -475,7 +449,7 @@ class _Reader:
             return str(Path(found).absolute()) if match.start() == 0 else found
 
         found = _VARIABLE.sub(lambda match: each(value(match)), text)
-        if not _can_be_told(found):
+        if not _is_valid_path(found):
             raise self._wrong(f"expected a path in UTF-8 without NUL for {at[1]}, found {found!r}", *at)
         return found
 
@@ -503,7 +477,8 @@ class _Reader:
         """The source at a path; ``kind``: "a file" or "a folder"."""
         found = self._source(text if kind == "a file" else text.rstrip("/") or text, at)
         if (what := _kind_of(found.path)) != kind:
-            raise self._wrong(f"expected {kind} for {at[1]}, found {what}: {_cut(str(found.path))}", *at)
+            near = nearest(text, _data_sets()) if at == ("data", "folder") and len(text) <= _LONGEST else ""
+            raise self._wrong(f"expected {kind} for {at[1]}, found {what}: {_cut(str(found.path))}{near}", *at)
         return found
 
     def _files(self, options: Mapping[str, Any], key: str, endings: Sequence[str]) -> tuple[Source, ...]:
@@ -525,7 +500,7 @@ class _Reader:
                 expected = f"expected {key} to name files that end in {', '.join(endings)}"
                 raise self._wrong(f"{expected}, found none: {text}", "systems", key)
             for name in (path.name for path in kept):
-                if not _can_be_told(name):
+                if not _is_valid_path(name):
                     expected = f"expected file names in UTF-8 for {key}"
                     raise self._wrong(f"{expected}, found {name!r}; rename the file", "systems", key)
             found |= {path: Source(self._shown(text, path), path) for path in kept}
@@ -580,18 +555,6 @@ def _data_sets() -> list[str]:
     return [found.name for found in list_data_sets(unconfirmed=True).data_sets]
 
 
-def _quoted(value: Any) -> str:
-    """A value for use in a message."""
-    return _cut(repr(value))
-
-
-def _depths(value: bool | Sequence[int]) -> tuple[int, ...] | None:
-    """The depths for LabelSet: None if all depths of the pool are meant, () if only the deepest."""
-    if isinstance(value, bool):
-        return None if value else ()
-    return tuple(sorted({0, *value}))
-
-
 def _kind_of(path: Path) -> str:
     """What exists at a path, in words."""
     try:
@@ -606,6 +569,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _can_be_told(path: str) -> bool:
+def _is_valid_path(path: str) -> bool:
     """Whether a path is valid, and can be written to a text file."""
     return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)

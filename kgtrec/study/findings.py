@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.measures.names import better_of, digits_of
-from kgtrec.meta.power import SPEAKING
+from kgtrec.meta.power import MAIN_TESTS
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, number_text, p_text
 from kgtrec.study.config import Study
@@ -27,7 +27,7 @@ Finding = SimpleNamespace  # kind: the macro that words it; the others are facts
 
 
 def sentence(finding: Finding) -> str:
-    """The words of a finding.
+    """Return the words of a finding.
 
     Examples
     --------
@@ -62,12 +62,12 @@ def _p_text(p: float) -> str:
 
 
 def name_of_test(test: str) -> str:
-    """The name of a test, and how its p-values are adjusted."""
+    """Return the name of a test, and how its p-values are adjusted."""
     return figures.TESTS[test] + ("" if test == "tukey" else ", adjusted by Holm's method")
 
 
 def listed(names: Sequence[str]) -> str:
-    """A few names, and the number of the others."""
+    """Return a few names, and the number of the others."""
     shown = names if len(names) < 5 else [*names[:3], f"{len(names) - 3:,} more"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
@@ -94,7 +94,7 @@ class Findings:
                 tested.setdefault(row["measure"], {})[pair] = _float(row["p_adjusted"])
 
     def best_systems(self) -> Iterator[Finding]:
-        """By the main measure, for each label set whose systems are tested; those with one best system are joined."""
+        """Yield the best system by the main measure of each label set that is tested, joined where it is the same."""
         found: dict[str, Finding] = {}
         unsettled = []
         for labels, scores in self.scores.items():
@@ -112,7 +112,7 @@ class Findings:
         yield from [*found.values(), *unsettled]
 
     def swapped(self, one: str, other: str, measure: str) -> list[tuple[str, str, float, float]] | None:
-        """The significant swaps of two label sets: better and worse on the first, adjusted p; None: not tested."""
+        """Return the significant swaps of two label sets: better and worse on the first, adjusted p; None: untested."""
         first, second = (self.p.get(labels, {}).get(measure) for labels in (one, other))
         if first is None or second is None:
             return None
@@ -127,7 +127,7 @@ class Findings:
         return found
 
     def swaps(self) -> Iterator[Finding]:
-        """By the main measure, over all pairs of label sets that are compared; none if no two are tested."""
+        """Yield the swaps by the main measure, over all pairs of label sets that are tested."""
         tested = {
             (one, other): found
             for one, other in (pair.split("/") for pair in self.study.part("correlation"))
@@ -138,7 +138,7 @@ class Findings:
             yield Finding(kind="swapped", measure=self.main, label_sets=list(tested), swaps=swaps)
 
     def counts(self) -> Iterator[Finding]:
-        """By the main measure, over all label sets whose systems are tested."""
+        """Yield how many pairs differ by the main measure, for each label set that is tested."""
         found = {
             labels: row
             for labels, table in self.study.part("power").items()
@@ -152,7 +152,7 @@ class Findings:
             yield Finding(kind="counted", measure=self.main, counts=counts, first=first, alpha=alpha)
 
     def correlated(self, ends: tuple[str, str], table: pa.Table) -> Iterator[Finding]:
-        """From the table of correlations of two rankings."""
+        """Yield the findings of the table of correlations of two rankings."""
         options, n_systems = self.study.options, len(self.study.systems)
         rows = [row for row in table.to_pylist() if row["coefficient"] == options.coefficients[0]]
         rows = [row for row in rows if _has(row, "value", "low", "high")]
@@ -161,7 +161,7 @@ class Findings:
             yield Finding(kind="correlated", ends=ends, options=options, systems=n_systems, rows=by_measure)
 
     def enough(self, labels: str, table: pa.Table) -> Iterator[Finding]:
-        """From the stability table of a label set."""
+        """Yield the findings of the stability table of a label set."""
         needed = sizes_needed(table)
         rows = self._by_measure([row for row in needed.values() if row is not None], "triples")
         never = [measure for measure, row in needed.items() if row is None]
@@ -169,13 +169,13 @@ class Findings:
         yield Finding(kind="enough", labels=labels, options=options, repeats=repeats, rows=rows, never=never)
 
     def pooled(self, labels: str, table: pa.Table) -> Iterator[Finding]:
-        """From the growth of a pool."""
+        """Yield the findings of the growth of a pool."""
         last = table.slice(table.num_rows - 1).to_pylist()[0]
         if last["triples"]:
             yield Finding(kind="pooled", labels=labels, **last)
 
     def tied(self, labels: str, table: pa.Table) -> Iterator[Finding]:
-        """From the table of ties of a label set."""
+        """Yield the findings of the table of ties of a label set."""
         rows = [row for row in table.to_pylist() if _has(row, "apart")]
         if rows:
             yield Finding(kind="tied", labels=labels, row=max(rows, key=itemgetter("apart")))
@@ -187,15 +187,15 @@ class Findings:
 
 
 def of_main_test(table: pa.Table) -> list[Row]:
-    """The rows of the test that findings rest on."""
+    """Return the rows of the test that findings rest on."""
     rows = table.to_pylist()
     there = {row["test"] for row in rows}
-    test = next((test for test in SPEAKING if test in there), "")
+    test = next((test for test in MAIN_TESTS if test in there), "")
     return [row for row in rows if row["test"] == test]
 
 
 def sizes_needed(table: pa.Table) -> dict[str, Row | None]:
-    """Measure -> the row of the least size from which on the middle 95% of the samples have at least ``STABLE``."""
+    """Return, by measure, the row of the least size from which on the middle 95% of samples have ``STABLE``."""
     needed: dict[str, Row | None] = {}
     for row in table.to_pylist():
         is_enough = _has(row, "low") and row["low"] >= STABLE

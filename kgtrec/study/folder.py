@@ -44,14 +44,14 @@ def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
 
 
 def study_manifest(folder: PathLike) -> dict[str, Any]:
-    """The manifest in a folder, as far as a study wrote it, with the ``files`` that it has beside its steps."""
+    """Return the manifest in a folder, as far as a study wrote it, with the ``files`` that it has beside its steps."""
     with suppress(FormatError):
         return {"files": {}, **_manifest(Path(folder))}
     return {"files": {}}
 
 
 def step_table(part: str) -> str:
-    """The name of the file with a table of a step."""
+    """Return the name of the file with a table of a step."""
     return f"{part}.parquet"
 
 
@@ -93,6 +93,7 @@ def read_study(folder: PathLike) -> Study:
             for name, step in manifest["collections"].items()
         }
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
+        options = manifest["options"]
         made = Provenance(manifest["versions"], manifest["settings"], inputs, tuple(manifest["commands"]))
         return Study(
             manifest["title"],
@@ -105,7 +106,7 @@ def read_study(folder: PathLike) -> Study:
             manifest["subtitle"],
             tuple(manifest["about"]),
             notes,
-            _options(manifest["options"]),
+            StudyOptions(**{**options, "coefficients": tuple(options["coefficients"])}),
             made,
         )
     except (KeyError, TypeError, AttributeError) as error:
@@ -117,7 +118,7 @@ def read_study(folder: PathLike) -> Study:
 
 
 def damaged_steps(folder: PathLike) -> list[FormatError]:
-    """Errors in the files of a study's steps, also those that :func:`read_study` does not read; raises its errors."""
+    """Return the errors in all files of a study's steps; raises the errors of :func:`read_study`."""
     path = Path(folder)
     wrong: list[FormatError] = []
     for step in _manifest(path)["steps"]:
@@ -126,7 +127,7 @@ def damaged_steps(folder: PathLike) -> list[FormatError]:
 
 
 def is_study(folder: PathLike) -> bool:
-    """Whether a folder is the folder of a study, complete or not."""
+    """Check whether a folder is the folder of a study, complete or not."""
     return (Path(folder) / STEPS).is_dir()
 
 
@@ -147,10 +148,6 @@ def _notes(steps: Iterable[tuple[tuple[str, ...], list[str]]]) -> tuple[Note, ..
         for text, several in found.items()
         for fewest in [max(1, min(map(len, several)))]
     )
-
-
-def _options(found: Mapping[str, Any]) -> StudyOptions:
-    return StudyOptions(**{**found, "coefficients": tuple(found["coefficients"])})
 
 
 def _manifest(path: Path) -> dict[str, Any]:

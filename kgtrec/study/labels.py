@@ -17,28 +17,28 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import CollectionError, FormatError
 from kgtrec.formats.output.outputs import write_text
-from kgtrec.study.bench import Bench
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import POOLED_KINDS, LabelFacts, LabelSet, Source
 from kgtrec.study.folder import COLLECTION, FACTS, step_table, write_step_table
+from kgtrec.study.step_runner import StepRunner
 from kgtrec.study.steps import Steps
 
 
 class Labels:
     """Writes the judgements of each label set once."""
 
-    def __init__(self, bench: Bench, collections: Collections) -> None:
-        self._bench, self._collections = bench, collections
+    def __init__(self, runner: StepRunner, collections: Collections) -> None:
+        self._runner, self._collections = runner, collections
         self.steps: dict[str, Path] = {}
         self._pools: dict[str, tuple[Pool, Decisions, Qrels]] = {}
 
     def do(self, labels: LabelSet) -> None:
         """Write the judgements of a label set, and their counts for the report."""
         base = self._collections.step(labels.collection)
-        inputs = {"collection": Steps.key_of(base), **self._bench.inputs.sums_of(_files_of(labels))}
+        inputs = {"collection": Steps.key_of(base), **self._runner.inputs.sums_of(_files_of(labels))}
         depths = None if labels.depths is None else list(labels.depths)
         options = {"kind": labels.kind, "depths": depths, "about": labels.about, "collection": labels.collection}
-        if labels.kind == "qrels" and not self._bench.config.systems.mixed:
+        if labels.kind == "qrels" and not self._runner.config.systems.mixed:
             self._require_own(labels)
 
         def make(folder: Path) -> None:
@@ -49,10 +49,10 @@ class Labels:
                 write_qrels(folder / qrels_name(depth), qrels)
             self._write_facts(folder, labels, by_depth)
 
-        step = self._bench.do(f"labels-{labels.name}", make, inputs=inputs, options=options)
+        step = self._runner.do(f"labels-{labels.name}", make, inputs=inputs, options=options)
         self.steps[labels.name] = step
         if (step / step_table("growth")).is_file():
-            self._bench.add_table(step, "growth", labels.name)
+            self._runner.add_table(step, "growth", labels.name)
 
     def _require_own(self, labels: LabelSet) -> None:
         """Raise CollectionError if qrels are known to belong to another collection, even if the step exists."""
@@ -141,12 +141,12 @@ class Labels:
         write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
 
     def depths(self, labels: LabelSet) -> list[int]:
-        """The pool depths that have judgements."""
+        """Return the pool depths that have judgements."""
         names = (path.name for path in self.steps[labels.name].glob("qrels.depth*.txt"))
         return sorted(int(name.removeprefix("qrels.depth").removesuffix(".txt")) for name in names)
 
     def qrels(self, name: str, depth: int | None = None) -> Qrels:
-        """The judgements of a label set, all of them or down to a depth."""
+        """Return the judgements of a label set, all of them or down to a depth."""
         from kgtrec.formats.trec.qrels import read_qrels
 
         return read_qrels(self.steps[name] / qrels_name(depth))
@@ -168,5 +168,5 @@ def _files_of(labels: LabelSet) -> list[Source]:
 
 
 def qrels_name(depth: int | None) -> str:
-    """The name of the file with the judgements down to a depth; None: with all judgements."""
+    """Return the name of the file with the judgements down to a depth; None: with all judgements."""
     return "qrels.txt" if depth is None else f"qrels.depth{depth}.txt"

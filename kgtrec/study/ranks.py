@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,16 +15,16 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import question_places
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
-from kgtrec.errors import CollectionError, KgtrecWarning
+from kgtrec.errors import CollectionError, unwarned
 from kgtrec.formats.files import sha256_of
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNFINISHED
 from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.kernels.integer_keys import distinct, is_among
-from kgtrec.study.bench import Bench
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import WHOLE, LabelSet, Source
 from kgtrec.study.labels import Labels, qrels_name
+from kgtrec.study.step_runner import StepRunner
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System
 
@@ -38,8 +37,8 @@ _LONGEST = 50  # characters of a system's name in the name of a step; at most 20
 class Ranks:
     """Ranks each system once, on all test triples; the ranks on a sample are a part of these."""
 
-    def __init__(self, bench: Bench, collections: Collections, labels: Labels) -> None:
-        self._bench, self._collections, self._labels = bench, collections, labels
+    def __init__(self, runner: StepRunner, collections: Collections, labels: Labels) -> None:
+        self._runner, self._collections, self._labels = runner, collections, labels
         self._steps: dict[str, tuple[str, Path]] = {}
         self._read: dict[str, list[AnswerRanks | AnyRun]] = {}
 
@@ -48,17 +47,16 @@ class Ranks:
         from kgtrec.evaluation.belonging import different_systems
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
-        given = [system for system in self._bench.systems if system.kind == "ranks" and system.source is not None]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # of mixtures that are allowed each step tells
+        given = [system for system in self._runner.systems if system.kind == "ranks" and system.source is not None]
+        with unwarned():  # each step warns of mixtures that are allowed
             read = (read_answer_ranks(system.source.path).renamed(system.name) for system in given if system.source)
-            for ranks in different_systems(read, None, mixed=self._bench.config.systems.mixed) if given else ():
+            for ranks in different_systems(read, None, mixed=self._runner.config.systems.mixed) if given else ():
                 self._require_filtered(ranks.name, ranks.filtered_by or ())
-        self._require_filtered("the systems", self._bench.config.systems.filtered_by)
+        self._require_filtered("the systems", self._runner.config.systems.filtered_by)
 
     def _require_filtered(self, name: str, filtered_by: Sequence[str]) -> None:
         """Raise CollectionError for a sample whose left-out triples would be candidates."""
-        samples = [labels.name for labels in self._bench.config.labels if labels.kind == "sample"]
+        samples = [labels.name for labels in self._runner.config.labels if labels.kind == "sample"]
         if samples and "test" not in filtered_by:
             raise CollectionError(
                 f"expected ranks filtered by test for the sample {samples[0]}, whose left-out triples are known, found "
@@ -66,14 +64,14 @@ class Ranks:
             )
 
     def step(self, system: System) -> tuple[str, Path]:
-        """The checksum of a system's ranks, as an input of steps, and the file with the ranks."""
+        """Return the checksum of a system's ranks, as an input of steps, and the file with the ranks."""
         if system.name not in self._steps:
             self._steps[system.name] = self._ranked_or_found(system)
         return self._steps[system.name]
 
     def _ranked_or_found(self, system: System) -> tuple[str, Path]:
         if system.source is not None and system.kind in ("ranks", "run"):
-            sums = self._bench.inputs.sums_of(_files_of(system.source))
+            sums = self._runner.inputs.sums_of(_files_of(system.source))
             return " ".join(sums.values()), system.source.path
         judged = self._judged()
         inputs = {
@@ -83,9 +81,9 @@ class Ranks:
         inputs |= {
             f"judged {labels.name}": sha256_of(self._labels.steps[labels.name] / qrels_name(None)) for labels in judged
         }
-        options: dict[str, Any] = {"system": system.name, "filter": list(self._bench.config.systems.filtered_by)}
+        options: dict[str, Any] = {"system": system.name, "filter": list(self._runner.config.systems.filtered_by)}
         if system.source is None:
-            options |= {"baseline": system.name, "seed": self._bench.config.seed}
+            options |= {"baseline": system.name, "seed": self._runner.config.seed}
         else:
             own = system.source
             is_archive = own.path.suffix.lower() == ".npz"
@@ -95,10 +93,12 @@ class Ranks:
                 else (TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name)
             )
             beside = [own.beside(own.path.with_name(name)) for name in names]
-            inputs |= self._bench.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
+            inputs |= self._runner.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
 
-        name = f"ranks-{_plain(system.name)}"
-        unfinished = self._bench.folder / UNFINISHED / Steps.folder_name(name, inputs=inputs, options=options)
+        # a long name is cut, as the key after it makes the whole unique
+        plain = "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in system.name)[:_LONGEST]
+        name = f"ranks-{plain}"
+        unfinished = self._runner.folder / UNFINISHED / Steps.folder_name(name, inputs=inputs, options=options)
 
         def make(folder: Path) -> None:
             from kgtrec.ranking.write import write_ranked
@@ -110,14 +110,14 @@ class Ranks:
                 found,
                 folder,
                 depth=0,
-                filtered_by=self._bench.config.systems.filtered_by,
+                filtered_by=self._runner.config.systems.filtered_by,
                 judged=self._union(),
                 unfinished=unfinished,
-                progress=self._bench.progress,
-                **(self._bench.sharing if isinstance(found, Factors) else {}),
+                progress=self._runner.progress,
+                **(self._runner.sharing if isinstance(found, Factors) else {}),
             )
 
-        step = self._bench.do(name, make, inputs=inputs, options=options)
+        step = self._runner.do(name, make, inputs=inputs, options=options)
         return Steps.key_of(step), step / f"{system.name}.ranks.parquet"
 
     def _output(self, system: System) -> SystemOutput:
@@ -128,7 +128,7 @@ class Ranks:
         if system.source is None:
             from kgtrec.baselines import baseline_blocks
 
-            return ScoreBlocks.of(system.name, baseline_blocks(system.name, collection, seed=self._bench.config.seed))
+            return ScoreBlocks.of(system.name, baseline_blocks(system.name, collection, seed=self._runner.config.seed))
         from kgtrec.systems.registry import read_system
 
         path = system.source.path
@@ -138,11 +138,11 @@ class Ranks:
     def _union(self) -> Qrels | None:
         """All pairs that any label set judges: each needs a rank."""
         whole = self._collections[WHOLE]
-        keys = [
-            self._places(labels.collection)[question].astype(np.int64) * len(whole.entities) + entity
-            for labels in self._judged()
-            for question, entity in [self._pairs(labels)]
-        ]
+        keys = []
+        for labels in self._judged():
+            question, entity = self._pairs(labels)
+            place = question_places(self._collections[labels.collection], whole).place[question]
+            keys.append(place.astype(np.int64) * len(whole.entities) + entity)
         if not keys:
             return None
         question, entity = np.divmod(distinct(np.concatenate(keys)), len(whole.entities))
@@ -151,7 +151,7 @@ class Ranks:
 
     def _judged(self) -> list[LabelSet]:
         """The label sets whose pairs are not all answers of a collection."""
-        return [labels for labels in self._bench.config.labels if labels.kind not in ("test", "sample")]
+        return [labels for labels in self._runner.config.labels if labels.kind not in ("test", "sample")]
 
     def _pairs(self, labels: LabelSet) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The judged pairs of a label set, as questions and entities of its collection."""
@@ -162,17 +162,13 @@ class Ranks:
             raise CollectionError(f"label set {labels.name!r}: entity {name!r} is not in the collection")
         return collection.topics_of(qrels.questions)[qrels.question], entity[qrels.entity]
 
-    def _places(self, base: str) -> NDArray[np.intp]:
-        """The question among all test triples' for each question of a collection."""
-        return question_places(self._collections[base], self._collections[WHOLE]).place
-
     def __getitem__(self, base: str) -> list[AnswerRanks | AnyRun]:
         """The systems' answer ranks, or runs, on a collection; large runs are read part by part when they are used."""
         if base not in self._read:
             from kgtrec.formats.answer_ranks import read_answer_ranks
             from kgtrec.formats.trec.streamed_runs import read_any_run
 
-            trust = self._bench.config.systems.mixed
+            trust = self._runner.config.systems.mixed
             judged = [self._pairs(labels) for labels in self._judged() if labels.collection == base]
 
             def read(system: System, path: Path) -> AnswerRanks | AnyRun:
@@ -183,22 +179,22 @@ class Ranks:
                     return ranks
                 return ranks_on_sample(ranks, self._collections[WHOLE], self._collections[base], judged)
 
-            self._read[base] = [read(system, self.step(system)[1]) for system in self._bench.systems]
+            self._read[base] = [read(system, self.step(system)[1]) for system in self._runner.systems]
         return self._read[base]
 
     def inputs(self, *several: LabelSet) -> dict[str, str]:
-        """The inputs of scores under these label sets, with their checksums."""
+        """Return the inputs of scores under these label sets, with their checksums."""
         found = {}
         for labels in several:
             found[f"labels {labels.name}"] = Steps.key_of(self._labels.steps[labels.name])
             found[f"collection {labels.collection}"] = Steps.key_of(self._collections.step(labels.collection))
-        return found | {system.name: self.step(system)[0] for system in self._bench.systems}
+        return found | {system.name: self.step(system)[0] for system in self._runner.systems}
 
 
 def ranks_on_sample(
     ranks: AnswerRanks, whole: Collection, sample: Collection, judged: Sequence[tuple[NDArray[Any], NDArray[Any]]] = ()
 ) -> AnswerRanks:
-    """The answer ranks on a sample of test triples, from those on all of them, which are filtered by test.
+    """Return the answer ranks on a sample of test triples, from those on all of them, which are filtered by test.
 
     No count includes another answer of the question. So the answers that the sample leaves out, which are known, are
     filtered if their rows are left out.
@@ -250,8 +246,3 @@ def _files_of(source: Source) -> list[Source]:
         return [source.within(part.name) for part in parts_of(source.path)]
     origin = source.beside(origin_path(source.path))
     return [source, *([origin] if origin.path.is_file() else [])]
-
-
-def _plain(name: str) -> str:
-    """A system's name for the name of a step; a long name is cut, as the key after it makes the whole unique."""
-    return "".join(character if character.isalnum() or character in "._@-" else "_" for character in name)[:_LONGEST]

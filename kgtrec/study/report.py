@@ -14,6 +14,7 @@ from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError
+from kgtrec.meta.power import distinct_tests, power_columns
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, numbered
 from kgtrec.study.config import Study
@@ -38,11 +39,10 @@ _CITATIONS = (
     "Zhou, Chen, He, Ye, Sun (2022). Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval "
     "Perspective. SIGIR.",
 )
-Rows = list[dict[str, Any]]
 
 
 def study_report(study: Study) -> Report:
-    """The report of a study.
+    """Return the report of a study.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ class _Composer:
                 head.append("each system" if len(names) == len(self.study.systems) else f"each of {listed(names)}")
             elif names[0]:
                 head.append(names[0])
-            told = ": ".join(filter(None, (", ".join(head), text)))
-            yield f"{told[:1].upper()}{told[1:]}" if labels else told
+            sentence_text = ": ".join(filter(None, (", ".join(head), text)))
+            yield f"{sentence_text[:1].upper()}{sentence_text[1:]}" if labels else sentence_text
 
     # label sets
 
@@ -284,13 +284,8 @@ class _Composer:
             significant = self.findings.swapped(one, other, measure)
             row["swapped"] = None if opposite is None else float(opposite.count(measure))
             row["significant"] = None if significant is None else float(len(significant))
-        names = [name for column in columns for name in (column.name, column.low, column.high) if name]
-        data = pa.table(
-            {
-                name: pa.array([row.get(name, None if name == "measure" else math.nan) for row in wide.values()])
-                for name in names
-            }
-        )
+        names = [name for column in columns[1:] for name in (column.name, column.low, column.high) if name]
+        data = _by_measure(wide, names)
         self._tell(self.findings.correlated((one, other), table))
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
 
@@ -363,12 +358,11 @@ class _Composer:
             rows = self._wide(own, "depth {depth} {end}", {end: end for end in ("value", "low", "high")})
             each_depth = [f"depth {depth}" for depth in depths]
             names = [f"{each} {end}" for each in each_depth for end in ("value", "low", "high")]
-            schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
             yield Table(
                 f"depths-{key}",
                 f"{correlation} to depth {depths[0]} by pool depth of {name}",
                 f"The numbers of the figure above. Below each value: {self.confidence} resampling range.",
-                pa.Table.from_pylist(list(rows.values()), schema),
+                _by_measure(rows, names),
                 (Column("measure"), *(_ranged(each, each, " value") for each in each_depth)),
             )
             last = _where(own.append_column("at", own["depth"].cast(pa.string())), "at", [str(depths[-1])])
@@ -386,7 +380,7 @@ class _Composer:
                 title=f"The ranking of the systems on samples of {name}",
                 correlation=correlation,
             )
-            by_measure: dict[str, Rows] = {}
+            by_measure: dict[str, list[dict[str, Any]]] = {}
             for row in table.to_pylist():
                 by_measure.setdefault(row["measure"], []).append(row)
             shares = [row["share"] for row in next(iter(by_measure.values()))]
@@ -433,19 +427,6 @@ class _Composer:
                     test=figures.TESTS[test],
                     alpha=alpha,
                 )
-            shown = (
-                Column("measure"),
-                Column("test"),
-                Column("n_items", "items"),
-                Column("pairs"),
-                Column("below", f"p < {alpha:g}"),
-                Column("share", "share", 3),
-                Column("below_adjusted", "adjusted"),
-                Column("share_adjusted", "share, adjusted", 3),
-                Column("area", "area under the curve", form="p"),
-                Column("smallest", "smallest found", form="difference"),
-                Column("largest_missed", "largest missed", form="difference"),
-            )
             yield Table(
                 f"power-{key}",
                 f"Pairs of systems that each measure distinguishes on {name}",
@@ -453,8 +434,8 @@ class _Composer:
                 "independent. Clustered tests take this into account; plain t-tests over answers find too many "
                 "differences significant. Smallest found: the smallest significant difference. Largest missed: the "
                 "largest difference that is not significant.",
-                _without_repeats(table),
-                shown,
+                table.take(pa.array(distinct_tests(table), pa.int64())),
+                power_columns(alpha),
             )
 
     # ties
@@ -501,6 +482,12 @@ def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:
     return table.filter(pa.array([label in kept for label in table.column(column).to_pylist()], pa.bool_()))
 
 
+def _by_measure(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
+    """A row for each measure with these numbers."""
+    schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
+    return pa.Table.from_pylist(list(rows.values()), schema)
+
+
 def _ranged(name: str, label: str, value: str = "") -> Column:
     """A column of correlations, with their ranges beside them."""
     return Column(f"{name}{value}", label, 3, low=f"{name} low", high=f"{name} high")
@@ -512,16 +499,6 @@ def _by_category(table: pa.Table) -> pa.Table:
     rows = [row for row, name in enumerate(category) if name in CATEGORIES]
     rows.sort(key=lambda row: (side[row], CATEGORIES.index(category[row])))
     return table.take(pa.array(rows, pa.int64()))
-
-
-def _without_repeats(table: pa.Table) -> pa.Table:
-    """The table without repeated rows: for measures over questions, the clustered test is the plain t-test."""
-    rows = table.to_pylist()
-    plain = {row["measure"] for row in rows if row["test"] == "t"}
-    kept = [
-        not (row["items"] == "questions" and row["test"] == "clustered" and row["measure"] in plain) for row in rows
-    ]
-    return table.filter(pa.array(kept, pa.bool_()))
 
 
 def _known(value: float | None) -> bool:

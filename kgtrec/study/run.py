@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -19,14 +19,14 @@ from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, 
 from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
-from kgtrec.study.bench import Bench, silent, unseen
 from kgtrec.study.collections import Collections
-from kgtrec.study.config import Study, StudyConfig
+from kgtrec.study.config import Study
 from kgtrec.study.config_file import read_study_config
 from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
+from kgtrec.study.step_runner import StepRunner, silent, unseen
 from kgtrec.study.write_report import contents_of_report, require_own, write_own_files
 from kgtrec.workers.results import Helper
 
@@ -34,7 +34,7 @@ _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "py
 
 
 def run_study(
-    config: PathLike | StudyConfig,
+    config: PathLike,
     out: PathLike | None = None,
     *,
     workers: int | None = None,
@@ -51,7 +51,7 @@ def run_study(
 
     Parameters
     ----------
-    config : path or StudyConfig
+    config : path
         A TOML file, see docs/study.md.
     out : path, optional
         Folder of the study. Default: the folder that the configuration names.
@@ -79,53 +79,53 @@ def run_study(
     KgtrecError
         If there is an error in the configuration or in an input, or if the folder cannot be used.
     """
-    given = None if isinstance(config, StudyConfig) else Path(config)
-    read = config if isinstance(config, StudyConfig) else read_study_config(config)
+    read = read_study_config(config)
     folder = Path(out) if out is not None else read.out
-    bench = Bench(read, folder, workers, executor, say=say, progress=progress)
-    collections = Collections(bench)
-    labels = Labels(bench, collections)
-    ranks = Ranks(bench, collections, labels)
-    with nullcontext() if given is None else naming(given):
-        _check(bench, ranks)
+    with_page = not read.formats or "html" in read.formats
+    runner = StepRunner(read, folder, workers, executor, say=say, progress=progress)
+    collections = Collections(runner)
+    labels = Labels(runner, collections)
+    ranks = Ranks(runner, collections, labels)
+    with naming(config):
+        _check(runner, ranks)
     # the configuration that is run, even if the file is changed meanwhile
-    is_own = given is not None and is_same_file(given, folder / STUDY_CONFIG)
-    config_files = {} if is_own else {STUDY_CONFIG: read.written}
-    with replacing(force), _alone(folder, config_files, with_page=not read.formats or "html" in read.formats):
-        computed = _compute(bench, collections, labels, ranks)
-        manifest = _about(bench) | computed
+    config_files = {} if is_same_file(config, folder / STUDY_CONFIG) else {STUDY_CONFIG: read.written}
+    with replacing(force), _alone(folder, config_files, with_page=with_page):
+        computed = _compute(runner, collections, labels, ranks)
+        manifest = _about(runner) | computed
         write_git_files(folder, folder)
         write_study_manifest(folder, {**manifest, "files": study_manifest(folder)["files"]})
-        if prune and (removed := bench.steps.remove_others()):
+        if prune and (removed := runner.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
         files = {**config_files, **contents_of_report(folder, read.formats)}
         for name in write_own_files(folder, files, manifest):
             say(f"note: {folder / name} belongs to an earlier report and was changed since; it is kept")
+        say(f"wrote {folder / PAGE if with_page else folder}")
         return read_study(folder)
 
 
-def _check(bench: Bench, ranks: Ranks) -> None:
+def _check(runner: StepRunner, ranks: Ranks) -> None:
     """Raise KgtrecError for impossible settings before anything is computed."""
-    if len(bench.systems) < 2:
-        raise KgtrecError(f"expected at least two systems to compare, found only {bench.systems[0].name}")
-    _ = bench.main
+    if len(runner.systems) < 2:
+        raise KgtrecError(f"expected at least two systems to compare, found only {runner.systems[0].name}")
+    _ = runner.main
     ranks.require_alike()
-    for part, usual in (("power", bench.measures), ("stability", bench.measures), ("ties", bench.main)):
-        _ = bench.measures_of(part, usual)
+    for part, usual in (("power", runner.measures), ("stability", runner.measures), ("ties", runner.main)):
+        _ = runner.measures_of(part, usual)
 
 
-def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Ranks) -> dict[str, Any]:
+def _compute(runner: StepRunner, collections: Collections, labels: Labels, ranks: Ranks) -> dict[str, Any]:
     """Run every step and return their part of ``manifest.json``."""
-    config, parts = bench.config, Parts(bench, collections, labels, ranks)
+    config, parts = runner.config, Parts(runner, collections, labels, ranks)
     for each in config.labels:
         labels.do(each)
-    for system in bench.systems:
+    for system in runner.systems:
         ranks.step(system)
-    for unfinished in (*bench.folder.glob(f"{UNFINISHED}/*"), bench.folder / UNFINISHED):
+    for unfinished in (*runner.folder.glob(f"{UNFINISHED}/*"), runner.folder / UNFINISHED):
         remove_unfinished(unfinished)  # of systems that are no longer asked for
     for each in config.labels:
         parts.scores(each)
-    for name in bench.asked("power", [each.name for each in config.labels]):
+    for name in config.parts["power"].get("labels", [each.name for each in config.labels]):
         parts.power(config.label_set(name))
     for one, other in config.pairs:
         parts.correlation(config.label_set(one), config.label_set(other))
@@ -133,36 +133,37 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
         if len(labels.depths(each)) > 1:
             parts.depths(each)
     first = [config.labels[0].name]
-    for name in bench.asked("ties", first):
+    for name in config.parts["ties"].get("labels", first):
         parts.ties(config.label_set(name))
-    for name in bench.asked("stability", first):
+    for name in config.parts["stability"].get("labels", first):
         parts.stability(config.label_set(name))
-    steps = bench.steps
-    bench.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
+    steps = runner.steps
+    runner.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
     return {
-        "systems": [system.name for system in bench.systems],
-        "measures": list(bench.measures),
-        "main": list(bench.main),
+        "systems": [system.name for system in runner.systems],
+        "measures": list(runner.measures),
+        "main": list(runner.main),
         "labels": [json.loads((step / FACTS).read_text("utf-8")) for step in labels.steps.values()],
         "collections": {name: str(step.name) for name, step in collections.steps.items()},
-        "tables": bench.tables,
+        "tables": runner.tables,
         "steps": steps.record,
     }
 
 
-def _about(bench: Bench) -> dict[str, Any]:
+def _about(runner: StepRunner) -> dict[str, Any]:
     """The manifest's part about the study as a whole; without times and local paths."""
-    config = bench.config
+    config = runner.config
     settings = {
         "seed": str(config.seed),
-        "measures": " ".join(bench.measures),
+        "measures": " ".join(runner.measures),
         "ties": config.ties or "usual",
         "unlisted answers": config.unlisted_answers,
         "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals",
     }
     for part, options in config.parts.items():
         if options:
-            settings[part] = ", ".join(f"{name} {_shown(value)}" for name, value in options.items())
+            texts = (" ".join(map(str, value if isinstance(value, list) else [value])) for value in options.values())
+            settings[part] = ", ".join(map(" ".join, zip(options, texts, strict=True)))
     return {
         "title": config.title,
         "subtitle": config.subtitle,
@@ -174,13 +175,9 @@ def _about(bench: Bench) -> dict[str, Any]:
         "options": asdict(config.options),
         "inputs": [
             {"name": each.name, "bytes": each.size, "sha256": each.sha256}
-            for each in sorted(bench.inputs.read.values(), key=lambda each: each.name)
+            for each in sorted(runner.inputs.read.values(), key=lambda each: each.name)
         ],
     }
-
-
-def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Column, Table
-from kgtrec.errors import KgtrecError
 from kgtrec.kernels.statistics.compact_letters import compact_letters
-from kgtrec.measures.names import digits_of, parse_measure
+from kgtrec.measures.names import better_of, digits_of, parse_measure
 from kgtrec.report.cells import letters_of
 
 
@@ -22,11 +22,10 @@ def score_table(
     *,
     key: str = "scores",
     title: str = "Scores",
-    caption: str = "",
     interval: str = "95% interval",
     test: str = "",
 ) -> Table:
-    """A table with a row per system and a column per measure, sorted by the first measure, best on top.
+    """Return a table with a row per system and a column per measure, sorted by the first measure, best on top.
 
     Parameters
     ----------
@@ -35,8 +34,7 @@ def score_table(
     differ : mapping, optional
         Measure -> (n, n) symmetric bool array over ``scores.systems``: which pairs differ significantly. Systems that
         share a letter in the table do not differ significantly.
-    key, title, caption : str
-        A given caption replaces the default one.
+    key, title : str
     interval, test : str
         The names of the interval from ``scores.low`` to ``scores.high``, and of the test behind ``differ``.
 
@@ -44,64 +42,36 @@ def score_table(
     -------
     Table
 
-    Raises
-    ------
-    KgtrecError
-        If scores are broken down by parts, or an array of pairs has not the size of the systems or is not symmetric.
-
     Examples
     --------
     >>> scores = Scores(("a", "b"), ("RR",), np.array([[[0.2]], [[0.3]]]))
     >>> score_table(scores, {"RR": np.array([[False, True], [True, False]])}).data.to_pydict()
     {'system': ['b', 'a'], 'RR': [0.3, 0.2], 'RR groups': ['a', 'b']}
     """
-    if scores.items:
-        raise KgtrecError(f"table {key}: expected totals, found scores per {', '.join(scores.items)}")
     order = _best_first(scores.values[:, 0, 0], scores.measures[0]) if scores.measures else np.arange(0)
     columns: dict[str, pa.Array] = {"system": pa.array([scores.systems[place] for place in order], pa.string())}
+    ends = {end: values for end, values in (("low", scores.low), ("high", scores.high)) if values is not None}
     shown = [Column("system")]
     for place, measure in enumerate(scores.measures):
-        ends = {"low": scores.low, "high": scores.high}
         columns[measure] = pa.array(scores.values[order, place, 0])
-        names = {end: f"{measure} {end}" for end, values in ends.items() if values is not None}
-        columns |= {names[end]: pa.array(values[order, place, 0]) for end, values in ends.items() if values is not None}
+        beside: dict[str, Any] = {end: f"{measure} {end}" for end in ends}
+        columns |= {beside[end]: pa.array(values[order, place, 0]) for end, values in ends.items()}
         if differ is not None and measure in differ:
-            names["groups"] = f"{measure} groups"
-            own = _best_first(scores.values[:, place, 0], measure)
-            letters = _letters(differ[measure], own, key, measure)
-            columns[names["groups"]] = pa.array([letters[system] for system in order], pa.string())
-        better = parse_measure(measure).record.better
-        shown.append(
-            Column(
-                measure,
-                digits=digits_of(measure),
-                better=better,
-                low=names.get("low", ""),
-                high=names.get("high", ""),
-                groups=names.get("groups", ""),
-            )
-        )
+            beside["groups"] = f"{measure} groups"
+            own = _best_first(scores.values[:, place, 0], measure)  # a is the letter of the best system
+            letters = letters_of(compact_letters(differ[measure][np.ix_(own, own)]))
+            of_system = dict(zip(own.tolist(), letters, strict=True))
+            columns[beside["groups"]] = pa.array([of_system[system] for system in order], pa.string())
+        shown.append(Column(measure, digits=digits_of(measure), better=parse_measure(measure).record.better, **beside))
     usual = [
         f"Below each score: {interval}." if scores.low is not None else "",
         "Bold: the best score of a measure." if len(scores.systems) > 1 else "",
         f"Systems that share a letter do not differ significantly{f' ({test})' if test else ''}." if differ else "",
     ]
-    return Table(key, title, caption or " ".join(filter(None, usual)), pa.table(columns), tuple(shown))
+    return Table(key, title, " ".join(filter(None, usual)), pa.table(columns), tuple(shown))
 
 
 def _best_first(values: NDArray[np.float64], measure: str) -> NDArray[np.intp]:
     """Rows from the best to the worst, undefined ones last."""
-    sign = 1.0 if parse_measure(measure).record.better == "lower" else -1.0
+    sign = 1.0 if better_of(measure) == "lower" else -1.0
     return np.argsort(sign * values, kind="stable")  # numpy puts NaN last
-
-
-def _letters(differ: NDArray[np.bool_], order: NDArray[np.intp], key: str, measure: str) -> dict[int, str]:
-    """Row -> its letters; a is the letter of the best system."""
-    differ = np.asarray(differ, np.bool_)
-    n = len(order)
-    if differ.shape != (n, n) or not np.array_equal(differ, differ.T):
-        raise KgtrecError(
-            f"table {key}: expected a symmetric table of {n} x {n} pairs for {measure}, found shape {differ.shape}"
-        )
-    letters = letters_of(compact_letters(differ[np.ix_(order, order)]))
-    return dict(zip(order.tolist(), letters, strict=True))

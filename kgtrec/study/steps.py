@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import FormatError, KgtrecError, warn
+from kgtrec.errors import FormatError, warn
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import folder_beside, free_names, write_text
@@ -60,7 +60,7 @@ class Steps:
         inputs: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Path:
-        """The folder of a step; ``make`` fills it if the step does not exist.
+        """Return the folder of a step; ``make`` fills it if the step does not exist.
 
         Parameters
         ----------
@@ -72,14 +72,7 @@ class Steps:
             Name -> checksum of each input; see :func:`kgtrec.formats.files.sha256_of` and :meth:`key_of`.
         options : mapping, optional
             Everything else that the result depends on, as JSON values.
-
-        Raises
-        ------
-        KgtrecError
-            If the name has other characters.
         """
-        if not name or not all(sign.isalnum() or sign in ".-_@" for sign in name) or name.startswith("."):
-            raise KgtrecError(f"expected letters, digits, dots and dashes in the name of a step, found {name!r}")
         about = _about(name, inputs, options)
         place = self.folder / _folder_of(about)
         if not _is_whole(place, about):
@@ -104,12 +97,12 @@ class Steps:
     def folder_name(
         name: str, *, inputs: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None
     ) -> str:
-        """The name of the folder of a step with these inputs and options."""
+        """Return the name of the folder of a step with these inputs and options."""
         return _folder_of(_about(name, inputs, options))
 
     @staticmethod
     def key_of(step: Path) -> str:
-        """The checksum of a step, for use as an input of another step."""
+        """Return the checksum of a step, for use as an input of another step."""
         return sha256_of(step / STEP)
 
     def remove_others(self) -> int:
@@ -125,7 +118,7 @@ class Steps:
 
 
 def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> list[FormatError]:
-    """The errors in a step's folder, file by file; a study computes a step with errors again.
+    """Return the errors in a step's folder, file by file; a study computes a step with errors again.
 
     Parameters
     ----------
@@ -146,24 +139,14 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
                 "expected a study's record of a step, found something else; run kgtrec study again", path=place / STEP
             )
         ]
-    wrong = [
-        FormatError("expected this file of the step, found none; run kgtrec study again", path=place / name)
-        for name in expected
-        if name not in there
-    ] + [
-        FormatError("expected the file that the study wrote, found another; run kgtrec study again", path=place / name)
-        for name in expected
-        if name in there and sha256_of(there[name]) != expected[name]
-    ]
-    return wrong + [
-        FormatError(
-            "expected only files of the step, found another, because of which kgtrec study computes the step again; "
-            "move it away",
-            path=place / name,
-        )
-        for name in there
-        if name not in (*expected, STEP)
-    ]
+    again = "; run kgtrec study again"
+    missing = [name for name in expected if name not in there]
+    changed = [name for name in expected if name in there and sha256_of(there[name]) != expected[name]]
+    wrong = [(name, f"expected this file of the step, found none{again}") for name in missing]
+    wrong += [(name, f"expected the file that the study wrote, found another{again}") for name in changed]
+    added = "expected only files of the step, found another, because of which kgtrec study computes the step again; "
+    wrong += [(name, f"{added}move it away") for name in there if name not in (*expected, STEP)]
+    return [FormatError(message, path=place / name) for name, message in wrong]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -187,9 +170,5 @@ def _about(name: str, inputs: Mapping[str, str] | None, options: Mapping[str, An
 
 
 def _folder_of(about: Mapping[str, Any]) -> str:
-    return f"{about['step']}-{_digest(about)}"
-
-
-def _digest(about: Mapping[str, Any]) -> str:
     text = json.dumps(about, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
+    return f"{about['step']}-{hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]}"

@@ -19,7 +19,7 @@ class System:
 
 
 def systems_of(config: StudyConfig) -> tuple[System, ...]:
-    """The systems of a configuration, sorted by name; KgtrecError if two have the same name."""
+    """Return the systems of a configuration, sorted by name; KgtrecError if two have the same name."""
     from kgtrec.baselines import baselines_of
     from kgtrec.formats.trec.runs import default_name
 
@@ -38,7 +38,7 @@ def systems_of(config: StudyConfig) -> tuple[System, ...]:
 
 
 def spelled(measures: Iterable[str]) -> list[str]:
-    """Measures in kgtrec's spelling, each once, as in correlations: recip_rank is RR."""
+    """Return measures in kgtrec's spelling, each once, as in correlations: recip_rank is RR."""
     from kgtrec.measures.names import parse_measures
     from kgtrec.meta.known_measures import known_measure
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from kgtrec.study.report import study_report
 def contents_of_report(
     study: Path, formats: Sequence[str], *, width: float | None = None, with_intervals: bool = False
 ) -> dict[str, bytes]:
-    """The report of a study: file -> contents; the page, ``report.html``, comes last.
+    """Return the report of a study: file -> contents; the page, ``report.html``, comes last.
 
     For ``width`` (of figures, in inches) and ``with_intervals`` see :func:`kgtrec.report.report_files`.
     """
@@ -28,10 +28,9 @@ def contents_of_report(
     chosen = list(formats or USUAL_FORMATS)
     files = report_files(study_report(found), chosen, width=width, with_intervals=with_intervals)
     if "csv" in chosen:
-        files |= {
-            name: table_csv(table).encode()
-            for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)
-        }
+        names = numbered(table.replace("/", "-") for table in found.tables)  # unique, even where label sets have dashes
+        tables = zip(names, found.tables.values(), strict=True)
+        files |= {f"data/{name}.csv": table_csv(table).encode() for name, table in tables}
     return dict(sorted(files.items(), key=lambda file: file[0] == PAGE))
 
 
@@ -72,8 +71,3 @@ def write_own_files(folder: Path, files: Mapping[str, bytes], manifest: Mapping[
         sums = {name: hashlib.sha256(contents).hexdigest() for name, contents in sorted(files.items())}
         write_study_manifest(folder, {**manifest, "files": sums})
     return changed
-
-
-def _data_names(tables: Iterable[str]) -> list[str]:
-    """A unique file name for each table PART/LABELS or PART/FIRST/SECOND, even if names of label sets have dashes."""
-    return [f"data/{name}.csv" for name in numbered(table.replace("/", "-") for table in tables)]

@@ -69,7 +69,7 @@ PARTS = {
     "rank": "rank C zeros.npy --topics C/topics.tsv --entities C/entities.txt --depth 3 --out OUT",
     "baseline": "baseline popularity C --depth 3 --out OUT",
     "align": "align vectors.npz --by-size 3 --repeats 2 --out OUT",
-    "report": "report study --out OUT/report.html --formats html,svg,csv,latex",
+    "report": "study study --out OUT/report.html --formats html,svg,csv,latex",
     "pool report": "pool C ranks/rules.run.gz --depth 2 --out OUT-pool --report OUT/report.txt",
     "study": "study study.toml --out OUT",
 }

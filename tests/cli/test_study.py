@@ -42,7 +42,7 @@ resamples = 50
 sizes = [0.5, 0.75]
 repeats = 4
 [report]
-formats = ["html", "svg", "csv", "tex"]
+formats = ["html", "svg", "csv", "latex"]
 """
 
 
@@ -159,7 +159,7 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path
     program.send_signal(signal.SIGKILL)
     program.wait()
     assert not (tmp_path / "study" / "report.html").exists()
-    assert run("report", tmp_path / "study", "--out", tmp_path / "r.html") == 2  # there is nothing to report yet
+    assert run("study", tmp_path / "study", "--out", tmp_path / "r.html") == 2  # there is nothing to report yet
     assert run("study", config) == 0
     assert files(tmp_path / "study") == files(whole / "study")
 
@@ -219,7 +219,7 @@ def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
     shutil.copytree(whole, tmp_path / "copy")
     study, config = tmp_path / "copy" / "study", tmp_path / "copy" / "study.toml"
     (study / "data" / "my.tsv").write_text("mine")
-    config.write_text(CONFIG.replace('"html", "svg", "csv", "tex"', '"svg"'))
+    config.write_text(CONFIG.replace('"html", "svg", "csv", "latex"', '"svg"'))
     assert run("study", config) == 0
     assert set(tree(study / "data")) == {"my.tsv"}
     assert (study / "figures" / "stability-all.svg").is_file()
@@ -249,7 +249,7 @@ def test_a_table_that_was_changed_is_not_reported(whole: Path, tmp_path: Path, c
     steps = tmp_path / "study" / "steps"
     one, other = (next(steps.glob(f"scores-{name}-*")) / "scores.parquet" for name in ("all", "more"))
     one.write_bytes(other.read_bytes())
-    assert run("report", tmp_path / "study", "--out", tmp_path / "r.html") == 2
+    assert run("study", tmp_path / "study", "--out", tmp_path / "r.html") == 2
     assert "expected the table that the study computed, found another" in capsys.readouterr().err
 
 
@@ -388,7 +388,7 @@ def test_two_studies_do_not_write_to_one_folder(whole: Path, capsys):
 def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path):
     """It needs the study's folder only, and is the same page."""
     shutil.copytree(whole / "study", tmp_path / "study")
-    assert run("report", tmp_path / "study", "--out", tmp_path / "out" / "mine.html", "--formats", "html,tex") == 0
+    assert run("study", tmp_path / "study", "--out", tmp_path / "out" / "mine.html", "--formats", "html,latex") == 0
     made = files(tmp_path / "out")
     assert made["mine.html"] == (whole / "study" / "report.html").read_bytes()
     assert made["tables/scores-all.tex"] == (whole / "study" / "tables" / "scores-all.tex").read_bytes()
@@ -402,8 +402,8 @@ def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path)
 def test_figures_and_tables_for_a_paper(whole: Path, tmp_path: Path, width: str):
     """Figures of the width of its column, whatever the unit; intervals in its tables only if they are asked for."""
     page = tmp_path / "mine.html"
-    words = ["--formats", "svg,tex", "--width", width, *(["--intervals"] if width == "3.3in" else [])]
-    assert run("report", whole / "study", "--out", page, *words) == 0
+    words = ["--formats", "svg,latex", "--width", width, *(["--intervals"] if width == "3.3in" else [])]
+    assert run("study", whole / "study", "--out", page, *words) == 0
     drawn = [path.read_text() for path in (tmp_path / "figures").glob("*.svg")]
     assert drawn
     assert all('width="237.6pt"' in text for text in drawn)
@@ -419,7 +419,7 @@ def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, caps
     """The page, or without one the folder of the other files."""
     monkeypatch.chdir(tmp_path)
     words = ["--formats", formats] if formats else []
-    assert run("report", whole / "study", "--out", "out/mine.html", *words) == 0
+    assert run("study", whole / "study", "--out", "out/mine.html", *words) == 0
     assert capsys.readouterr().err == f"wrote {written}\n"
     assert Path(written).exists()
     assert Path("out/mine.html").exists() == (written != "out")
@@ -428,7 +428,7 @@ def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, caps
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere", "--out", "r.html"], "expected the folder of a study, found nothing"),
+        (["nowhere", "--out", "r.html"], "nowhere: cannot read it: No such file or directory"),
         (["cities", "--out", "r.html"], "found no manifest.json in it; kgtrec study CONFIG.toml writes"),
         (["study", "--out", "r.pdf"], "expected a name that ends in .html"),
         (["study", "--out", "r.html", "--formats", "docx"], "expected html, svg, pdf, latex, csv, png, found 'docx'"),
@@ -438,7 +438,7 @@ def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, caps
 )
 def test_what_is_no_study_is_refused(whole: Path, monkeypatch, capsys, words: list[str], message: str):
     monkeypatch.chdir(whole)
-    assert run("report", *words) == 2
+    assert run("study", *words) == 2
     assert message in capsys.readouterr().err
 
 

@@ -190,7 +190,7 @@ def test_every_verb_that_takes_systems_refuses_mixtures():
     verbs = {
         "evaluate": lambda **more: evaluate(made, mixture, "micro.MRR", **more),
         "item_scores": lambda **more: item_scores(made, mixture, "micro.MRR", **more),
-        "compare": lambda **more: compare(made, *mixture, "micro.MRR", resamples=10, **more),
+        "compare": lambda **more: compare(made, mixture, "micro.MRR", resamples=10, **more),
         "ties": lambda **more: compare_ties(made, mixture, "micro.MRR", **more),
         "stability": lambda **more: stability(made, mixture, "micro.MRR", sizes=[2], repeats=1, **more),
         "sparsity": lambda **more: label_scores({"all": made}, mixture, "micro.MRR", **more),

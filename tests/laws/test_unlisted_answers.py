@@ -156,7 +156,7 @@ def test_every_verb_has_the_same_number(world, unlisted_answers: UnlistedAnswers
     expected = quietly(lambda: evaluate(qrels, systems, measures, **options)).values[:, :, 0]
     items = quietly(lambda: item_scores(qrels, systems, measures, **options))
     np.testing.assert_allclose([totals(own) for own in items.values()], expected.T, rtol=1e-14)
-    compared = quietly(lambda: compare(qrels, *systems, measures, resamples=2, **options))
+    compared = quietly(lambda: compare(qrels, systems, measures, resamples=2, **options))
     np.testing.assert_allclose(compared.value, expected.T, rtol=1e-14)
     tables = quietly(lambda: label_scores({"part": qrels}, systems, measures, **options))
     np.testing.assert_array_equal(tables.values[:, :, 0], expected)

@@ -89,7 +89,7 @@ def run_of(name: str, lists: dict[str, str]) -> Run:
 def test_wins_losses_and_ties_are_those_of_an_obvious_loop(seed: int):
     """Item by item, with Python's own comparisons, for every kind of group."""
     collection, one, other = world(seed)
-    found = compare(collection, one, other, MEASURES, resamples=2, top=0)
+    found = compare(collection, [one, other], MEASURES, resamples=2, top=0)
     scores = item_scores(collection, [one, other], MEASURES)
     topics = collection.questions
     for place, measure in enumerate(MEASURES):
@@ -121,7 +121,8 @@ def test_wins_losses_and_ties_are_those_of_an_obvious_loop(seed: int):
 @settings(max_examples=examples(25))
 def test_groups_sum_to_the_whole(seed: int):
     """Items, wins, losses and ties of every kind of group; what they add to the difference of a mean."""
-    found = compare(*world(seed), MEASURES, resamples=2, top=0)
+    collection, *systems = world(seed)
+    found = compare(collection, systems, MEASURES, resamples=2, top=0)
     for groups in found.groups.values():
         np.testing.assert_array_equal(groups.n_items.sum(axis=1), found.n_items)
         for name in ("wins", "losses", "ties"):
@@ -134,7 +135,7 @@ def test_groups_sum_to_the_whole(seed: int):
 def test_numbers_are_those_of_evaluate_and_p_that_of_scipy():
     """Totals, totals per side, and scipy.stats.ttest_rel over items."""
     collection, one, other = world(3, 30)
-    found = compare(collection, one, other, MEASURES, resamples=10)
+    found = compare(collection, [one, other], MEASURES, resamples=10)
     scores = evaluate(collection, [one, other], MEASURES)
     np.testing.assert_allclose(found.value, scores.values[:, :, 0].T)
     sides = evaluate(collection, [one, other], MEASURES, per="side")
@@ -154,7 +155,7 @@ def test_numbers_are_those_of_evaluate_and_p_that_of_scipy():
 def test_intervals_are_those_of_a_slow_bootstrap():
     """Questions drawn one by one with all their answers, the same for both systems."""
     collection, one, other = world(5, 20)
-    found = compare(collection, one, other, ["micro.MRR", "micro.GMR"], resamples=300, seed=4, confidence=0.9)
+    found = compare(collection, [one, other], ["micro.MRR", "micro.GMR"], resamples=300, seed=4, confidence=0.9)
     items = item_scores(collection, [one, other], "micro.MR")["micro.MR"]
     order = np.argsort(collection.questions.ids.byte_order)
     rng = np.random.default_rng(4)
@@ -171,7 +172,7 @@ def test_intervals_are_those_of_a_slow_bootstrap():
 def test_a_system_against_itself_has_no_variance():
     collection, one, _ = world(1)
     with pytest.warns(KgtrecWarning, match=r"micro\.MRR has no variance for one and again"):
-        found = compare(collection, one, one.renamed("again"), "micro.MRR", resamples=10)
+        found = compare(collection, [one, one.renamed("again")], "micro.MRR", resamples=10)
     assert (found.wins[0], found.losses[0], found.questions) == (0, 0, ())
     assert (found.low[0], found.high[0]) == (0, 0)
     assert np.isnan(found.p[0])
@@ -181,7 +182,7 @@ def test_a_system_against_itself_has_no_variance():
 def test_the_better_system_is_named_whichever_way_is_better(seed: int):
     """Lower ranks, higher reciprocals: what the difference says is what most wins say in a group of one answer."""
     collection, one, other = world(seed)
-    found = compare(collection, one, other, "micro.MR micro.MRR macro.MR AP", resamples=5)
+    found = compare(collection, [one, other], "micro.MR micro.MRR macro.MR AP", resamples=5)
     assert found.higher_is_better == (False, True, False, True)
     assert found.to_table()["better"].to_pylist() == list(found.better)
     for place, (name, apart) in enumerate(zip(found.better, found.difference, strict=True)):
@@ -197,7 +198,7 @@ def test_the_better_system_is_named_whichever_way_is_better(seed: int):
 
 def test_swapping_the_systems_turns_every_sign():
     collection, one, other = world(8)
-    found, turned = (compare(collection, *pair, MEASURES, resamples=50) for pair in ((one, other), (other, one)))
+    found, turned = (compare(collection, pair, MEASURES, resamples=50) for pair in ((one, other), (other, one)))
     np.testing.assert_array_equal(found.difference, -turned.difference)
     np.testing.assert_array_equal(found.wins, turned.losses)
     assert found.better == turned.better
@@ -213,7 +214,7 @@ def test_questions_that_differ_most_come_from_both_sides():
     one = {"tail0": "e0 e5 e1", "tail1": "e5 e0 e1", "tail2": "e2 e3 e5", "tail3": "e4 e5"}
     other = {"tail0": "e5 e1 e0", "tail1": "e1 e5 e0", "tail2": "e5 e2 e3", "tail3": "e4 e5"}
     runs = [run_of("one", one), run_of("other", other)]
-    found = compare(collection, *runs, "RR", top=2, resamples=10, names={"e1": "<script>", "e0": "Zürich"})
+    found = compare(collection, runs, "RR", top=2, resamples=10, names={"e1": "<script>", "e0": "Zürich"})
     assert [(own.question, own.better, own.value) for own in found.questions] == [
         ("tail0", "one", (1.0, 1 / 3)),
         ("tail1", "other", (1 / 3, 1.0)),
@@ -221,7 +222,7 @@ def test_questions_that_differ_most_come_from_both_sides():
     first, second = found.questions
     assert (first.side, first.anchor, first.anchor_name, first.relation) == ("tail", "e0", "Zürich", "r")
     assert [(own.entity, own.name, own.first, own.second) for own in second.answers] == [("e1", "<script>", 3.0, 1.0)]
-    everything = compare(collection, *runs, "RR", top=9, resamples=10).questions
+    everything = compare(collection, runs, "RR", top=9, resamples=10).questions
     assert [own.question for own in everything] == ["tail0", "tail1", "tail2"]  # all that differ
     assert [own.first for own in everything[2].answers] == [1.0, 2.0]
 
@@ -230,7 +231,7 @@ def test_an_answer_below_the_cut_of_a_run_has_no_rank():
     collection = collection_of(1, 3, {(0, 0): 1, (0, 1): 1})
     with pytest.warns(KgtrecWarning, match="no variance"):  # of a single question
         found = compare(
-            collection, run_of("one", {"tail0": "e0 e2"}), run_of("other", {"tail0": "e2 e0"}), "RR", resamples=10
+            collection, [run_of("one", {"tail0": "e0 e2"}), run_of("other", {"tail0": "e2 e0"})], "RR", resamples=10
         )
     (question,) = found.questions
     assert [(own.entity, own.first, own.second) for own in question.answers[:1]] == [("e0", 1.0, 2.0)]
@@ -243,7 +244,7 @@ def test_ranks_shown_are_micro_ranks():
     items = item_scores(collection, [one, other], "micro.MR")["micro.MR"]
     shown = {
         (own.question, answer.entity): (answer.first, answer.second)
-        for own in compare(collection, one, other, "micro.MR", top=99, resamples=10).questions
+        for own in compare(collection, [one, other], "micro.MR", top=99, resamples=10).questions
         for answer in own.answers
     }
     assert shown
@@ -256,19 +257,19 @@ def test_ranks_shown_are_micro_ranks():
 def test_qrels_alone_have_no_groups():
     """Numbers all the same; topics may be given apart."""
     collection, one, other = world(2)
-    bare = compare(collection.qrels, one, other, "AP@5", resamples=10)
+    bare = compare(collection.qrels, [one, other], "AP@5", resamples=10)
     assert bare.groups == {}
     assert bare.questions[0].side == ""
-    whole = compare(collection.qrels, one, other, "AP@5", collection=collection, resamples=10)
+    whole = compare(collection.qrels, [one, other], "AP@5", collection=collection, resamples=10)
     assert set(whole.groups) == {"side", "category", "relation"}
     assert whole.value.tolist() == bare.value.tolist()
 
 
 def test_by_is_no_rank_unless_there_is_nothing_else():
     collection, one, other = world(2)
-    assert compare(collection, one, other, "micro.MR AP@5", resamples=2).by == "AP@5"
-    assert compare(collection, one, other, "micro.MR macro.MR", resamples=2).by == "micro.MR"
-    assert compare(collection, one, other, "micro.MRR AP@5", by="AP@5", resamples=2).by == "AP@5"
+    assert compare(collection, [one, other], "micro.MR AP@5", resamples=2).by == "AP@5"
+    assert compare(collection, [one, other], "micro.MR macro.MR", resamples=2).by == "micro.MR"
+    assert compare(collection, [one, other], "micro.MRR AP@5", by="AP@5", resamples=2).by == "AP@5"
 
 
 @pytest.mark.parametrize(
@@ -283,12 +284,12 @@ def test_by_is_no_rank_unless_there_is_nothing_else():
 def test_wrong_options_are_refused(options, message: str):
     collection, one, other = world(2)
     with pytest.raises(KgtrecError, match=message):
-        compare(collection, one, other, "AP@5", **options)
+        compare(collection, [one, other], "AP@5", **options)
 
 
 def test_tables_are_tidy():
     collection, one, other = world(2)
-    found = compare(collection, one, other, "AP@5 micro.MRR", resamples=10, top=3)
+    found = compare(collection, [one, other], "AP@5 micro.MRR", resamples=10, top=3)
     assert found.to_frame()["measure"].tolist() == ["AP@5", "micro.MRR"]
     assert found.group_table("relation").num_rows == 2 * len(found.groups["relation"].labels)
     assert found.question_table().num_rows == sum(len(own.answers) for own in found.questions)
@@ -297,7 +298,7 @@ def test_tables_are_tidy():
 def test_relations_and_answers_are_shown_as_many_as_asked():
     """Relations that contribute most to the difference first; three answers of a question; the data holds all."""
     collection, one, other = world(2)
-    found = compare(collection, one, other, "AP@5 micro.MRR", by="micro.MRR", resamples=10, top=3, relations=2)
+    found = compare(collection, [one, other], "AP@5 micro.MRR", by="micro.MRR", resamples=10, top=3, relations=2)
     tables = {table.key: table for table in found.tables()}
     relations = tables["relation"]
     everything = [row for row in relations.data.to_pylist() if row["measure"] == "micro.MRR" and row["n_items"]]

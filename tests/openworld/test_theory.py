@@ -18,7 +18,6 @@ from kgtrec.openworld.theory import (
     correlation_range,
     expected_score,
     logarithmic_approximation,
-    mean_variance,
     question_variance,
     questions_needed,
     questions_needed_by_logarithm,
@@ -159,12 +158,6 @@ def test_the_published_number_is_near_the_exact_one_where_the_logarithm_is_good(
     world = OpenWorld(2000, 0.5)
     exact = questions_needed(world, "MRR", 0.6, 0.601, average="questions", shared_labels=False)
     assert questions_needed_by_logarithm(world, 0.6, 0.001) == pytest.approx(exact, rel=0.01)
-
-
-def test_variance_of_a_mean_is_that_of_a_question_over_their_number():
-    world = OpenWorld(8, 0.3)
-    one = question_variance(world, "MRR", [0.2, 0.9])
-    np.testing.assert_allclose(mean_variance(world, "MRR", [0.2, 0.9], 50), one / 50)
 
 
 def test_nothing_missing_leaves_the_strength():

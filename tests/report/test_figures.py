@@ -52,16 +52,6 @@ def test_a_missing_column_is_told(kind: str):
         getattr(figures, kind)(pa.table({"other": [1]}))
 
 
-def test_labels_must_be_text_and_numbers_numbers():
-    """7 is no label, "0.5" no tau, and a measure without a name cannot be drawn."""
-    with pytest.raises(KgtrecError, match="expected text in every row of column 'measure', found int64"):
-        figures.tau_by_depth(pa.table({"measure": [7], "depth": [0], "tau": [1.0]}))
-    with pytest.raises(KgtrecError, match="expected text in every row of column 'measure'"):
-        figures.tau_by_depth(pa.table({"measure": pa.array([None], pa.string()), "depth": [0], "tau": [1.0]}))
-    with pytest.raises(KgtrecError, match="expected numbers in column 'tau', found string"):
-        figures.tau_by_depth(pa.table({"measure": ["RR"], "depth": [0], "tau": ["0.5"]}))
-
-
 def test_a_null_is_undefined():
     """As NaN is."""
     figure = figures.tau_by_depth(

@@ -148,7 +148,7 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
             'runs = ["r**/*.run"]',
             "s.toml:5: expected a pattern of files for runs",
         ),
-        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML with smaller numbers"),
+        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML, found: Exceeds the limit"),
         ('title = "T"', f"title = {'[' * 5000}", "s.toml: expected TOML, found brackets nested too deeply"),
         ('/kg"', '/kg"\nthreshold = inf', "s.toml:4: expected threshold to be a number above 1, found inf"),
         ('title = "T"', f'title = "T"\nabout = [{"3, " * 5000}]', "3, 3..."),

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pytest
 
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError
 from kgtrec.study.score_table import score_table
 from tests.report.sample import SYSTEMS, sample_scores
 
@@ -31,11 +28,3 @@ def test_letters_follow_each_measures_own_order():
     differ[0, 1] = differ[1, 0] = True
     data = score_table(scores, {"RR": differ}).data.to_pydict()
     assert dict(zip(data["system"], data["RR groups"], strict=True)) == {"y": "a", "z": "ab", "x": "b"}
-
-
-def test_wrong_input_is_told():
-    """Scores per question are no totals; pairs of two systems do not fit three."""
-    with pytest.raises(KgtrecError, match="expected totals, found scores per question"):
-        score_table(Scores(("a",), ("RR",), np.zeros((1, 1, 2)), {"question": pa.array(["q", "r"])}))
-    with pytest.raises(KgtrecError, match=r"expected a symmetric table of 6 x 6 pairs for micro.MRR, found shape"):
-        score_table(sample_scores(), {"micro.MRR": np.zeros((2, 2), np.bool_)})

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.errors import KgtrecError
 from kgtrec.study.steps import STEP, Steps, damaged_files
 
 
@@ -137,9 +136,3 @@ def test_a_step_in_which_somebody_put_a_link_stays(tmp_path):
     (tmp_path / "notes").mkdir()
     assert Steps(tmp_path / "steps").remove_others() == 0
     assert sum((place / "mine").is_symlink() for place in (tmp_path / "steps").iterdir()) == 2
-
-
-@pytest.mark.parametrize("name", ["", "a/b", "../x", ".hidden", "a b"])
-def test_a_name_is_that_of_a_folder(tmp_path, name):
-    with pytest.raises(KgtrecError, match="in the name of a step, found"):
-        Steps(tmp_path).do(name, writing("1"))

@@ -19,8 +19,8 @@ COMMANDS = {
 def command() -> None:
     """Find out which measures can be trusted.
 
-    A measure can be trusted as far as it ranks systems alike whatever labels happen to be known, and tells systems
-    apart with few of them.
+    A measure can be trusted as far as it ranks systems alike whatever labels happen to be known, and distinguishes
+    systems with few of them.
 
     \b
     kgtrec meta correlate O/evaluation.csv SC/evaluation.csv

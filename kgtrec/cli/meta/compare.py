@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kgtrec.cli.inputs import read_judgements, read_systems, refuse_twice
 from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
 from kgtrec.cli.output import Output, output_options
-from kgtrec.cli.scoring import ScoringRequest, scoring_options
+from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.parquet import holds_ranks
+
+if TYPE_CHECKING:
+    from kgtrec.data.collection import Collection
+    from kgtrec.data.qrels import Qrels
 
 TABLES = ("measures", "side", "category", "relation", "questions")
 
 
 @click.command(name="compare")
-@click.argument("qrels", type=click.Path())
-@click.argument("first", type=click.Path())
-@click.argument("second", type=click.Path())
+@qrels_and_systems
 @scoring_options(
     "Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "that tells sides, relations and categories, if QRELS is a file.",
+    "with sides, relations and categories, if QRELS is a file.",
     seed="Random seed of the samples.",
 )
 @option("--by", "Measure that groups and questions are shown for. Default: no rank.", metavar="MEASURE")
@@ -32,8 +34,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @output_options(TABLES)
 def command(
     qrels: str,
-    first: str,
-    second: str,
+    systems: tuple[str, ...],
     scoring: ScoringRequest,
     by: str | None,
     top: int,
@@ -43,7 +44,7 @@ def command(
     resamples: int,
     output: Output,
 ) -> None:
-    """Compare two systems, FIRST and SECOND (answer ranks or runs), on QRELS (a file or a collection).
+    """Compare two SYSTEMS (answer ranks or runs, or a folder of two) on QRELS (a file or a collection).
 
     One page: for every measure the difference, its bootstrap interval (over resampled questions), p-values of paired
     t-tests, over items and clustered by question, and on how many items either system is better; then sides, categories
@@ -57,16 +58,12 @@ def command(
     """
     from kgtrec.meta.comparison import compare
 
-    refuse_twice(qrels, (first, second))
-    are_ranks = [holds_ranks(path) for path in (first, second)]
-    judgements = read_judgements(qrels)
+    judgements, both, measures = scoring.inputs(qrels, systems)
     keywords = scoring.keywords()
-    one, other = read_systems((first, second), are_ranks)
     found = compare(
         judgements,
-        one,
-        other,
-        scoring.measures_of(are_ranks),
+        both,
+        measures,
         by=by,
         top=top,
         names=_names(names, judgements, keywords.get("collection")),
@@ -83,15 +80,12 @@ def command(
     output.show(found, None if output.form in ("table", "json") else TABLES[:1])
 
 
-def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:
+def _names(path: str | None, judgements: Qrels | Collection, topics: Collection | None) -> dict[str, str]:
     """Display names of the entities of the collection, or of the qrels if there is no collection."""
-    if path is None:
-        return {}
     from kgtrec.data.collection import Collection
-    from kgtrec.data.qrels import Qrels
     from kgtrec.formats.campaign.folder import read_names
 
-    for whole in (topics, judgements):
-        if isinstance(whole, Collection):
-            return read_names(path, whole.labels or whole.entities)
-    return read_names(path, judgements.entities) if isinstance(judgements, Qrels) else {}
+    if path is None:
+        return {}
+    whole = topics or judgements
+    return read_names(path, (whole.labels if isinstance(whole, Collection) else None) or whole.entities)

@@ -45,15 +45,10 @@ if TYPE_CHECKING:
 )
 @option(
     "--key keys",
-    "Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
+    "Column of a table that identifies several rows of one system. Depth, QuestionType, RelationType, "
     "side, relation, category, question and key are known.",
     multiple=True,
     metavar="COLUMN",
-)
-@option(
-    "--against",
-    "Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of with SECOND.",
-    metavar="COLUMN=LABEL",
 )
 @direction_options
 @option("--swaps wants_swaps", "List the pairs of systems in opposite order instead.", is_flag=True)
@@ -76,7 +71,6 @@ def command(
     scoring: ScoringRequest,
     coefficients: tuple[str, ...],
     keys: tuple[str, ...],
-    against: str | None,
     higher: tuple[str, ...],
     lower: tuple[str, ...],
     wants_swaps: bool,
@@ -100,13 +94,12 @@ def command(
     \b
     kgtrec meta correlate S/evaluation.csv SC/evaluation.csv -m micro.MRR -m macro.Hits@10
     kgtrec meta correlate S/evaluation.csv SC/pooling_depth.csv --coefficient tau
-    kgtrec meta correlate SC/pooling_depth.csv --against Depth=0 --coefficient tau --out depths.csv
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --confidence 0.95
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
     kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
     """
     better = directions(higher, lower)
-    _refuse(labels, against, names, wants_swaps=wants_swaps)
+    _refuse(labels, names, wants_swaps=wants_swaps)
     asked = list(scoring.measures) or None
     if systems and all(_is_table(path) for path in labels):
         raise KgtrecError(f"expected no systems together with tables of scores, found {systems[0]}")
@@ -119,8 +112,6 @@ def command(
     keywords = scoring.keywords()
     found = [_labelled(path, source, keys, scoring, keywords) for path, source in zip(labels, sources, strict=False)]
     called = [*names, *labels[len(names) :]]
-    if against is not None:
-        found, called = _against(found, against, called)
     from kgtrec.meta.correlation import between_measures, correlate, swaps
 
     if wants_swaps:
@@ -172,7 +163,7 @@ def _is_table(path: str) -> bool:
     return not Path(path).is_dir() and looks_like_table(path)
 
 
-def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *, wants_swaps: bool) -> None:
+def _refuse(labels: Sequence[str], names: Sequence[str], *, wants_swaps: bool) -> None:
     if wrong := next((path for path in labels if _holds_systems(path)), ""):
         raise KgtrecError(
             f"expected label sets as FIRST and SECOND, found systems: {wrong}; give systems, or their folder, with "
@@ -185,11 +176,7 @@ def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *,
         )
     if labels.count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
-    if against is not None and len(labels) > 1:
-        raise KgtrecError(
-            f"expected no second label set together with --against, which compares rows of FIRST, found {labels[1]}"
-        )
-    if wants_swaps and against is None and len(labels) < 2:
+    if wants_swaps and len(labels) < 2:
         raise KgtrecError("expected SECOND together with --swaps, which compares two label sets, found none")
     if len(names) > 2:
         raise KgtrecError(f"expected a --name for FIRST and one for SECOND, found {len(names)}")
@@ -213,13 +200,3 @@ def _labelled(
     inputs = scoring.inputs(path, systems)
     with naming(Path(path)):
         return item_scores(*inputs, **keywords)
-
-
-def _against(found: list[Any], against: str, called: list[str]) -> tuple[list[Any], list[str]]:
-    column, sign, label = against.partition("=")
-    if not sign:
-        raise KgtrecError(f"--against: expected COLUMN=LABEL, such as Depth=0, found {against!r}")
-    if isinstance(found[0], Mapping):
-        raise KgtrecError(f"--against: expected a table of scores with a column {column}, found qrels")
-    with naming(Path(called[0])):
-        return [found[0].at(**{column: label}), found[0]], [f"{called[0]} {against}", called[0]]

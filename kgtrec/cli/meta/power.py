@@ -25,7 +25,7 @@ TABLES = ("measures", "pairs")
 @qrels_and_systems
 @scoring_options(
     "Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "that tells relations, if QRELS is a file and a measure weighs them.",
+    "with the relations, if QRELS is a file and a measure weighs them.",
 )
 @choices_option(
     "--test", "tests", choices=POWER_TESTS, about="Test to make; may be repeated. Default: t and clustered."
@@ -58,7 +58,7 @@ def command(
     (micro) or questions, the same with errors clustered by question, the paired bootstrap (ASL), or the randomised
     Tukey HSD. Shown are the pairs with p below alpha, before and after adjusting for their number (Holm; Tukey is
     adjusted as it is), the area under the curve of p-values, the smallest difference that was significant and the
-    largest that was not. docs/power.md tells the formulas, and what to beware of.
+    largest that was not. docs/power.md has the formulas and the limits.
 
     \b
     kgtrec meta power C ranks/*.ranks.parquet

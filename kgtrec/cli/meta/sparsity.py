@@ -36,12 +36,12 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 )
 @scoring_options(
     "Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
-    "that tells sides, relations and categories.",
+    "with sides, relations and categories.",
 )
 @option("--reference", "Label set that the others are compared with. Default: the first.", metavar="NAME")
 @option(
     "--by",
-    "Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
+    "Key column of one table of scores that names its label sets. Default: its depth, or its only key.",
     metavar="COLUMN",
 )
 @choices_option(

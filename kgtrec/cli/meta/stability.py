@@ -18,7 +18,7 @@ TABLES = ("summary", "repeats", "scores")
 @qrels_and_systems
 @scoring_options(
     "Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "that tells the triples, if QRELS is a file.",
+    "with the test triples, if QRELS is a file.",
     seed="Random seed of the subsamples.",
 )
 @option(

@@ -72,7 +72,7 @@ def command(
     what labels say that are a random sample of what is true. Then what each system's score is worth: on the labels
     alone (sparse); with what was found taken out of the lists (filtered); with what was found as labels, too
     (completed); on all true answers of the questions (estimated); and by theory (strength). And how many questions
-    would separate the best systems. docs/open-world-estimate.md tells what to believe.
+    would separate the best systems. docs/open-world-estimate.md explains their limits.
 
     SYSTEMS are runs, answer ranks, or folders of them. What a run does not list counts 0. Answer ranks need rows for
     what was judged: kgtrec rank --judged.

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import io
 import json
 from pathlib import Path
@@ -96,15 +95,10 @@ def test_the_form_follows_the_suffix(folder: Path, capsys: pytest.CaptureFixture
 
 
 def test_one_coefficient_by_depth_is_shown_across(folder: Path, capsys: pytest.CaptureFixture[str]):
-    """Depth 0 against each depth of the same file."""
-    assert printed(capsys, "depths.csv", "--against", "Depth=0", "--coefficient", "tau") == (
-        "first: depths.csv Depth=0; second: depths.csv; coefficient: tau; 3 systems\n"
-        "\n"
-        "measure / Depth       0       1\n"
-        "micro.MR         1.0000  0.3333\n"
+    """A table without keys against each depth of another."""
+    assert printed(capsys, "O.csv", "depths.csv", "--coefficient", "tau").splitlines()[2].split() == (
+        ["measure", "/", "Depth", "0", "1"]
     )
-    rows = list(csv.DictReader(io.StringIO(printed(capsys, "depths.csv", "--against", "Depth=0", "--format", "csv"))))
-    assert [row["Depth"] for row in rows] == ["0"] * 4 + ["1"] * 4
 
 
 def test_without_a_second_the_measures_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -201,13 +195,6 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
         (
             ["O.csv", "--swaps"],
             "error: expected SECOND together with --swaps, which compares two label sets, found none",
-        ),
-        (["O.csv", "S.csv", "--against", "Depth=0"], "error: expected no second label set together with --against"),
-        (["O.csv", "--against", "Depth"], "error: --against: expected COLUMN=LABEL, such as Depth=0, found 'Depth'"),
-        (["O.csv", "--against", "Depth=0"], "error: O.csv: expected a key column of the table (none), found 'Depth'"),
-        (
-            ["all.qrels", "--systems", "runs", "--against", "a=0"],
-            "error: --against: expected a table of scores with a column a",
         ),
         (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x with either --higher or"),
         (["O.csv", "S.csv", "--name", "a", "--name", "b", "--name", "c"], "error: expected a --name for FIRST and"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -40,14 +40,6 @@ class Inputs:
         self._sums: dict[Path, str] = {}
         self._states: dict[Path, FileState | None] = {}  # of each input, when its checksum was computed
 
-    def sum_of(self, source: Source) -> str:
-        """The checksum of a file, computed once."""
-        if source.path not in self._sums:
-            self._states[source.path] = FileState.of(source.path)
-            self._sums[source.path] = digest = sha256_of(source.path)
-            self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
-        return self._sums[source.path]
-
     def require_unchanged(self) -> None:
         """Raise KgtrecError if an input changed while a step was computed from it."""
         for path, state in self._states.items():
@@ -57,12 +49,17 @@ class Inputs:
                     "study again"
                 )
 
-    def sums_of(self, sources: Iterable[Source]) -> dict[str, str]:
-        """The checksums of several files, by the names that the configuration gives them."""
-        return {source.shown: self.sum_of(source) for source in sources}
+    def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
+        """Return the checksums of several files, each computed once, by the names that the configuration gives them."""
+        for source in sources:
+            if source.path not in self._sums:
+                self._states[source.path] = FileState.of(source.path)
+                self._sums[source.path] = digest = sha256_of(source.path)
+                self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
+        return {source.shown: self._sums[source.path] for source in sources}
 
 
-class Bench:
+class StepRunner:
     """Computes the steps of a study.
 
     Parameters
@@ -122,18 +119,13 @@ class Bench:
         usual = [name for name in ("micro.MRR", "macro.MRR", "AP@20") if name in self.measures]
         return wanted or tuple(usual) or self.measures[:1]
 
-    def asked(self, part: str, usual: Sequence[str]) -> Sequence[str]:
-        """The label sets that a part is computed for."""
-        found: Sequence[str] = self.config.parts[part].get("labels", usual)
-        return found
-
     def measures_of(self, part: str, usual: Sequence[str]) -> list[str]:
-        """The measures that a part is computed for."""
+        """Return the measures that a part is computed for."""
         given = self.config.parts[part].get("measures")
         return list(usual) if given is None else spelled(given)
 
     def options(self, part: str, *names: str, **usual: Any) -> dict[str, Any]:
-        """The options of a part: the given ones, and the default for all others."""
+        """Return the options of a part: the given ones, and the default for all others."""
         given = self.config.parts[part]
         return usual | {name: given[name] for name in names if name in given}
 
@@ -145,14 +137,14 @@ class Bench:
         inputs: Mapping[str, str],
         options: Mapping[str, Any] | None = None,
     ) -> Path:
-        """The folder of a step, computed if it does not exist; warnings of the step are kept beside its files."""
+        """Return the folder of a step, computed if it does not exist, with the warnings of the step in it."""
 
         def with_notes(folder: Path) -> None:
             with noting() as notes, naming(Path(name)):
                 make(folder)
             self.inputs.require_unchanged()
             for note in notes:
-                if note not in self._said:  # the report tells which label sets a warning is about
+                if note not in self._said:  # the report says which label sets a warning is about
                     self._said.add(note)
                     self.say(f"note: {note}")
             write_text(folder / NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
