@@ -51,30 +51,22 @@ class AnswerRanks(Columns):
         collection: Collection,
         filtered_by: tuple[str, ...],
         *,
-        question: NDArray[Any],
-        entity: NDArray[Any],
-        answer: NDArray[np.bool_],
-        above: NDArray[Any],
-        tied: NDArray[Any],
-        n_other: NDArray[Any],
         score: NDArray[Any],
+        answer: NDArray[np.bool_],
         cut: NDArray[np.bool_] | None = None,
+        **codes: NDArray[Any],
     ) -> AnswerRanks:
-        """The ranks of a collection's answers, from columns of any integer and float types, sorted."""
+        """The ranks of a collection's answers, sorted; all columns but these are whole numbers of any type."""
         return cls(
             name,
-            question.astype(np.int32, copy=False),
-            entity.astype(np.int32, copy=False),
-            answer,
-            above.astype(np.int32, copy=False),
-            tied.astype(np.int32, copy=False),
-            n_other.astype(np.int32, copy=False),
-            score.astype(np.float64, copy=False),
-            collection.questions.ids,
-            collection.entities,
-            filtered_by,
-            collection.stamp,
-            cut,
+            **{column: values.astype(np.int32, copy=False) for column, values in codes.items()},
+            score=score.astype(np.float64, copy=False),
+            answer=answer,
+            cut=cut,
+            questions=collection.questions.ids,
+            entities=collection.entities,
+            filtered_by=filtered_by,
+            collection=collection.stamp,
         )
 
     def __repr__(self) -> str:

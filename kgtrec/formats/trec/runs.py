@@ -189,16 +189,12 @@ def parquet_origin(
     name = name or metadata.get("name") or unnamed or Path(path).with_suffix("").stem
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
-    return name, _origin_in(path, metadata)
-
-
-def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
     collection, splits = metadata.get("collection"), metadata.get("filtered_by")
     if collection is None:
-        return None
+        return name, None
     if not isinstance(collection, str) or not (splits is None or are_splits(splits)):
         raise FormatError("expected a collection and splits in the file's metadata, found others", path=path)
-    return Origin(collection, None if splits is None else tuple(splits))
+    return name, Origin(collection, None if splits is None else tuple(splits))
 
 
 class RunWriter:
@@ -256,12 +252,9 @@ class RunWriter:
         force: bool = False,
     ) -> None:
         self._path, self._origin, self._force = path, Origin(collection, filtered_by), force
-        self._sink: _TextSink | _ParquetSink | _PartsSink
-        if parts:
-            self._sink = _PartsSink(path, name, self._origin)
-        else:
-            self._sink = _ParquetSink(path, name, self._origin) if is_parquet(path) else _TextSink(path, name)
-        self._has_origin_beside = not parts and not is_parquet(path) and os.fspath(path) != "-" and not is_device(path)
+        is_text = not parts and not is_parquet(path)
+        self._sink = _TextSink(path, name) if is_text else _ParquetSink(path, name, self._origin, parts=parts)
+        self._has_origin_beside = is_text and os.fspath(path) != "-" and not is_device(path)
         self._stack = ExitStack()
         self._written: set[str] = set()
 
@@ -346,67 +339,53 @@ class _TextSink:
 
 
 class _ParquetSink:
-    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
+    """One file, or a folder of parts with whole lists."""
+
+    def __init__(self, path: PathLike, name: str, origin: Origin, *, parts: bool) -> None:
         label = pa.dictionary(pa.int32(), pa.string())
         schema = pa.schema([("question", label), ("entity", label), ("score", pa.float64())])
-        self._path = path
-        said: dict[str, Any] = {"format": "run", "name": name}
+        self._path, self._parts, self._n_parts = path, parts, 0
+        about: dict[str, Any] = {"format": "run", "name": name}
         if origin.collection:
             splits = None if origin.filtered_by is None else list(origin.filtered_by)
-            said |= {"collection": origin.collection, "filtered_by": splits}
-        self._schema = with_metadata(schema, said)
+            about |= {"collection": origin.collection, "filtered_by": splits}
+        self._schema = with_metadata(schema, about)
         self._waiting: list[pa.Table] = []
-        self._rows = 0
 
     def open(self, stack: ExitStack) -> None:
+        if self._parts:
+            self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
+        self._one = stack.enter_context(ExitStack())
+        self._begin()
+
+    def _begin(self) -> None:
         import pyarrow.parquet as pq
 
-        stream = stack.enter_context(writing(self._path, kind="a run"))
-        self._writer = stack.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
+        path = self._folder / f"part-{self._n_parts:05}.parquet" if self._parts else self._path
+        stream = self._one.enter_context(writing(path, kind="a run"))
+        self._writer = self._one.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
+        self._n_parts, self._n_rows, self._n_waiting = self._n_parts + 1, 0, 0
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        if self._parts and self._n_rows >= _PART_ROWS:
+            self.finish()
+            self._begin()
         columns: list[Any] = [part.questions.columns(part.question), part.entities.columns(part.entity)]
         self._waiting.append(pa.table([*columns, arrow_of(part.score)], schema=self._schema))
-        self._rows += len(part)
-        if self._rows >= _ROW_GROUP:
-            self.finish()
+        self._n_rows, self._n_waiting = self._n_rows + len(part), self._n_waiting + len(part)
+        if self._n_waiting >= _ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
+        self._waiting, self._n_waiting = [], 0
 
     def of_ranks(self, digest: str) -> None:
         self._writer.add_key_value_metadata({OF_RANKS: digest})
 
     def finish(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
-        self._waiting, self._rows = [], 0
-
-
-class _PartsSink:
-    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
-        self._path, self._name, self._origin = path, name, origin
-        self._n_parts = 0
-
-    def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
-        self._one = stack.enter_context(ExitStack())
-        self._begin()
-
-    def _begin(self) -> None:
-        self._sink = _ParquetSink(self._folder / f"part-{self._n_parts:05}.parquet", self._name, self._origin)
-        self._sink.open(self._one)
-        self._n_parts, self._rows = self._n_parts + 1, 0
-
-    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
-        if self._rows >= _PART_ROWS:
-            self.finish()
-            self._begin()
-        self._sink.write(part, rank)
-        self._rows += len(part)
-
-    def of_ranks(self, digest: str) -> None:
-        self._sink.of_ranks(digest)
-
-    def finish(self) -> None:
-        self._sink.finish()
+        self._flush()
         self._one.close()
 
 
