@@ -6,8 +6,9 @@ differ between collections: a sample numbers its questions from 0, and every fra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,10 +93,8 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     place = given.encode(wanted.labels).astype(np.intp)
     if (missing := np.flatnonzero(place < 0)).size:
         extra = np.flatnonzero(wanted.encode(given.labels) < 0)
-        raise CollectionError(
-            f"{where}: "
-            + _lacking("entities", len(missing), len(place), wanted.decode(missing[:_SHOWN]).to_pylist())
-            + _instead(len(extra), given.decode(extra[:_SHOWN]).to_pylist())
+        raise _lacking(
+            f"{where}: expected all {len(place):,} entities", missing, wanted.__getitem__, extra, given.__getitem__
         )
     return Places(place, len(given))
 
@@ -132,29 +131,22 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     if questions is collection or questions is own:
         return Places(np.arange(len(own)), len(own))
     given, names = _questions(questions, collection, where)
-    anchor = entity_names(collection).encode(names.decode(given.anchor))
+    known = entity_names(collection)
+    anchor = known.encode(names.decode(given.anchor))
     relation = collection.relations.encode(given.relations.decode(given.relation))
     row = own.rows(given.is_head, relation, anchor)
     found = np.flatnonzero(row >= 0)
     times = np.bincount(row[found], minlength=len(own))
     if (twice := np.flatnonzero(times > 1)).size:
         raise KgtrecError(
-            f"{where}: expected each question once, found {_shown(collection, twice[0])} "
-            f"{times[twice[0]]} times"
+            f"{where}: expected each question once, found {_text_of(own, known, twice[0])} {times[twice[0]]} times"
             + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
             + "; keep one row for each (test triples that ask the same question share it)"
         )
     if (missing := np.flatnonzero(times == 0)).size:
-        extra = np.flatnonzero(row < 0)
-        shown = [
-            question_text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
-            for at in extra[:_SHOWN]
-        ]
-        raise CollectionError(
-            f"{where}: "
-            + _lacking("questions", len(missing), len(own), [_shown(collection, code) for code in missing[:_SHOWN]])
-            + _instead(len(extra), shown)
-        )
+        text_of = partial(_text_of, given, names)
+        expected = f"{where}: expected all {len(own):,} questions"
+        raise _lacking(expected, missing, partial(_text_of, own, known), np.flatnonzero(row < 0), text_of)
     place = np.empty(len(own), np.intp)
     place[row[found]] = found
     return Places(place, len(row))
@@ -263,9 +255,7 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
     by_id = some.ids.encode(others.ids.labels)
     if (other := np.flatnonzero(row != by_id)).size:
         first = int(other[0])
-        asked = question_text(
-            bool(others.is_head[first]), others.entities[others.anchor[first]], others.relations[others.relation[first]]
-        )
+        asked = _text_of(others, others.entities, first)
         raise CollectionError(
             f"expected the ids of the pool, whose {others.ids[first]} is {asked}, found "
             + (f"another question under {others.ids[first]}" if row[first] < 0 else some.ids[row[first]] + " for it")
@@ -344,23 +334,20 @@ def _columns(questions: Any, where: str) -> list[list[str]]:
             f"{where}: expected a collection, its questions, topics, or (side, anchor, relation) for each question, "
             f"found {kind_of(questions)}"
         )
-    columns: list[list[str]] = [[], [], []]
-    for number, question in enumerate(questions):
-        is_one = isinstance(question, tuple | list | np.ndarray) and len(question) == 3
-        if not is_one or not all(isinstance(part, str) for part in question):
+    rows = list(questions)
+    for number, row in enumerate(rows):
+        is_one = isinstance(row, tuple | list | np.ndarray) and len(row) == 3
+        if not is_one or not all(isinstance(part, str) for part in row):
             raise KgtrecError(
-                f"{where}: expected (side, anchor, relation), all text, for each question, found {question!r} "
+                f"{where}: expected (side, anchor, relation), all text, for each question, found {row!r} "
                 f"as number {number}"
             )
-        for column, part in zip(columns, question, strict=True):
-            column.append(part)
-    return columns
+    return [[row[at] for row in rows] for at in range(3)]
 
 
-def _shown(collection: Collection, code: int) -> str:
-    own = collection.questions
-    anchor = entity_names(collection)[own.anchor[code]]
-    return question_text(bool(own.is_head[code]), anchor, own.relations[own.relation[code]])
+def _text_of(questions: Questions, names: Vocabulary, row: int) -> str:
+    anchor, relation = names[questions.anchor[row]], questions.relations[questions.relation[row]]
+    return question_text(bool(questions.is_head[row]), anchor, relation)
 
 
 def question_text(is_head: bool, anchor: str, relation: str) -> str:
@@ -368,11 +355,16 @@ def question_text(is_head: bool, anchor: str, relation: str) -> str:
     return f"(?, {relation}, {anchor})" if is_head else f"({anchor}, {relation}, ?)"
 
 
-def _lacking(what: str, missing: int, n: int, examples: list[str]) -> str:
-    return f"expected all {n:,} {what} of the collection, found no {', '.join(examples)}" + (
-        f" ({missing:,} are missing)" if missing > len(examples) else ""
+def _lacking(
+    expected: str,
+    missing: NDArray[np.intp],
+    text_of_missing: Callable[[int], str],
+    extra: NDArray[np.intp],
+    text_of_extra: Callable[[int], str],
+) -> CollectionError:
+    found = f"found no {', '.join(map(text_of_missing, missing[:_SHOWN]))}"
+    found += f" ({len(missing):,} are missing)" if len(missing) > _SHOWN else ""
+    others = (
+        f"; {len(extra):,} others are not in the collection, such as {', '.join(map(text_of_extra, extra[:_SHOWN]))}"
     )
-
-
-def _instead(extra: int, examples: list[str]) -> str:
-    return f"; {extra:,} others are not in the collection, such as {', '.join(examples)}" if extra else ""
+    return CollectionError(f"{expected} of the collection, {found}{others if len(extra) else ''}")

@@ -214,11 +214,8 @@ class Gold:
         (<Gold: 2 triples>, [0, 1], ['Paris', ''])
         """
         listed = sorted(rows, key=lambda row: (row[1].encode(), row[0].encode(), row[2].encode()))
-        heads, relations, tails, *_ = map(list, zip(*listed, strict=True)) if listed else [[]] * 5
-        entities, code = Vocabulary.encoding(labels_of(heads + tails))  # Triples.of would import pandas
-        asked, relation = Vocabulary.encoding(labels_of(relations))
         found = cls(
-            Triples(code[: len(listed)], relation, code[len(listed) :], entities, asked),
+            Triples.of([row[:3] for row in listed]),
             np.array([_CODE_OF[row[3]] for row in listed], np.int8),
             labels_of([row[4] for row in listed]),
         )
@@ -256,12 +253,8 @@ class Gold:
     @property
     def listed(self) -> list[tuple[str, str, str, str, str]]:
         """(g,) head, relation, tail, verdict and explanation, as :meth:`of` takes them."""
-        return [
-            (*labels, (*VERDICTS, "")[verdict], explanation)
-            for labels, verdict, explanation in zip(
-                self.labels, self.verdict, self.explanation.to_pylist(), strict=True
-            )
-        ]
+        rows = zip(self.labels, self.verdict, self.explanation.to_pylist(), strict=True)
+        return [(*labels, (*VERDICTS, "")[verdict], explanation) for labels, verdict, explanation in rows]
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Gold:
         """The triples at ``rows``, ascending."""

@@ -244,10 +244,6 @@ class Pool:
             rank=self.rank[kept],
         )
 
-    def at_depth(self, depth: int) -> Pool:
-        """The pool of the same runs down to ``depth``."""
-        return self.where(self.rank <= depth)
-
     def without(self, runs: Iterable[str]) -> Pool:
         """The pool without the contributions of these runs, which are kept in ``runs``."""
         return self.where(~np.isin(self.run, [self.place(name) for name in runs]))

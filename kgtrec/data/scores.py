@@ -63,9 +63,8 @@ class Scores(Framed, PlottedResult):
 
     def tables(self) -> tuple[Table]:
         """``scores``, the long form, shown with systems (and items) down and measures across."""
-        low, high = (
-            ("low", "high") if self.low is not None else ("least", "most") if self.least is not None else ("", "")
-        )
+        ends = (("low", self.low, "high"), ("least", self.least, "most"))
+        low, high = next(((low, high) for low, values, high in ends if values is not None), ("", ""))
         value = Column(
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
@@ -189,19 +188,16 @@ class ScoreTable(Framed):
         KgtrecError
             If a system has two values for one measure and key, or nearly all cells would be empty.
         """
-        places, labels = [], []
-        for column in (systems, measures):
-            found: dict[str, int] = {}
-            places.append(np.array([found.setdefault(label, len(found)) for label in column], np.int64))
-            labels.append(tuple(found))
         columns = {column: tuple(texts) for column, texts in keys.items()}
-        rows: dict[tuple[str, ...], int] = {}
-        ordered = list(zip(*columns.values(), strict=True)) or [()] * len(value)
-        for row in ordered:
-            rows.setdefault(row, len(rows))
+        by_row = [tuple(systems), tuple(measures), list(zip(*columns.values(), strict=True)) or [()] * len(value)]
+        labels = [list(dict.fromkeys(column)) for column in by_row]
+        rows = labels[2]
         if rows and columns and all(label.isascii() and label.isdigit() for row in rows for label in row):
-            rows = {row: place for place, row in enumerate(sorted(rows, key=lambda row: tuple(map(_size, row))))}
-        places.append(np.array([rows[row] for row in ordered], np.int64))
+            rows.sort(key=lambda row: tuple(map(_size, row)))
+        places = []
+        for own, column in zip(labels, by_row, strict=True):
+            place_of = {label: place for place, label in enumerate(own)}
+            places.append(np.array([place_of[label] for label in column], np.int64))
         shape = (len(labels[0]), len(labels[1]), len(rows))
         if math.prod(shape) > max(_MANY_CELLS, _CELLS_PER_VALUE * len(value)):
             raise KgtrecError(
@@ -212,12 +208,12 @@ class ScoreTable(Framed):
         used, first, count = np.unique(cell, return_index=True, return_counts=True)
         if len(used) < len(cell):
             again = first[np.argmax(count > 1)]
-            told = [labels[0][places[0][again]], labels[1][places[1][again]], *ordered[again]]
-            raise KgtrecError(f"expected one value of each system and measure, found another of {', '.join(told)}")
+            of = ", ".join([by_row[0][again], by_row[1][again], *by_row[2][again]])
+            raise KgtrecError(f"expected one value of each system and measure, found another of {of}")
         values = np.full(shape, np.nan)
         values.reshape(-1)[cell] = value
         kept = {column: tuple(row[place] for row in rows) for place, column in enumerate(columns)}
-        return cls(labels[0], labels[1], values, kept, name)
+        return cls(tuple(labels[0]), tuple(labels[1]), values, kept, name)
 
     @property
     def key_rows(self) -> tuple[tuple[str, ...], ...]:

@@ -26,6 +26,11 @@ _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst
 # times its size that a file may expand to, which is five times what the most regular triples reach; bytes that any may
 _MOST_EXPANDED, _LEAST_EXPANDED = 500, 1 << 26
 _AT_A_TIME = 1 << 20
+_NOT_OPENED: dict[type, str] = {
+    FileNotFoundError: "no such file",
+    IsADirectoryError: "expected a file, found a folder",
+    PermissionError: "expected a readable file, found one without read permission",
+}
 _TICK = 100_000_000  # nanoseconds; longer than the tick of any system's clock
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones cost only time
 
@@ -68,14 +73,9 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
     with ExitStack() as stack:
         try:
             stream = stack.enter_context(_opened(path))
-        except FileNotFoundError:
-            raise FormatError("no such file", path=name) from None
-        except IsADirectoryError:
-            raise FormatError("expected a file, found a folder", path=name) from None
-        except PermissionError:
-            raise FormatError("expected a readable file, found one without read permission", path=name) from None
         except OSError as error:
-            raise FormatError(f"cannot be opened: {error.strerror or error}", path=name) from None
+            wrong = _NOT_OPENED.get(type(error), f"cannot be opened: {error.strerror or error}")
+            raise FormatError(wrong, path=name) from None
         except KgtrecError:
             raise
         except ValueError:  # a NUL character, or half of a character
