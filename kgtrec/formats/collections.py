@@ -36,7 +36,7 @@ from kgtrec.errors import FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json, read_manifest
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, REPORT, SUMS, files_listed
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
@@ -104,8 +104,9 @@ def write_collection_parts(
     *,
     command: Mapping[str, Any] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
+    report: str = "",
 ) -> None:
-    """Write the files of a collection into a new, empty folder."""
+    """Write the files of a collection into a new, empty folder; ``report``: its text, if it is another."""
     questions, known, train = collection.questions, collection.known, collection.train
     write_topics(folder / "topics.tsv", Topics.of(questions))
     write_qrels(folder / "qrels.txt", collection.qrels)
@@ -115,7 +116,7 @@ def write_collection_parts(
     _write_relations(folder / "relations.tsv", collection)
     _write_codes(folder / "known.parquet", _KNOWN, known.question, known.entity, known.split)
     _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
-    write_text(folder / "report.txt", report_text(collection.report))
+    write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
         "kgtrec": kgtrec_version(),

@@ -31,8 +31,8 @@ def json_value(
     Raises
     ------
     FormatError
-        If it is not JSON, not UTF-8, too deeply nested, or has a number too long to read, or text that UTF-8 cannot
-        encode.
+        If it is not JSON, not UTF-8, too deeply nested, or has a number too long to read, text that UTF-8 cannot
+        encode, or a key twice in one object.
 
     Examples
     --------
@@ -44,9 +44,12 @@ def json_value(
     """
     line, before = first_line, (first_line or 1) - 1
     try:
-        value = json.loads(data.decode("utf-8-sig"))
-        json.dumps(value, ensure_ascii=False).encode()  # an escape may encode half a character
+        value = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_each_once)
+        if b"\\u" in data:  # an escape may encode half a character
+            json.dumps(value, ensure_ascii=False).encode()
         return value
+    except _RepeatedKeyError as error:
+        found = f"the key {error} twice in one object"
     except RecursionError:
         found = "brackets nested too deeply"
     except UnicodeDecodeError as error:
@@ -63,6 +66,18 @@ def json_value(
         path=path,
         line=None if where else line,
     )
+
+
+class _RepeatedKeyError(Exception):
+    """The key."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(repr(next(key for place, key in enumerate(keys) if key in keys[:place])))
+    return found
 
 
 def read_json(path: PathLike, *, way_out: str = "") -> Any:

@@ -93,16 +93,10 @@ def read_score_matrix(
         entities = beside[1] if entities is None else entities
         if topics is None or entities is None:
             raise _unknown(path, topics is None, entities is None)
-    rows = (
-        question_places(collection, known, where=os.fspath(path))
-        if topics is None
-        else question_places(collection, read_questions_in_order(topics), where=os.fspath(topics))
-    )
-    columns = (
-        entity_places(collection, known, where=os.fspath(path))
-        if entities is None
-        else entity_places(collection, read_entity_names(entities), where=os.fspath(entities))
-    )
+    questions = known if topics is None else read_questions_in_order(topics)
+    rows = question_places(collection, questions, where=os.fspath(topics or path))
+    names = known if entities is None else read_entity_names(entities)
+    columns = entity_places(collection, names, where=os.fspath(entities or path))
     _require_shape(path, matrix.shape, (rows.size, columns.size), ", as in the files of its order,")
     warn_of_extra(rows, "questions", where=os.fspath(path))
     warn_of_extra(columns, "entities", where=os.fspath(path))
@@ -150,22 +144,19 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
     _require_shape(path, _opened(path).shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path, force=force)
     topics, entities = order_beside(path)
+    orders: list[tuple[Path, Places]] = []
     if topics is not None:
-        _require_own_order(
-            path, topics, question_places(collection, read_questions_in_order(topics), where=str(topics))
-        )
+        orders.append((topics, question_places(collection, read_questions_in_order(topics), where=str(topics))))
     if entities is not None:
-        _require_own_order(path, entities, entity_places(collection, read_entity_names(entities), where=str(entities)))
+        orders.append((entities, entity_places(collection, read_entity_names(entities), where=str(entities))))
+    for beside, places in orders:
+        if not places.is_same:
+            raise FormatError(
+                f"expected the order of the collection, found another one in {beside}, which gives that of this "
+                "matrix; rank it without a stamp, or move that file away",
+                path=path,
+            )
     write_origin(path, "scores", Origin(collection.matrix_stamp))
-
-
-def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
-    if not places.is_same:
-        raise FormatError(
-            f"expected the order of the collection, found another one in {beside}, which gives that of this matrix; "
-            "rank it without a stamp, or move that file away",
-            path=path,
-        )
 
 
 def _require_shape(path: PathLike, found: tuple[int, ...], expected: tuple[int, int], why: str = ",") -> None:
@@ -202,14 +193,8 @@ def _beside(path: PathLike, *names: str) -> Path | None:
 
 
 def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
-    lacking = [
-        each
-        for each, is_lacking in (
-            (("which question each row is about", "--topics FILE", TOPICS), no_rows),
-            (("which entity each column is about", "--entities FILE", ENTITY_LABELS), no_columns),
-        )
-        if is_lacking
-    ]
+    lacking = [("which question each row is about", "--topics FILE", TOPICS)] * no_rows
+    lacking += [("which entity each column is about", "--entities FILE", ENTITY_LABELS)] * no_columns
     what, options, names = zip(*lacking, strict=True)
     return FormatError(
         f"expected files that say {' and '.join(what)}, found none: name them in their order "

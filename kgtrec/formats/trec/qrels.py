@@ -22,7 +22,7 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
-from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of
+from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, lines_of, require_writable
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
@@ -162,8 +162,8 @@ def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
         with writing(path, kind="qrels", force=force) as stream:
             pq.write_table(table.cast(with_metadata(table.schema, {"format": "qrels"})), stream, compression="zstd")
         return
-    LabelGuard(str(path), "question", first=True).check(question, qrels.questions)
-    LabelGuard(str(path), "entity").check(entity, qrels.entities)
+    require_writable(path, "question", qrels.questions, question, is_first=True)
+    require_writable(path, "entity", qrels.entities, entity)
     with writing(path, kind="qrels", force=force) as stream:
         for first in range(0, len(order), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, labels_of, values_of
+from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import are_splits
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
 from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
@@ -34,7 +35,7 @@ from kgtrec.formats.parquet import (
     value_type,
     with_metadata,
 )
-from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
+from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, lines_of, require_writable
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
 from kgtrec.formats.trec.pairs import require_pair
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
@@ -306,18 +307,15 @@ class RunWriter:
 
 class _TextSink:
     def __init__(self, path: PathLike, name: str) -> None:
-        if unwritable_labels(labels_of([name])).size:
-            raise KgtrecError(refusal(str(path), "tag", [name]))
+        require_writable(path, "tag", Vocabulary.of([name]))
         self._path, self._name = path, name
-        self._questions = LabelGuard(str(path), "question", first=True)
-        self._entities = LabelGuard(str(path), "entity")
 
     def open(self, stack: ExitStack) -> None:
         self._stream = stack.enter_context(writing(self._path, kind="a run"))
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
-        self._questions.check(part.question, part.questions)
-        self._entities.check(part.entity, part.entities)
+        require_writable(self._path, "question", part.questions, part.question, is_first=True)
+        require_writable(self._path, "entity", part.entities, part.entity)
         for first in range(0, len(part), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)
             self._stream.write(
