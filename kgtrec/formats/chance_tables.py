@@ -73,8 +73,7 @@ def _parsed(text: str, path: str) -> ChanceTable:
             raise row.error(f"expected {', '.join(_COLUMNS)}, found {row.excerpt}")
         names[name] = None
         measure = over_answers(name)
-        if (first := lines.setdefault((measure, side), row.number)) != row.number:
-            raise row.error(f"expected one row of {measure}, {side}, found another (the first is line {first})")
+        row.once(lines, (measure, side), f"{measure}, {side}", "each measure and side")
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)

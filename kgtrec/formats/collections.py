@@ -208,7 +208,9 @@ def _write_codes(path: Path, schema: pa.Schema, *columns: NDArray[Any]) -> None:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     again = "build the collection again with kgtrec questions"
-    manifest = read_manifest(path, MANIFEST, "a collection", "make one with kgtrec questions", again=again)
+    qrels = path / "qrels.txt"
+    way_out = f"its qrels are {qrels}" if qrels.is_file() else "make one with kgtrec questions"
+    manifest = read_manifest(path, MANIFEST, "a collection", way_out, again=again)
     needed = {"collection_format", "fingerprint", "files"}
     with in_file(path / MANIFEST):
         if not needed <= manifest.keys() or not isinstance(manifest["files"], dict):

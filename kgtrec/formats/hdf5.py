@@ -96,10 +96,9 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
     if dataset.ndim != dimensions:
         raise FormatError(f"expected {name} of {dimensions} dimensions, found the shape {dataset.shape}", path=path)
     try:
-        found: NDArray[Any] = np.asarray(dataset[...])
+        return np.asarray(dataset[...])
     except MemoryError:
         raise FormatError(f"expected {name} to fit in memory, found the shape {dataset.shape}", path=path) from None
-    return found
 
 
 def hdf5_matrix(path: PathLike, name: str) -> Rows:
@@ -130,8 +129,7 @@ def _offset(file: Any, dataset: Any) -> int | None:
     is_as_in_numpy = h5py.h5t.py_create(dataset.dtype).equal(dataset.id.get_type())
     if dataset.chunks is not None or file.userblock_size or not is_as_in_numpy:
         return None
-    offset: int | None = dataset.id.get_offset()
-    return offset
+    return dataset.id.get_offset()
 
 
 class Hdf5Matrix:
@@ -162,8 +160,6 @@ class Hdf5Matrix:
         with opened_hdf5(self.path) as file:
             dataset = hdf5_dataset(file, self.name, self.path)
             if isinstance(rows, slice):
-                found: NDArray[Any] = dataset[rows]
-            else:  # HDF5 reads rows in ascending order, each once
-                ascending, place = np.unique(rows, return_inverse=True)
-                found = dataset[ascending][place]
-        return found
+                return dataset[rows]
+            ascending, place = np.unique(rows, return_inverse=True)  # HDF5 reads rows in ascending order, each once
+            return dataset[ascending][place]

@@ -56,8 +56,7 @@ def read_rows(place: str, text: str, name: str) -> ScoreTable:
         value, row = _value(cells[3]), (cells[0], cells[1], cells[2])
         if value is None:
             raise line.error(f"expected a number as value, found {cells[3]!r}")
-        if (first := lines.setdefault(row, number)) != number:
-            raise line.error(f"expected one row of {', '.join(row)}, found another (the first is line {first})")
+        line.once(lines, row, ", ".join(row), "each run, measure and topic")
         rows.append(row)
         values.append(value)
     if not rows:

@@ -370,7 +370,9 @@ def _not_typed(name: str, cell: Cell) -> str:
 
 
 def _read_jsonl(path: PathLike, back: _Back) -> None:
-    for line in Lines.read(path).rows:
+    for line in Lines.read(path).every():
+        if not line.data.strip():
+            continue
         record = _object(line)
         if missing := [name for name in REQUIRED[:-1] if name not in record]:
             raise line.error(f"expected {missing[0]!r} in every object, found none")

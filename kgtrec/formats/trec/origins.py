@@ -21,9 +21,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from kgtrec.data.collection import STAMP
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
@@ -101,7 +100,8 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     said = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
     if not isinstance(said, dict) or said.get("origin") is None:
         return None  # another file with the same name
-    if not _is_whole(said):
+    splits = said.get("filtered_by")
+    if said.get("version") != VERSION or not set(_KEYS) <= said.keys() or not (splits is None or are_splits(splits)):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
             f"file away, or write it again with kgtrec stamp COLLECTION {path}",
@@ -115,7 +115,6 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
             f"or replaced since; move this file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
-    splits = said["filtered_by"]
     return Origin(said["collection"], None if splits is None else tuple(splits), said.get("ranks", ""))
 
 
@@ -123,18 +122,3 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
 def _sum_of(path: str, _: FileState | None) -> str:
     """The SHA-256 of a file in a state, computed once: a matrix of gigabytes is checked several times."""
     return sha256_of(path)
-
-
-def _is_whole(said: dict[str, Any]) -> bool:
-    splits = said.get("filtered_by")
-    return (
-        set(_KEYS) <= said.keys()
-        and said["origin"] in ("run", "scores")
-        and said["version"] == VERSION
-        and isinstance(said["collection"], str)
-        and STAMP.fullmatch(said["collection"]) is not None
-        and isinstance(said["sha256"], str)
-        and _SHA256.fullmatch(said["sha256"]) is not None
-        and (splits is None or are_splits(splits))
-        and isinstance(said.get("ranks", ""), str)
-    )

@@ -41,6 +41,11 @@ _LONGEST_LINE = 1 << 24  # bytes; a ranking of half a million entities as JSON, 
 _BOM = b"\xef\xbb\xbf"
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 _SHOWN = 100  # characters of an offending line
+#: columns that are expected, and found
+_OTHER_FORMATS = {
+    (4, 6): "It looks like a line of a run; give the file of the qrels here.",
+    (6, 4): "It looks like a line of qrels; give the file of a run here.",
+}
 
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 """A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are excluded.
@@ -433,10 +438,9 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
         if b"\0" in text:
             fail("expected UTF-8 text, found a NUL byte", "Is it another kind of file, or UTF-16?")
         if len(fields) != len(layout.columns):
-            fail(
-                f"expected {layout.expected}, got {len(fields)}",
-                "An entity label may not contain spaces: see kgtrec questions --ids.",
-            )
+            spaces = "An entity label may not contain spaces: see kgtrec questions --ids."
+            way_out = _OTHER_FORMATS.get((len(layout.columns), len(fields)), spaces)
+            fail(f"expected {layout.expected}, got {len(fields)}", way_out)
         for name, field in zip(layout.columns, fields, strict=True):
             if name == layout.number:
                 if not NUMBER.fullmatch(field) or float(field) == np.inf:

@@ -63,16 +63,9 @@ def _triples(
     entities: Vocabulary,
     relations: Vocabulary,
 ) -> Triples:
-    def codes(column: pa.StringArray, vocabulary: Vocabulary, what: str) -> NDArray[np.int32]:
-        return read_codes(lines, column, len(vocabulary), what).astype(np.int32)
-
-    return Triples(
-        codes(head, entities, "a head"),
-        codes(relation, relations, "a relation"),
-        codes(tail, entities, "a tail"),
-        entities,
-        relations,
-    )
+    columns = (head, entities, "a head"), (relation, relations, "a relation"), (tail, entities, "a tail")
+    codes = (read_codes(lines, column, len(labels), what).astype(np.int32) for column, labels, what in columns)
+    return Triples(*codes, entities, relations)
 
 
 def _openke_dictionary(path: Path) -> Vocabulary:

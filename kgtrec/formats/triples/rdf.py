@@ -75,5 +75,4 @@ def _rows(path: PathLike) -> Iterator[tuple[_Row, bool]]:
 
 
 def _label(term: Any, ox: Any) -> str:
-    label: str = term.value if isinstance(term, ox.NamedNode) else str(term)
-    return label
+    return term.value if isinstance(term, ox.NamedNode) else str(term)

@@ -35,10 +35,12 @@ class Line:
     path: str
     number: int
 
-    def once(self, lines: dict[_Key, int], key: _Key, found: str, what: str = "each") -> None:
+    def once(
+        self, lines: dict[_Key, int], key: _Key, found: str, what: str = "each", *, way_out: str = "remove one of them"
+    ) -> None:
         """Note in ``lines`` on which line a key is; a FormatError, which calls it ``found``, if it is on another."""
         if (first := lines.setdefault(key, self.number)) != self.number:
-            raise self.error(f"expected {what} once, found {found} here and on line {first}; remove one of them")
+            raise self.error(f"expected {what} once, found {found} here and on line {first}; {way_out}")
 
     def error(self, message: str) -> FormatError:
         """The error about this line."""
