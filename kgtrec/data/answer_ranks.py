@@ -54,7 +54,7 @@ class AnswerRanks(Columns):
         score: NDArray[Any],
         answer: NDArray[np.bool_],
         cut: NDArray[np.bool_] | None = None,
-        **codes: NDArray[Any],
+        **codes: Any,
     ) -> AnswerRanks:
         """The ranks of a collection's answers, sorted; all columns but these are whole numbers of any type."""
         return cls(

@@ -189,8 +189,12 @@ class ScoreTable(Framed):
             If a system has two values for one measure and key, or nearly all cells would be empty.
         """
         columns = {column: tuple(texts) for column, texts in keys.items()}
-        by_row = [tuple(systems), tuple(measures), list(zip(*columns.values(), strict=True)) or [()] * len(value)]
-        labels = [list(dict.fromkeys(column)) for column in by_row]
+        by_row: list[Any] = [
+            tuple(systems),
+            tuple(measures),
+            list(zip(*columns.values(), strict=True)) or [()] * len(value),
+        ]
+        labels: list[list[Any]] = [list(dict.fromkeys(column)) for column in by_row]
         rows = labels[2]
         if rows and columns and all(label.isascii() and label.isdigit() for row in rows for label in row):
             rows.sort(key=lambda row: tuple(map(_size, row)))

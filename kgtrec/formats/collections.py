@@ -155,7 +155,8 @@ def read_collection(folder: PathLike) -> Collection:
     questions = read_topics(path / "topics.tsv").questions().recoded(entities=entities, relations=relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
     known = Known(*_read_codes(path / "known.parquet"))
-    train = Triples(*_read_codes(path / "train.parquet"), entities, relations)
+    head, relation, tail = _read_codes(path / "train.parquet")
+    train = Triples(head, relation, tail, entities, relations)
     report = manifest.get("report", {})
     collection = Collection(questions, qrels, known, categories, train, report, labels, manifest["fingerprint"])
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:

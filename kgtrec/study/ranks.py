@@ -172,7 +172,7 @@ class Ranks:
             from kgtrec.formats.answer_ranks import read_answer_ranks
             from kgtrec.formats.trec.streamed_runs import read_any_run
 
-            of_any = {"collection": ""} if self._bench.config.systems.mixed else {}
+            of_any: dict[str, Any] = {"collection": ""} if self._bench.config.systems.mixed else {}
             judged = [self._pairs(labels) for labels in self._judged() if labels.collection == base]
 
             def read(system: System, path: Path) -> AnswerRanks | AnyRun:

@@ -108,9 +108,9 @@ def open_run(path: PathLike, *, name: str | None = None, rows_at_a_time: int = _
         raise FormatError("expected rows, found an empty table", path=path)
 
     def read() -> Iterator[Run]:
-        for file, rows in _whole_lists(files, questions, entities, rows_at_a_time):
+        for file, (question, entity, score) in _whole_lists(files, questions, entities, rows_at_a_time):
             with in_file(file):
-                yield Run.of(own, *rows, questions, entities)
+                yield Run.of(own, question, entity, score, questions, entities)
 
     return StreamedRun(own, n_rows, questions, entities, read, **known_of(origin))
 
@@ -159,5 +159,4 @@ def _whole_lists(
 
 
 def _joined(rows: Sequence[_Rows]) -> _Rows:
-    question, entity, score = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return question, entity, score
+    return tuple(np.concatenate(column) for column in zip(*rows, strict=True))

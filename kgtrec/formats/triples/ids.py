@@ -64,8 +64,8 @@ def _triples(
     relations: Vocabulary,
 ) -> Triples:
     columns = (head, entities, "a head"), (relation, relations, "a relation"), (tail, entities, "a tail")
-    codes = (read_codes(lines, column, len(labels), what).astype(np.int32) for column, labels, what in columns)
-    return Triples(*codes, entities, relations)
+    codes = [read_codes(lines, column, len(labels), what).astype(np.int32) for column, labels, what in columns]
+    return Triples(codes[0], codes[1], codes[2], entities, relations)
 
 
 def _openke_dictionary(path: Path) -> Vocabulary:
