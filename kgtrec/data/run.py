@@ -230,12 +230,11 @@ class StreamedRun:
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         kept = Vocabulary(self.questions.decode(rows))
 
-        def read() -> Iterator[Run]:
-            for part in self.read():
-                _, own, question = self.questions.part(rows, part.question)
-                yield replace(part.take(own), question=question, questions=kept)
+        def change(part: Run) -> Run:
+            _, own, question = self.questions.part(rows, part.question)
+            return replace(part.take(own), question=question, questions=kept)
 
-        return replace(self, questions=kept, read=read)
+        return replace(self.each(change), questions=kept)
 
     def __len__(self) -> int:
         return self.n_rows

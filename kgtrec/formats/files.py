@@ -84,20 +84,15 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
             ) from None
         try:
             yield stream
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise _damaged(path, error) from None
-        except OSError as error:
-            # Arrow's zstd reader raises a bare OSError; one with an errno has another cause
-            if suffixes(path)[1] == ".zst" and error.errno is None:
-                raise _damaged(path, error) from None
-            raise
-
-
-def _damaged(path: PathLike, error: Exception) -> FormatError:
-    return FormatError(
-        f"expected whole compressed data, found damaged or cut-off data ({error}); copy or create the file again",
-        path=os.fspath(path),
-    )
+        except (EOFError, zlib.error, OSError) as error:
+            # a bare OSError is of a reader of compressed data; one with an errno has another cause
+            if isinstance(error, OSError) and (error.errno is not None or not suffixes(path)[1]):
+                raise
+            raise FormatError(
+                f"expected whole compressed data, found damaged or cut-off data ({error}); copy or create the file "
+                "again",
+                path=os.fspath(path),
+            ) from None
 
 
 @contextmanager

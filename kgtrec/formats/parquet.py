@@ -238,18 +238,10 @@ def _refusing_damage(path: PathLike) -> Iterator[None]:
     """Turn Arrow's errors about damaged data into ours."""
     try:
         yield
-    except pa.ArrowMemoryError:
-        raise
-    except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
-        raise _damaged(path, error) from None
-    except OSError as error:
-        if error.errno is not None:
-            raise  # the disk failed
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: PathLike, error: Exception) -> FormatError:
-    return FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path)
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError, OSError) as error:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            raise  # the memory or the disk failed
+        raise FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path) from None
 
 
 def _require_bits(path: PathLike, file: Any) -> None:

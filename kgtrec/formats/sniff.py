@@ -182,12 +182,9 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
         return max(votes, key=votes.count)
     # no line is well formed: the reader of the nearest kind has the best message
     name = Path(path).name.lower()
-    if "qrel" in name:
-        return "qrels"
-    if ".run" in name:
-        return "run"
-    if "topics" in name:
-        return "topics"
+    kinds: dict[str, Kind] = {"qrel": "qrels", ".run": "run", "topics": "topics"}
+    if named := next((kind for part, kind in kinds.items() if part in name), None):
+        return named
     if not lines:
         raise FormatError("expected a run, qrels or topics, found an empty file", path=path)
     number, line = next(iter(lines.items()))
