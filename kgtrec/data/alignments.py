@@ -41,7 +41,7 @@ class Alignments:
         left: Vocabulary | None = None,
         right: Vocabulary | None = None,
     ) -> Alignments:
-        """Alignments of pairs of row numbers, from 0.
+        """Make alignments of pairs of row numbers, from 0.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class Alignments:
         left: Vocabulary | None = None,
         right: Vocabulary | None = None,
     ) -> Alignments:
-        """Alignments of each left row with the right row of the same number.
+        """Make alignments of each left row with the right row of the same number.
 
         ``is_test`` (n,) marks the test alignments, by default all; the others are train alignments.
 
@@ -169,12 +169,12 @@ class AlignmentStudy(Result):
     ranks: AnswerRanks  # over the whole test set
 
     def to_table(self) -> pa.Table:
-        """Long form for plots: columns system, size, repeat, measure, value; measures innermost."""
+        """Return the long form for plots: columns system, size, repeat, measure, value; measures innermost."""
         columns = {"size": (0, self.size), "repeat": (0, self.repeat), "measure": (1, self.measures)}
         return long_table(self.values.shape, {"system": self.system, **columns, "value": self.values})
 
     def summary(self, interval: float = 0.95) -> pa.Table:
-        """Mean over repeats, and the interval that contains the middle share ``interval`` of the repeats.
+        """Return the mean over repeats, and the interval of the middle share ``interval`` of the repeats.
 
         Columns system, measure, size, repeats, mean, low, high; sizes innermost. The interval shows how much the value
         depends on which alignments are in the test set; for the whole test set it has no width.
@@ -191,7 +191,7 @@ class AlignmentStudy(Result):
         return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
     def tables(self) -> tuple[Table, ...]:
-        """``summary``, a row per measure and size, and ``sets``, the value of each measure on each sampled test set."""
+        """Return ``summary``, a row per measure and size, and ``sets``, each measure on each sampled test set."""
         return Table("summary", "", "", self.summary()), Table("sets", "", "", self.to_table())
 
 

@@ -56,7 +56,7 @@ class AnswerRanks(Columns):
         cut: NDArray[np.bool_] | None = None,
         **codes: Any,
     ) -> AnswerRanks:
-        """The ranks of a collection's answers, sorted; all columns but these are whole numbers of any type."""
+        """Make the ranks of a collection's answers, sorted; all columns but these are whole numbers of any type."""
         return cls(
             name,
             **{column: values.astype(np.int32, copy=False) for column, values in codes.items()},
@@ -74,7 +74,7 @@ class AnswerRanks(Columns):
         return f"<AnswerRanks {self.name!r}: {len(self):,} rows, filtered by {filtered}>"
 
     def digest(self) -> str:
-        """A hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
+        """Return a hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
         order = np.lexsort((self.entities.byte_order[self.entity], self.questions.byte_order[self.question]))
         found = hashlib.sha256()
         for labels in (self.questions.decode(self.question[order]), self.entities.decode(self.entity[order])):
@@ -91,12 +91,12 @@ class AnswerRanks(Columns):
         return found.hexdigest()
 
     def renamed(self, name: str) -> AnswerRanks:
-        """The same table under another system name."""
+        """Return the same table under another system name."""
         return replace(self, name=name)
 
 
 def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
-    """The answer ranks of several parts of one system as one table, sorted by (question, entity).
+    """Return the answer ranks of several parts of one system as one table, sorted by (question, entity).
 
     Labels have the codes of the first part, then those that the others add.
 

@@ -38,11 +38,11 @@ class Columns:
         return len(getattr(self, _declared(self, "NDArray")[0]))
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Self:
-        """The rows at ``rows`` (row numbers, or a mask), with the same vocabularies."""
+        """Return the rows at ``rows`` (row numbers, or a mask), with the same vocabularies."""
         return replace(self, **{name: _taken(getattr(self, name), rows) for name in _declared(self, *_COLUMNS)})
 
     def joined(self, *others: Self) -> Self:
-        """These rows, then those of others; labels have the codes of these, then come those that the others add."""
+        """Append the rows of others; labels keep their codes, then come those that the others add."""
         whole = {name: getattr(self, name) for name in _declared(self, "Vocabulary")}
         parts = [self]
         for part in others:
@@ -55,13 +55,13 @@ class Columns:
         return replace(self, **whole, **columns)
 
     def recoded(self, **vocabularies: Vocabulary) -> Self:
-        """The same rows under other vocabularies, by their fields; the code is -1 for a label that one lacks."""
+        """Return the same rows under other vocabularies, by their fields; the code is -1 for a label that one lacks."""
         code_of = {name: own.encode(getattr(self, name).labels) for name, own in vocabularies.items()}
         codes = [name for name in _declared(self, *_COLUMNS) if _LABELS.get(name) in code_of]
         return replace(self, **vocabularies, **{name: code_of[_LABELS[name]][getattr(self, name)] for name in codes})
 
     def decoded(self, column: str) -> pa.StringArray:
-        """(n,) the labels of a column of codes."""
+        """Return the (n,) labels of a column of codes."""
         return getattr(self, _LABELS[column]).decode(getattr(self, column))
 
 

@@ -30,7 +30,7 @@ _Numbered = TypeVar("_Numbered", Run, StreamedRun, Qrels, AnswerRanks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class SourceOrder:
     """The position of each question, or entity, of a collection among those of a source."""
 
     place: NDArray[np.intp]  # (n,) row, or column, of the source; all distinct
@@ -47,19 +47,19 @@ class Places:
         return self.size - len(self.place)
 
     def own(self) -> NDArray[np.intp]:
-        """(size,) for each of the source's its position in the collection, -1 where the collection lacks it."""
+        """Return the (size,) position of each of the source's in the collection, -1 where the collection lacks it."""
         found = np.full(self.size, -1, np.intp)
         found[self.place] = np.arange(len(self.place))
         return found
 
 
 def entity_names(collection: Collection) -> Vocabulary:
-    """(n,) the names of a collection's entities outside it: their labels, also where it gives them ids."""
+    """Return the (n,) names of a collection's entities outside it: their labels, also where it gives them ids."""
     return collection.entities if collection.labels is None else collection.labels
 
 
-def entity_places(collection: Collection, entities: Any, *, where: str = "entities") -> Places:
-    """The position of each entity of a collection in another order of entities.
+def entity_places(collection: Collection, entities: Any, *, where: str = "entities") -> SourceOrder:
+    """Return the position of each entity of a collection in another order of entities.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     (['ann', 'tea', 'bob', 'jam'], [0, 3, 1, 2])
     """
     if entities is collection or entities is collection.entities:
-        return Places(np.arange(len(collection.entities)), len(collection.entities))
+        return SourceOrder(np.arange(len(collection.entities)), len(collection.entities))
     wanted = entity_names(collection)
     given = entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
     place = given.encode(wanted.labels).astype(np.intp)
@@ -96,11 +96,11 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
         raise _lacking(
             f"{where}: expected all {len(place):,} entities", missing, wanted.__getitem__, extra, given.__getitem__
         )
-    return Places(place, len(given))
+    return SourceOrder(place, len(given))
 
 
-def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> Places:
-    """The position of each question of a collection in another order of questions; ids do not matter.
+def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> SourceOrder:
+    """Return the position of each question of a collection in another order of questions; ids do not matter.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     """
     own = collection.questions
     if questions is collection or questions is own:
-        return Places(np.arange(len(own)), len(own))
+        return SourceOrder(np.arange(len(own)), len(own))
     given, names = _questions(questions, collection, where)
     known = entity_names(collection)
     anchor = known.encode(names.decode(given.anchor))
@@ -149,13 +149,13 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
         raise _lacking(expected, missing, partial(_text_of, own, known), np.flatnonzero(row < 0), text_of)
     place = np.empty(len(own), np.intp)
     place[row[found]] = found
-    return Places(place, len(row))
+    return SourceOrder(place, len(row))
 
 
 def renumbered(
     system: _Numbered, collection: Collection, questions: Questions, *, where: str = "questions"
 ) -> _Numbered:
-    """A run, answer ranks or qrels with the question ids of a collection instead of those of the same questions.
+    """Return a run, answer ranks or qrels with the question ids of a collection instead of those of the same questions.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def renumbered(
     return replace(system, questions=ids, collection=collection.stamp)
 
 
-def warn_of_extra(places: Places, what: str, *, where: str = "") -> None:
+def warn_of_extra(places: SourceOrder, what: str, *, where: str = "") -> None:
     """Warn that questions or entities of a source, ``where``, are left out because the collection lacks them."""
     if places.extra:
         place = f"{where}: " if where else ""
@@ -264,7 +264,7 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
 
 
 def ordered_labels(entities: Any, where: str) -> Vocabulary:
-    """Labels in the order of their numbers, of a list in that order or of a mapping from label to number.
+    """Return labels in the order of their numbers, of a list in that order or of a mapping from label to number.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def _text_of(questions: Questions, names: Vocabulary, row: int) -> str:
 
 
 def question_text(is_head: bool, anchor: str, relation: str) -> str:
-    """A question as messages show it: (anchor, relation, ?), or (?, relation, anchor) where the head is asked for."""
+    """Write a question as in messages: (anchor, relation, ?), or (?, relation, anchor) on the head side."""
     return f"(?, {relation}, {anchor})" if is_head else f"({anchor}, {relation}, ?)"
 
 

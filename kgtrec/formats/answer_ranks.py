@@ -74,7 +74,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
 
 
 def read_answer_ranks(path: PathLike) -> AnswerRanks:
-    """The answer ranks in a file that :func:`write_answer_ranks` wrote.
+    """Read the answer ranks in a file that :func:`write_answer_ranks` wrote.
 
     Its vocabularies have the labels in the file.
 

@@ -13,7 +13,7 @@ _SIDES = ("head", "tail", "all")
 
 
 def report_text(report: Mapping[str, Any]) -> str:
-    """The report of :func:`kgtrec.build_questions`, as aligned lines that end in a newline.
+    """Return the report of :func:`kgtrec.build_questions`, as aligned lines that end in a newline.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def read_collection(folder: PathLike) -> Collection:
 
 
 def is_collection(folder: PathLike) -> bool:
-    """Whether a folder has the manifest of a collection."""
+    """Return whether a folder has the manifest of a collection."""
     try:
         manifest = read_json(Path(folder) / MANIFEST)
     except (OSError, FormatError):
@@ -233,7 +233,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def damaged_parts(folder: PathLike) -> list[FormatError]:
-    """The files of a collection's folder that are missing or changed, and what to do about each.
+    """Return the files of a collection's folder that are missing or changed, and what to do about each.
 
     Contradictions between files, such as qrels of other questions, are found by :func:`read_collection`.
     """

@@ -36,7 +36,7 @@ _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher on
 
 
 def suffixes(path: PathLike) -> tuple[str, str]:
-    """The format suffix and the compression suffix, lower case: ``x.run.gz`` -> (".run", ".gz").
+    """Return the format suffix and the compression suffix, lower case: ``x.run.gz`` -> (".run", ".gz").
 
     Examples
     --------
@@ -49,7 +49,7 @@ def suffixes(path: PathLike) -> tuple[str, str]:
 
 
 def name_as_text(name: str) -> str:
-    r"""A file's name as printable text: bytes that are not UTF-8 become escapes.
+    r"""Return a file's name as printable text: bytes that are not UTF-8 become escapes.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: PathLike) -> FileState | None:
-        """The state of the file at a path; None where there is none."""
+        """Return the state of the file at a path; None where there is none."""
         try:
             return cls._of(os.stat(path))  # noqa: PTH116  # a server asks often, and this takes a fifth of the time
         except FileNotFoundError:
@@ -232,7 +232,7 @@ class FileState:
 
     @classmethod
     def of_open(cls, stream: BinaryIO) -> FileState:
-        """The state of an open file."""
+        """Return the state of an open file."""
         return cls._of(os.fstat(stream.fileno()))
 
     @classmethod
@@ -245,7 +245,7 @@ class FileState:
         return time.time_ns() - max(self.modified, self.changed) > _TICK
 
     def is_same_file(self, other: FileState) -> bool:
-        """Whether both are of one file, regardless of its contents."""
+        """Return whether both are of one file, regardless of its contents."""
         return (self.device, self.inode) == (other.device, other.inode)
 
 
@@ -266,7 +266,7 @@ def require_regular(*paths: PathLike) -> None:
 
 
 def sha256_of(path: PathLike) -> str:
-    """The SHA-256 of a file as it is stored, compressed or not, in hex digits."""
+    """Return the SHA-256 of a file as it is stored, compressed or not, in hex digits."""
     import hashlib  # slow to import, and rarely needed
 
     with Path(path).open("rb") as stream:
@@ -274,7 +274,7 @@ def sha256_of(path: PathLike) -> str:
 
 
 def kgtrec_version() -> str:
-    """The installed version of kgtrec, for manifests; ``unknown`` where it is not installed."""
+    """Return the installed version of kgtrec, for manifests; ``unknown`` where it is not installed."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     try:

@@ -35,7 +35,7 @@ def opened_hdf5(path: PathLike) -> Iterator[Any]:
     except ImportError:
         raise KgtrecError(f"{path}: HDF5 needs h5py, which is not installed here: pip install h5py") from None
     with reading(path):
-        pass  # what is wrong with the file as such is told in the usual words
+        pass  # raises the usual file errors
     try:
         with h5py.File(path, "r") as file:
             yield file
@@ -47,7 +47,7 @@ def opened_hdf5(path: PathLike) -> Iterator[Any]:
 
 
 def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
-    """A data set of numbers, by its path within the file.
+    """Return a data set of numbers, by its path within the file.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
 
 
 def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDArray[Any]:
-    """A data set, read whole.
+    """Read a whole data set.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
 
 
 def hdf5_matrix(path: PathLike, name: str) -> Rows:
-    """A matrix in a data set: mapped if it is in the file in one piece, else read by the rows that are asked for.
+    """Open a matrix in a data set: mapped if it is in the file in one piece, else read by the rows asked for.
 
     Raises
     ------

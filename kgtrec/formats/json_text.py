@@ -13,7 +13,7 @@ from kgtrec.formats.files import PathLike, reading
 def json_value(
     data: bytes, path: PathLike, *, where: str = "", way_out: str = "", first_line: int | None = None
 ) -> Any:
-    r"""The value of some JSON.
+    r"""Return the value of some JSON.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(path: PathLike, *, way_out: str = "") -> Any:
-    """The value in a JSON file.
+    """Read the value in a JSON file.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def read_json(path: PathLike, *, way_out: str = "") -> Any:
 
 
 def read_manifest(folder: PathLike, name: str, what: str, way_out: str, *, again: str = "") -> dict[str, Any]:
-    """The JSON object in the file that tells what a folder is; empty for another value.
+    """Read the JSON object in the file that says what a folder is; empty for another value.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _MEASURE = re.compile(r"[^\W\d]\S*")
 
 
 def is_leaderboard(line: str) -> bool:
-    """Whether a file that begins with this line is a leaderboard.
+    """Return whether a file that begins with this line is a leaderboard.
 
     The second column is a name, while in qrels, which have four columns too, it is a number or ``Q0``.
 
@@ -36,7 +36,7 @@ def is_leaderboard(line: str) -> bool:
 
 
 def read_rows(place: str, text: str, name: str) -> ScoreTable:
-    """The table of a leaderboard's text: its rows of the topic ``all``, or of every topic if there is none.
+    """Read the table of a leaderboard's text: its rows of the topic ``all``, or of every topic if there is none.
 
     Raises
     ------

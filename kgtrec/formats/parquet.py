@@ -30,17 +30,17 @@ _ROWS_PER_BYTE = 8  # a row with information takes at least a bit
 
 
 def is_parquet(path: PathLike) -> bool:
-    """Whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.sniff`."""
+    """Return whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.sniff`."""
     return Path(path).suffix.lower() == ".parquet"
 
 
 def is_in_parts(path: PathLike) -> bool:
-    """Whether it is a run or a table of answer ranks as a folder of Parquet files, by its name."""
+    """Return whether it is a run or a table of answer ranks as a folder of Parquet files, by its name."""
     return Path(path).suffix in (".run", ".ranks") and Path(path).is_dir()
 
 
 def holds_ranks(path: PathLike) -> bool:
-    """Whether a file, or a folder of parts, holds answer ranks by its columns; what is not Parquet is not opened."""
+    """Return whether a Parquet file, or a folder of them, holds answer ranks by its columns; others are not opened."""
     if Path(path).is_dir():
         path = parts_of(path)[0]
     if not is_parquet(path):
@@ -50,7 +50,7 @@ def holds_ranks(path: PathLike) -> bool:
 
 
 def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
-    """The metadata that kgtrec wrote, or its notes in a frame that pandas wrote; empty for a file of another tool.
+    """Return the metadata that kgtrec wrote, or its notes in a frame of pandas; empty for a file of another tool.
 
     Raises
     ------
@@ -68,19 +68,19 @@ def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
 
 
 def is_run_of_ours(path: PathLike) -> bool:
-    """Whether a Parquet file is a run that kgtrec has written."""
+    """Return whether a Parquet file is a run that kgtrec has written."""
     with suppress(FormatError, OSError):
         return metadata_of(path, read_schema(path)).get("format") == "run"
     return False
 
 
 def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
-    """``schema`` with kgtrec's metadata, including the format version."""
+    """Return ``schema`` with kgtrec's metadata, including the format version."""
     return schema.with_metadata({_KEY: json.dumps({"version": 1, **metadata}).encode()})
 
 
 def read_schema(path: PathLike) -> pa.Schema:
-    """The columns and metadata of a Parquet file.
+    """Read the columns and metadata of a Parquet file.
 
     Raises
     ------
@@ -92,14 +92,14 @@ def read_schema(path: PathLike) -> pa.Schema:
 
 
 def digest_in(path: PathLike) -> str:
-    """The digest of answer ranks that a Parquet file of them, or of the run beside them, records; ``""`` if none."""
+    """Return the digest of answer ranks that their Parquet file, or the run beside them, records; ``""`` if none."""
     with reading(path) as stream:
         found: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
     return found.decode()
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
-    """The columns of a Parquet file under our names, given the other names that they may have.
+    """Read the columns of a Parquet file under our names, given the other names that they may have.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
 def iterate_named_columns(
     path: PathLike, names: Mapping[str, tuple[str, ...]], rows_at_a_time: int
 ) -> Iterator[pa.Table]:
-    """The columns of :func:`read_named_columns`, some rows at a time; a part is checked when it is read."""
+    """Read the columns of :func:`read_named_columns`, some rows at a time; a part is checked when it is read."""
     schema = read_schema(path)
     found = _columns_named(path, schema, names)
     texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
@@ -151,7 +151,7 @@ def iterate_named_columns(
 
 
 def parts_of(folder: PathLike) -> list[Path]:
-    """The Parquet files of a data set in parts, sorted by name; names that begin with . or _ are other tools' notes.
+    """List the Parquet files of a data set in parts, by name; names that begin with . or _ are other tools' notes.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def parts_of(folder: PathLike) -> list[Path]:
 
 
 def n_rows_of(path: PathLike) -> int:
-    """How many rows a Parquet file has, as it says itself.
+    """Return the number of rows of a Parquet file, as its footer says.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _require_values(path: PathLike, table: pa.Table, before: int) -> None:
 
 
 def read_whole_table(path: PathLike) -> pa.Table:
-    """All columns of a Parquet file whose rows are not pairs of labels.
+    """Read all columns of a Parquet file whose rows are not pairs of labels.
 
     Raises
     ------
@@ -256,13 +256,13 @@ def _require_bits(path: PathLike, file: Any) -> None:
 
 
 def value_type(table: pa.Table, name: str) -> pa.DataType:
-    """The type of a column's values, dictionary-encoded or not."""
+    """Return the type of a column's values, dictionary-encoded or not."""
     kind = table.column(name).type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def label_column(path: PathLike, table: pa.Table, name: str) -> tuple[Vocabulary, Codes]:
-    """A label column as codes; numbers are refused, since 7 and 007 would become one label."""
+    """Return a label column as codes; numbers are refused, since 7 and 007 would become one label."""
     column, kind = table.column(name), value_type(table, name)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise FormatError(f"expected text in column {name}, found {kind}; store labels as strings", path=path)

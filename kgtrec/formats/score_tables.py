@@ -27,7 +27,7 @@ _LONGEST_HEADER = 1 << 20
 
 
 def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | None = None) -> ScoreTable:
-    r"""A table of systems' scores.
+    r"""Read a table of systems' scores.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _named(table: ScoreTable, place: str) -> ScoreTable:
 
 
 def looks_like_table(path: PathLike) -> bool:
-    r"""Whether a file's first line has a column ``System``, or is one of a leaderboard: then it is a table of scores.
+    r"""Return whether a file is a table of scores: its first line has a column ``System``, or is of a leaderboard.
 
     Examples
     --------

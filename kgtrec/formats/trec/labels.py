@@ -59,7 +59,7 @@ def require_writable(
 
 
 def lines_of(*columns: pa.StringArray | str, between: str = " ") -> memoryview:
-    """The bytes of text lines: the columns, string arrays or one string for all lines, with ``between`` them."""
+    """Return the bytes of text lines: the columns, string arrays or one string for all lines, with ``between`` them."""
     *first, last = (labels_of([column])[0] if isinstance(column, str) else column for column in columns)
     separator, newline, nothing = labels_of([between, "\n", ""])
     last = pc.binary_join_element_wise(last, newline, nothing)

@@ -47,7 +47,7 @@ class Origin:
 
 
 def origin_path(path: PathLike) -> Path:
-    """The path of the origin of a file.
+    """Return the path of the origin of a file.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def origin_path(path: PathLike) -> Path:
 
 
 def is_origin_path(path: PathLike) -> bool:
-    """Whether a file is the origin of the file that it is named after."""
+    """Return whether a file is the origin of the file that it is named after."""
     name = os.fspath(path)
     return name.endswith(".json") and Path(name.removesuffix(".json")).is_file()
 
@@ -85,7 +85,7 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
 
 
 def read_origin(path: PathLike, kind: Kind) -> Origin | None:
-    """The origin of a file; None if there is none beside it.
+    """Read the origin of a file; None if there is none beside it.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class QrelsFile:
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    r"""The qrels in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+    r"""Read qrels from a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or ``.parquet``.
 
     The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. The
     stamp of a collection's own qrels is read from its manifest.
@@ -64,7 +64,7 @@ def read_qrels(path: PathLike) -> Qrels:
 
 
 def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsFile:
-    """The same with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
+    """Read qrels with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
     collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
         return QrelsFile(replace(_read_parquet(path), collection=collection), None)
@@ -81,7 +81,7 @@ def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsF
 
 
 def collection_beside(path: PathLike) -> str:
-    """The stamp of the collection whose folder contains a file of qrels; "" if there is none."""
+    """Return the stamp of the collection whose folder contains a file of qrels; "" if there is none."""
     for name, keys in ((MANIFEST, ("fingerprint", "numbering")), (FROM_CAMPAIGN, ("collection",))):
         beside = Path(path).with_name(name)
         if beside.is_file() and _OF_COLLECTION.match(Path(path).name):

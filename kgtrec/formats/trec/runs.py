@@ -61,7 +61,7 @@ class RunFile:
 
 
 def read_run(path: PathLike, *, name: str | None = None) -> Run:
-    r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+    r"""Read a run from a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or ``.parquet``.
 
     The rank column is ignored, as in trec_eval: the order is by score, then by label. Labels are opaque. The
     collection of the run is read from the file beside it, see :mod:`kgtrec.formats.trec.origins`, or from a Parquet
@@ -106,7 +106,7 @@ def read_run(path: PathLike, *, name: str | None = None) -> Run:
 def read_run_file(
     path: PathLike, *, name: str | None = None, stream: BinaryIO | None = None, ranks: bool = False
 ) -> RunFile:
-    """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
+    """Read a run with the tags and lines of its file; ``stream`` may hold the bytes of ``path``, already open.
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
@@ -135,7 +135,7 @@ def read_run_file(
 
 
 def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
-    """The error for a run of several tags, given the first line of each, where no name is given."""
+    """Return the error for a run of several tags, given the first line of each, where no name is given."""
     (one, first), (other, line) = list(tags.items())[:2]
     return FormatError(
         f"expected one run tag, found {len(tags)}: {other!r} here, {one!r} on line {first}; give one with --name, or "
@@ -146,12 +146,12 @@ def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
 
 
 def origin_beside(path: PathLike) -> Origin | None:
-    """What the file beside a run in text says of its collection; None for standard input."""
+    """Return what the file beside a run in text says of its collection; None for standard input."""
     return None if os.fspath(path) == "-" else read_origin(path, "run")
 
 
 def known_of(origin: Origin | None) -> dict[str, Any]:
-    """The fields of a run that its origin gives."""
+    """Return the fields of a run that its origin gives."""
     return {} if origin is None else {"collection": origin.collection, "filtered_by": origin.filtered_by}
 
 
@@ -166,7 +166,7 @@ def _read_parquet(path: PathLike, name: str | None) -> Run:
 
 
 def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
-    """The column of scores."""
+    """Return the column of scores."""
     kind = value_type(table, "score")
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise FormatError(f"expected numbers in column score, found {kind}", path=path)
@@ -176,7 +176,7 @@ def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
 def parquet_origin(
     path: PathLike, schema: pa.Schema, name: str | None, *, unnamed: str | None = None
 ) -> tuple[str, Origin | None]:
-    """The name of a run in a Parquet file, unless one is given, and what its metadata say of its collection.
+    """Return the name of a run in a Parquet file, unless one is given, and what its metadata say of its collection.
 
     ``unnamed``: the name if the metadata have none; by default the file's.
     """
@@ -330,7 +330,7 @@ class _TextSink:
             )
 
     def of_ranks(self, digest: str) -> None:
-        """Written beside the run."""
+        """Do nothing: it is written beside the run."""
 
     def finish(self) -> None:
         pass
@@ -388,7 +388,7 @@ class _ParquetSink:
 
 
 def files_of_run(folder: Path) -> list[str]:
-    """The pattern of the files of a run in parts that :class:`RunWriter` has written; none if it is something else."""
+    """Return the pattern of the files of a run that :class:`RunWriter` wrote in parts; none if it is another."""
     return ["part-[0-9]*.parquet"] if any(map(is_run_of_ours, folder.glob("part-[0-9]*.parquet"))) else []
 
 
@@ -471,7 +471,7 @@ def stamp_run(
 
 
 def default_name(path: PathLike) -> str:
-    """A system's name from its file's: ``ranks/transe.run.gz`` -> ``transe``.
+    """Return a system's name from its file's: ``ranks/transe.run.gz`` -> ``transe``.
 
     Examples
     --------

@@ -22,12 +22,12 @@ from kgtrec.formats.trec.runs import PARQUET_NAMES, default_name, known_of, parq
 #: Parquet runs of more rows are read part by part
 ROWS_IN_MEMORY = 1 << 24
 _ROWS_AT_A_TIME = 1 << 20
-_Rows = tuple[NDArray[Any], ...]  # question, entity, score
+_RunColumns = tuple[NDArray[Any], ...]  # question, entity, score
 _LABELS = {name: others for name, others in PARQUET_NAMES.items() if name != "score"}
 
 
 def read_any_run(path: PathLike, *, name: str | None = None) -> AnyRun:
-    """A run: a folder, or a Parquet file of more than ``ROWS_IN_MEMORY`` rows, as a :class:`StreamedRun`.
+    """Read a run: a folder, or a Parquet file of more than ``ROWS_IN_MEMORY`` rows, as a :class:`StreamedRun`.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def read_any_run(path: PathLike, *, name: str | None = None) -> AnyRun:
 
 
 def is_streamed(path: PathLike) -> bool:
-    """Whether it is a folder, or a Parquet file of more than ``ROWS_IN_MEMORY`` rows."""
+    """Return whether it is a folder, or a Parquet file of more than ``ROWS_IN_MEMORY`` rows."""
     return os.fspath(path) != "-" and (Path(path).is_dir() or (is_parquet(path) and n_rows_of(path) > ROWS_IN_MEMORY))
 
 
 def open_run(path: PathLike, *, name: str | None = None, rows_at_a_time: int = _ROWS_AT_A_TIME) -> StreamedRun:
-    """A Parquet run of any size, whose labels are read now and whose rows are read part by part.
+    """Open a Parquet run of any size: its labels are read now, its rows part by part.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def open_run(path: PathLike, *, name: str | None = None, rows_at_a_time: int = _
 
 
 def files_of_run(path: PathLike, name: str | None) -> tuple[list[Path], str, Origin | None]:
-    """The Parquet files of a run in the order of their names, its name, and what they say of its collection.
+    """Return the Parquet files of a run in the order of their names, its name, and what they say of its collection.
 
     Raises
     ------
@@ -135,9 +135,9 @@ def files_of_run(path: PathLike, name: str | None) -> tuple[list[Path], str, Ori
 
 def _whole_lists(
     files: list[Path], questions: Vocabulary, entities: Vocabulary, rows_at_a_time: int
-) -> Iterator[tuple[Path, _Rows]]:
+) -> Iterator[tuple[Path, _RunColumns]]:
     """Questions, entities and scores of whole lists, some lists at a time, and the file that the last is of."""
-    rest: list[_Rows] = []  # of one question
+    rest: list[_RunColumns] = []  # of one question
     file = files[0]
     for file in files:
         for table in iterate_named_columns(file, PARQUET_NAMES, rows_at_a_time):
@@ -158,5 +158,5 @@ def _whole_lists(
     yield file, _joined(rest)
 
 
-def _joined(rows: Sequence[_Rows]) -> _Rows:
+def _joined(rows: Sequence[_RunColumns]) -> _RunColumns:
     return tuple(np.concatenate(column) for column in zip(*rows, strict=True))

@@ -78,30 +78,30 @@ class TextColumns:
     lines: list[int | NDArray[np.int64]]  # per block: the line of its first row, or of each row where some were skipped
 
     def line(self, row: int) -> int:
-        """The 1-based line of the file that ``row`` was read from."""
+        """Return the 1-based line of the file that ``row`` was read from."""
         block = int(np.searchsorted(self.first_rows, row, side="right")) - 1
         within, lines = row - self.first_rows[block], self.lines[block]
         return lines + within if isinstance(lines, int) else int(lines[within])
 
     def first_row(self, column: str, label: str) -> int:
-        """The first row whose ``column`` is ``label``, which must be in its vocabulary."""
+        """Return the first row whose ``column`` is ``label``, which must be in its vocabulary."""
         return int(np.flatnonzero(self.codes[column] == self.vocabularies[column].encode([label])[0])[0])
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """Some lines of a file."""
 
     table: pa.Table  # the layout's labels, each as one dictionary-encoded chunk, and its number
     line: int | NDArray[np.int64]  # of the first row, or of each row
 
     def line_of(self, row: int) -> int:
-        """The line of a row."""
+        """Return the line of a row."""
         return self.line + row if isinstance(self.line, int) else int(self.line[row])
 
 
 def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
-    """The columns that ``layout`` names, from the lines of ``stream``.
+    """Read the columns that ``layout`` names, from the lines of ``stream``.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
     )
 
 
-def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadPoolExecutor) -> Iterator[Block]:
-    """The same block by block, in bounded memory; ``workers`` parse some ahead.
+def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadPoolExecutor) -> Iterator[TextBlock]:
+    """Read the columns block by block, in bounded memory; ``workers`` parse some ahead.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadP
             table = _scrutinised(parsed.refused, line, path, layout)
         rows += table.num_rows
         if table.num_rows:
-            yield Block(table, line if parsed.kept is None else line + parsed.kept)
+            yield TextBlock(table, line if parsed.kept is None else line + parsed.kept)
         line += parsed.n_lines
     if not rows:
         kind = "only comments and blank lines" if n_blocks else "an empty file"
@@ -175,7 +175,7 @@ def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadP
 
 
 def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
-    """One vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
+    """Return one vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
     codes = np.concatenate([np.empty(0, np.int32), *(values_of(chunk.indices) for chunk in chunks)])
     first_rows = np.cumsum([0, *map(len, chunks)])[:-1].tolist()
     return _of_one_vocabulary([chunk.dictionary for chunk in chunks], codes, first_rows), codes
@@ -191,7 +191,7 @@ def _of_one_vocabulary(dictionaries: Sequence[pa.StringArray], codes: Codes, fir
 
 
 def repeated_lines(path: str, columns: TextColumns) -> FormatError:
-    """The error for the first line whose (question, entity) is on an earlier line too."""
+    """Return the error for the first line whose (question, entity) is on an earlier line too."""
     question, entity = columns.codes["question"], columns.codes["entity"]
     order = np.lexsort((entity, question))  # stable: equal pairs stay in file order
     same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(entity[order]) == 0))
@@ -254,7 +254,7 @@ class Readable(Protocol):
 
 
 def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-    """The bytes of a stream in blocks of whole lines, without byte-order mark, a newline at the end of each.
+    """Return the bytes of a stream in blocks of whole lines, without byte-order mark, a newline at the end of each.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
 
 
 def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = BLOCK_SIZE) -> Iterator[bytes]:
-    """The same with the last line as it is."""
+    """Return the bytes of a stream in blocks of whole lines, the last line as it is."""
     rest = stream.read(len(_BOM))
     before = len(rest) if rest == _BOM else 0  # bytes of the file before the rest
     rest = rest[before:]
@@ -292,7 +292,7 @@ def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = 
 
 
 def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
-    """All bytes of a text file, without byte-order mark.
+    """Return all bytes of a text file, without byte-order mark.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
 
 
 def decoded(data: bytes, path: PathLike, line: int = 1, *, way_out: str = "") -> str:
-    """The text of bytes that begin on a line of a file; ``way_out``: the end of an error.
+    """Return the text of bytes that begin on a line of a file; ``way_out``: the end of an error.
 
     Raises
     ------
@@ -466,7 +466,7 @@ def _fail(wrong: str, way_out: str, *, path: str, line: int, text: bytes) -> NoR
 
 
 def shown(text: bytes) -> str:
-    r"""A line or column as quoted in an error: on one line, shortened, and with readable escapes.
+    r"""Return a line or column as quoted in an error: on one line, shortened, and with readable escapes.
 
     Examples
     --------

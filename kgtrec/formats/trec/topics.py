@@ -23,7 +23,7 @@ _BLANK_IN_ID = re.compile(r"[\t\n\v\f\r ]|\A\s|\s\Z")
 
 
 def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
-    r"""The topics in a file; ``stream`` may hold its bytes, already open.
+    r"""Read the topics in a file; ``stream`` may hold its bytes, already open.
 
     Columns are split at tabs only, so anchors and relations may contain spaces; ids may not. Blank lines and lines that
     begin with ``#`` are skipped.
@@ -86,12 +86,12 @@ def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None
 
 
 def lists_ids(path: PathLike) -> bool:
-    """Whether a list of entities has ids in a first column, by its name: ``entities.tsv``, compressed or not."""
+    """Return whether a list of entities has ids in a first column, by its name: ``entities.tsv``, compressed or not."""
     return Path(path).name.startswith(ENTITY_IDS)
 
 
 def read_entity_labels(path: PathLike) -> Vocabulary:
-    r"""The entities that a collection's ``entities.txt`` (one label per line) or ``entities.tsv`` (id first) lists.
+    r"""Read the entities of a collection's ``entities.txt`` (one label per line) or ``entities.tsv`` (id first).
 
     Raises
     ------
@@ -113,7 +113,7 @@ def read_entity_labels(path: PathLike) -> Vocabulary:
 
 
 def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
-    """One label per line, or a column of several tab-separated ones, counted from 0."""
+    """Read one label per line, or a column of several tab-separated ones, counted from 0."""
     lines = Lines.read(path)
     labels = decoded(lines.data.replace(b"\r\n", b"\n").removesuffix(b"\r"), path).split("\n")
     if labels[-1] == "":

@@ -25,7 +25,7 @@ LIBKGE_DICTIONARIES = ("entity_ids.del", "relation_ids.del")
 
 
 def beside(path: PathLike, name: str) -> Path:
-    """The file ``name``, plain or compressed, in the folder of ``path``.
+    """Return the file ``name``, plain or compressed, in the folder of ``path``.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def beside(path: PathLike, name: str) -> Path:
 
 
 def read_openke(path: PathLike) -> Triples:
-    """The triples of an OpenKE file such as ``train2id.txt``: a line with their number, then ``head tail relation``."""
+    """Read an OpenKE file such as ``train2id.txt``: a line with the number of triples, ``head tail relation`` lines."""
     entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
     count, lines = _counted(Lines.read(path), "triples")
     head, tail, relation = read_fields(lines, 3, "3 numbers (head tail relation)")
@@ -48,7 +48,7 @@ def read_openke(path: PathLike) -> Triples:
 
 
 def read_libkge(path: PathLike) -> Triples:
-    """The triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
+    """Read the triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
     entities, relations = (read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES)
     lines = Lines.read(path)
     head, relation, tail = read_fields(lines, 3, "3 numbers (head, relation, tail) separated by TAB")
@@ -79,7 +79,7 @@ def _openke_dictionary(path: Path) -> Vocabulary:
 
 
 def read_numbered_labels(path: PathLike) -> Vocabulary:
-    """Labels of lines ``number TAB label``, in any order, with each number from 0 on once.
+    """Read labels of lines ``number TAB label``, in any order, with each number from 0 on once.
 
     Raises
     ------
