@@ -36,7 +36,7 @@ class AnswerRanks(Columns):
     score: NDArray[np.float64]  # (n,) the row's own score, to order the rows of one question
     questions: Vocabulary
     entities: Vocabulary
-    filtered_by: tuple[str, ...]  # splits whose known triples were removed, of train, valid, test; () = raw
+    filtered_by: tuple[str, ...]  # splits whose triples were filtered out, of train, valid, test; () = raw
     collection: str  # stamp of the collection that was ranked, "" where there is none
     # (n,) the entity is below the end of a cut list: `above` counts what is listed, `tied` all else; None: none is
     cut: NDArray[np.bool_] | None = None

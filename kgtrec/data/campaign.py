@@ -293,14 +293,12 @@ class SampleReport(Framed, Result):
     def tables(self) -> tuple[Table, ...]:
         """Return ``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
         of = int(self.population.sum())
-        caption = (
-            ""
-            if self.pooled is None or of >= self.pooled
-            else (
+        caption = ""
+        if self.pooled is not None and of < self.pooled:
+            caption = (
                 f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that had been settled by then; "
                 'here "the pool" means these.'
             )
-        )
         digits = [0 if name in _COUNTS else 4 for name in SAMPLE_STATISTICS]
         ends = [replace(column, digits=digits) for column in interval_columns(self.confidence)]
         columns = (Column("statistic"), Column("value", digits=digits), *ends)

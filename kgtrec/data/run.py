@@ -40,7 +40,7 @@ class Run(Columns):
     questions: Vocabulary
     entities: Vocabulary
     collection: str = ""  # stamp of the collection that the question ids belong to, "" if unknown
-    filtered_by: tuple[str, ...] | None = None  # splits whose known triples were removed; () = raw; None: unknown
+    filtered_by: tuple[str, ...] | None = None  # splits whose triples were filtered out; () = raw; None: unknown
 
     @classmethod
     def of(

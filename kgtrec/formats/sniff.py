@@ -152,9 +152,9 @@ def read_any(
 def kind_of_parquet(path: PathLike) -> Kind:
     """Return what a Parquet file holds, as its metadata or its columns say."""
     schema = read_schema(path)
-    names, said = set(schema.names), metadata_of(path, schema).get("format")
-    if said in ("run", "qrels"):
-        return cast(Kind, said)
+    names, recorded = set(schema.names), metadata_of(path, schema).get("format")
+    if recorded in ("run", "qrels"):
+        return cast(Kind, recorded)
     if names >= RANK_COLUMNS:
         return "answer ranks"
     if "score" in names:

@@ -7,7 +7,7 @@ Parquet files have it in their metadata. It is one JSON object:
 ``origin``       ``"run"`` or ``"scores"``: what ``NAME`` is
 ``version``      2
 ``collection``   stamp of the collection of the question ids (of a run), or of rows and columns (of a matrix)
-``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
+``filtered_by``  of a run: the splits whose triples were filtered out; null if unknown
 ``sha256``       of ``NAME``, so that another file of this name is noticed
 ``ranks``        of a run: the digest of the answer ranks that were written with it, if any were
 ===============  ================================================================================================
@@ -78,10 +78,10 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
         return
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
     written = content_of(Path(os.path.realpath(path)))
-    said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
+    recorded = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
     if origin.ranks:
-        said["ranks"] = origin.ranks
-    write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN, force=True)
+        recorded["ranks"] = origin.ranks
+    write_text(beside, json.dumps(recorded, indent=1) + "\n", kind=ORIGIN, force=True)
 
 
 def read_origin(path: PathLike, kind: Kind) -> Origin | None:
@@ -97,25 +97,29 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
         beside = origin_path(os.path.realpath(path))  # for a link, beside its target
     if not beside.is_file():
         return None
-    said = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
-    if not isinstance(said, dict) or said.get("origin") is None:
+    recorded = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
+    if not isinstance(recorded, dict) or recorded.get("origin") is None:
         return None  # another file with the same name
-    splits = said.get("filtered_by")
-    if said.get("version") != VERSION or not set(_KEYS) <= said.keys() or not (splits is None or are_splits(splits)):
+    splits = recorded.get("filtered_by")
+    if (
+        recorded.get("version") != VERSION
+        or not set(_KEYS) <= recorded.keys()
+        or not (splits is None or are_splits(splits))
+    ):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
             f"file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
-    if said["origin"] != kind:
+    if recorded["origin"] != kind:
         return None  # the reader of another kind reports it
-    if said["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
+    if recorded["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
         raise FormatError(
             f"expected the origin of {Path(path).name}, found that of another file: {Path(path).name} was changed "
             f"or replaced since; move this file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
-    return Origin(said["collection"], None if splits is None else tuple(splits), said.get("ranks", ""))
+    return Origin(recorded["collection"], None if splits is None else tuple(splits), recorded.get("ranks", ""))
 
 
 @lru_cache(maxsize=1024)

@@ -215,7 +215,7 @@ class RunWriter:
         The stamp of the collection of the question ids; it is written beside the run, or into a Parquet file's
         metadata.
     filtered_by : tuple of {"train", "valid", "test"}, optional
-        Splits whose known triples were removed.
+        Splits whose triples were filtered out.
     parts : bool
         Whether ``path`` becomes a folder of Parquet files, each with whole lists.
     force : bool
@@ -440,7 +440,7 @@ def stamp_run(
         TREC text.
     collection : Collection
     filtered_by : tuple of {"train", "valid", "test"}, optional
-        Splits whose known triples were removed; None: unknown.
+        Splits whose triples were filtered out; None: unknown.
     force : bool
         Whether what another collection has noted there is replaced.
 

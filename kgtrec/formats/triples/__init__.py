@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -291,7 +290,8 @@ def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, P
     for split, stems in SPLIT_FILES.items():
         files = [folder / f"{stem}{ending}" for stem in stems for ending in endings]
         files = [path for path in files if path.is_file()]
-        if split == "valid" and not any(_is_of_split(path, stems) for path in folder.iterdir()):
+        named = {path.name.partition(".")[0].removesuffix("2id") for path in folder.iterdir()}  # in whatever format
+        if split == "valid" and named.isdisjoint(stems):
             continue
         if len(files) != 1:
             those = ", ".join(path.name for path in files) or "none"
@@ -302,8 +302,3 @@ def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, P
             )
         found[split] = files[0]
     return found["train"], found.get("valid"), found["test"]
-
-
-def _is_of_split(path: Path, stems: Sequence[str]) -> bool:
-    """Whether a file may hold the triples of a split, in whatever format."""
-    return path.name.partition(".")[0].removesuffix("2id") in stems
