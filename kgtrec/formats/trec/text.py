@@ -444,7 +444,10 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
         for name, field in zip(layout.columns, fields, strict=True):
             if name == layout.number:
                 if not NUMBER.fullmatch(field) or float(field) == np.inf:
-                    fail(f"expected a number as {name}, got {shown(field)}", _way_out(field))
+                    is_nan = field.lower().lstrip(b"+-") == b"nan"
+                    numbers = "Write a decimal number such as 0.71, 1e-5 or -inf."
+                    no_score = "Leave out an entity that has no score, or give it -inf, which ranks it last."
+                    fail(f"expected a number as {name}, got {shown(field)}", no_score if is_nan else numbers)
                 columns[name].append(float(field))
             elif name in columns:
                 try:
@@ -453,12 +456,6 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
                     fail(f"expected UTF-8 text as {name}, got {shown(field)}", "Save the file as UTF-8.")
     schema = _schema(layout)
     return pa.table([pa.array(columns[name]).cast(schema.field(name).type) for name in schema.names], schema)
-
-
-def _way_out(field: bytes) -> str:
-    if field.lower().lstrip(b"+-") == b"nan":
-        return "Leave out an entity that has no score, or give it -inf, which ranks it last."
-    return "Write a decimal number such as 0.71, 1e-5 or -inf."
 
 
 def _fail(wrong: str, way_out: str, *, path: str, line: int, text: bytes) -> NoReturn:
