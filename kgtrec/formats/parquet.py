@@ -57,14 +57,14 @@ def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
     FormatError
         If it is not a JSON object.
     """
-    written = schema.metadata or {}
-    found = json_value(written.get(_KEY, b"{}"), path, where="in the file's metadata")
-    if _KEY not in written and _OF_FRAME in written:
-        attrs = json_value(written[_OF_FRAME], path, where="in the file's metadata")
-        found = attrs.get(_KEY.decode(), {}) if isinstance(attrs, dict) else {}
-    if not isinstance(found, dict):
+    stored = schema.metadata or {}
+    metadata = json_value(stored.get(_KEY, b"{}"), path, where="in the file's metadata")
+    if _KEY not in stored and _OF_FRAME in stored:
+        attrs = json_value(stored[_OF_FRAME], path, where="in the file's metadata")
+        metadata = attrs.get(_KEY.decode(), {}) if isinstance(attrs, dict) else {}
+    if not isinstance(metadata, dict):
         raise FormatError("expected a JSON object in the file's metadata, found another value", path=path)
-    return found
+    return metadata
 
 
 def is_run_of_ours(path: PathLike) -> bool:
@@ -108,13 +108,15 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
         bytes can encode, before such rows are read.
     """
     schema = read_schema(path)
-    found = _columns_named(path, schema, names)
-    texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
+    our_name = _columns_named(path, schema, names)
+    texts = [name for name in our_name if pa.types.is_string(schema.field(name).type)]
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream, texts)
         _require_bits(path, file)
-        table = file.read(columns=list(found))
-    table = table.select(list(found)).rename_columns(list(found.values())).replace_schema_metadata(schema.metadata)
+        table = file.read(columns=list(our_name))
+    table = (
+        table.select(list(our_name)).rename_columns(list(our_name.values())).replace_schema_metadata(schema.metadata)
+    )
     _require_values(path, table, 0)
     if table.num_rows == 0:
         raise FormatError("expected rows, found an empty table", path=path)
@@ -126,8 +128,8 @@ def iterate_named_columns(
 ) -> Iterator[pa.Table]:
     """Read the columns of :func:`read_named_columns`, some rows at a time; a part is checked when it is read."""
     schema = read_schema(path)
-    found = _columns_named(path, schema, names)
-    texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
+    our_name = _columns_named(path, schema, names)
+    texts = [name for name in our_name if pa.types.is_string(schema.field(name).type)]
     before = 0
     with reading(path) as stream:
         file = _opened(path, stream, texts)
@@ -137,14 +139,14 @@ def iterate_named_columns(
         batches = (
             batch
             for group in groups
-            for batch in file.iter_batches(rows_at_a_time, row_groups=[group], columns=list(found))
+            for batch in file.iter_batches(rows_at_a_time, row_groups=[group], columns=list(our_name))
         )
         while True:
             with _refusing_damage(path):
                 batch = next(batches, None)
                 if batch is None:
                     return
-                table = pa.Table.from_batches([batch]).select(list(found)).rename_columns(list(found.values()))
+                table = pa.Table.from_batches([batch]).select(list(our_name)).rename_columns(list(our_name.values()))
             _require_values(path, table, before)
             before += table.num_rows
             yield table

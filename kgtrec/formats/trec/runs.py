@@ -93,14 +93,14 @@ def read_run(path: PathLike, *, name: str | None = None) -> Run:
     >>> run.name, run.entities.decode(run.entity).to_pylist(), run.score.tolist()
     ('transe', ['rome', 'paris'], [0.9, 0.7])
     """
-    found = read_run_file(path, name=name)
-    if len(found.tags) > 1 and name is None:
-        tags = list(found.tags)
+    file = read_run_file(path, name=name)
+    if len(file.tags) > 1 and name is None:
+        tags = list(file.tags)
         warn(
             f"{path}: expected one run tag, found {len(tags)} ({', '.join(map(repr, tags[:3]))}, ...); "
-            f"the run is named {found.run.name!r} after the last line"
+            f"the run is named {file.run.name!r} after the last line"
         )
-    return found.run
+    return file.run
 
 
 def read_run_file(

@@ -256,12 +256,12 @@ def test_a_number_in_json_is_whole(number, task, tmp_path):
     ],
 )
 def test_what_is_no_task_in_json_is_refused(line, expected, tmp_path):
-    """On its line, behind a good one."""
-    good = b'{"task": 1, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}\r\n'
+    """On its line, behind a good one and a blank one."""
+    good = b'{"task": 1, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}\r\n\t\n'
     path = written(tmp_path, "ann.jsonl", good + (line if isinstance(line, bytes) else line.encode()))
     with pytest.raises(FormatError) as caught:
         read_tasks(path)
-    assert str(caught.value).startswith(f"{path}:2: {expected}")
+    assert str(caught.value).startswith(f"{path}:3: {expected}")
 
 
 def test_suffixes_decide(tmp_path):
