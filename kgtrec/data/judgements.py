@@ -89,15 +89,12 @@ class Judgements(Columns):
         >>> Judgements.from_frame(pd.DataFrame(one | {"annotator": ["eve"], "verdict": ["Y"]}), pool)
         <Judgements: 1 events of 1 people>
         """
-        own = pool.triples
-        labels = [frame_labels(frame, name) for name in ("head", "relation", "tail")]
-        words = own.entities, own.relations, own.entities
-        triple = pool.rows(*(known.encode(found) for known, found in zip(words, labels, strict=True)))
+        named = Triples.from_frame(frame)
+        coded = named.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
+        triple = pool.rows(coded.head, coded.relation, coded.tail)
         if len(triple) and triple.min() < 0:
-            row = int(np.argmin(triple))
-            raise KgtrecError(
-                f"expected triples of the pool, found ({', '.join(each[row].as_py() for each in labels)})"
-            )
+            stray = ", ".join(named.labels_at(int(np.argmin(triple))))
+            raise KgtrecError(f"expected triples of the pool, found ({stray})")
         annotators, annotator = frame_codes(frame, "annotator")
         names, nothing = frame_names(frame), labels_of([""] * len(triple))
         roles = frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in names else np.zeros(len(triple))

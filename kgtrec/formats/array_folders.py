@@ -66,21 +66,10 @@ def mapped_rows(paths: Sequence[PathLike]) -> Rows:
         return parts[0]
     first, name = parts[0], Path(paths[0]).name
     for path, part in zip(paths, parts, strict=True):
-        if part.ndim == 0 or len(part) == 0:
+        if part.ndim == 0 or len(part) == 0 or part.shape[1:] != first.shape[1:] or part.dtype != first.dtype:
             raise FormatError(
-                f"expected rows in each shard, found the shape {part.shape}; remove the shard, and number the others "
-                "again",
-                path=path,
-            )
-        if part.shape[1:] != first.shape[1:]:
-            raise FormatError(
-                f"expected rows of the shape {first.shape[1:]}, which {name} has, found {part.shape[1:]}; write all "
-                "shards again from one model",
-                path=path,
-            )
-        if part.dtype != first.dtype:
-            raise FormatError(
-                f"expected {first.dtype}, which {name} has, found {part.dtype}; write all shards again in one type",
+                f"expected rows of {first.dtype} and of the shape {first.shape[1:]}, as in {name}, found {part.dtype} "
+                f"and the shape {part.shape}; write all shards again from one model, each with rows",
                 path=path,
             )
     return JoinedRows(parts)
