@@ -11,7 +11,7 @@ import click
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, force_option, option
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.errors import FormatError, naming
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.parquet import is_parquet
@@ -152,7 +152,7 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
     collection, questions = read_collection(folder), read_questions_in_order(topics)
 
     def in_ids(system: Any) -> Any:
-        with naming(source):
+        with in_file(source):
             return renumbered(system, collection, questions, where=topics)
 
     return in_ids
@@ -164,7 +164,7 @@ def _to_factors(source: str, target: str, entities: Path | None, relations: Path
     from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
 
-    with naming(source):
+    with in_file(source):
         found = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
     write_factor_folder(target, found)
     say(f"{target}: {found.score}, {len(found.E):,} entities x {found.E.shape[1]} numbers ({found.E.dtype})")

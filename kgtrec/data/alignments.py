@@ -41,7 +41,7 @@ class Alignments:
         left: Vocabulary | None = None,
         right: Vocabulary | None = None,
     ) -> Alignments:
-        """Alignments of pairs of row numbers, from 0.
+        """Make alignments of pairs of row numbers, from 0.
 
         Parameters
         ----------
@@ -66,19 +66,15 @@ class Alignments:
         both = np.concatenate([test, train])
         most = both.max(axis=0) + 1 if len(both) else np.zeros(2, np.int64)
         vocabularies = []
-        for side, given, n, labels in ((0, "left", n_left, left), (1, "right", n_right, right)):
-            size = n if n is not None else len(labels) if labels is not None else int(most[side])
-            if most[side] > size:
+        for side, n, labels, largest in (("left", n_left, left, most[0]), ("right", n_right, right, most[1])):
+            size = n if n is not None else len(labels) if labels is not None else int(largest)
+            if largest > size:
                 raise KgtrecError(
-                    f"expected {given} entities from 0 to {size - 1} in the alignments, found {most[side] - 1}"
+                    f"expected {side} entities from 0 to {size - 1} in the alignments, found {largest - 1}"
                 )
             if labels is not None and len(labels) != size:
-                raise KgtrecError(f"expected a label for each of {size} {given} entities, found {len(labels)}")
-            vocabularies.append(
-                Vocabulary(pa.array([f"{given}{row}" for row in range(size)], pa.string()))
-                if labels is None
-                else labels
-            )
+                raise KgtrecError(f"expected a label for each of {size} {side} entities, found {len(labels)}")
+            vocabularies.append(labels or Vocabulary.of([f"{side}{row}" for row in range(size)]))
         return cls(test.astype(np.int32), train.astype(np.int32), *vocabularies)
 
     @classmethod
@@ -91,7 +87,7 @@ class Alignments:
         left: Vocabulary | None = None,
         right: Vocabulary | None = None,
     ) -> Alignments:
-        """Alignments of each left row with the right row of the same number.
+        """Make alignments of each left row with the right row of the same number.
 
         ``is_test`` (n,) marks the test alignments, by default all; the others are train alignments.
 
@@ -135,21 +131,13 @@ class EntityVectors:
         """Refuse vectors whose similarity is undefined."""
         for side in ("left", "right"):
             vectors = getattr(self, side)
-            if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
-                raise KgtrecError(
-                    f"expected {side} vectors as a matrix of real numbers, found "
-                    + (
-                        f"{vectors.dtype} of shape {vectors.shape}"
-                        if isinstance(vectors, np.ndarray)
-                        else repr(vectors)
-                    )
-                )
-            wrong = np.argwhere(~np.isfinite(vectors))
-            if len(wrong):
-                row, column = wrong[0]
-                raise KgtrecError(
-                    f"expected finite numbers in the {side} vectors, found {vectors[row, column]} in row {row}"
-                )
+            is_array = isinstance(vectors, np.ndarray)
+            if not is_array or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
+                found = f"{vectors.dtype} of shape {vectors.shape}" if is_array else repr(vectors)
+                raise KgtrecError(f"expected {side} vectors as a matrix of real numbers, found {found}")
+            for row, column in np.argwhere(~np.isfinite(vectors))[:1]:
+                found = f"{vectors[row, column]} in row {row}"
+                raise KgtrecError(f"expected finite numbers in the {side} vectors, found {found}")
         if self.left.shape[1] != self.right.shape[1]:
             raise KgtrecError(
                 f"expected left and right vectors of one length, found {self.left.shape[1]} and {self.right.shape[1]} "
@@ -169,12 +157,12 @@ class AlignmentStudy(Result):
     ranks: AnswerRanks  # over the whole test set
 
     def to_table(self) -> pa.Table:
-        """Long form for plots: columns system, size, repeat, measure, value; measures innermost."""
+        """Return the long form for plots: columns system, size, repeat, measure, value; measures innermost."""
         columns = {"size": (0, self.size), "repeat": (0, self.repeat), "measure": (1, self.measures)}
         return long_table(self.values.shape, {"system": self.system, **columns, "value": self.values})
 
     def summary(self, interval: float = 0.95) -> pa.Table:
-        """Mean over repeats, and the interval that contains the middle share ``interval`` of the repeats.
+        """Return the mean over repeats, and the interval of the middle share ``interval`` of the repeats.
 
         Columns system, measure, size, repeats, mean, low, high; sizes innermost. The interval shows how much the value
         depends on which alignments are in the test set; for the whole test set it has no width.
@@ -191,7 +179,7 @@ class AlignmentStudy(Result):
         return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
     def tables(self) -> tuple[Table, ...]:
-        """``summary``, a row per measure and size, and ``sets``, the value of each measure on each sampled test set."""
+        """Return ``summary``, a row per measure and size, and ``sets``, each measure on each sampled test set."""
         return Table("summary", "", "", self.summary()), Table("sets", "", "", self.to_table())
 
 

@@ -36,7 +36,7 @@ class AnswerRanks(Columns):
     score: NDArray[np.float64]  # (n,) the row's own score, to order the rows of one question
     questions: Vocabulary
     entities: Vocabulary
-    filtered_by: tuple[str, ...]  # splits whose known triples were removed, of train, valid, test; () = raw
+    filtered_by: tuple[str, ...]  # splits whose triples were filtered out, of train, valid, test; () = raw
     collection: str  # stamp of the collection that was ranked, "" where there is none
     # (n,) the entity is below the end of a cut list: `above` counts what is listed, `tied` all else; None: none is
     cut: NDArray[np.bool_] | None = None
@@ -51,30 +51,22 @@ class AnswerRanks(Columns):
         collection: Collection,
         filtered_by: tuple[str, ...],
         *,
-        question: NDArray[Any],
-        entity: NDArray[Any],
-        answer: NDArray[np.bool_],
-        above: NDArray[Any],
-        tied: NDArray[Any],
-        n_other: NDArray[Any],
         score: NDArray[Any],
+        answer: NDArray[np.bool_],
         cut: NDArray[np.bool_] | None = None,
+        **codes: Any,
     ) -> AnswerRanks:
-        """The ranks of a collection's answers, from columns of any integer and float types, sorted."""
+        """Make the ranks of a collection's answers, sorted; all columns but these are whole numbers of any type."""
         return cls(
             name,
-            question.astype(np.int32, copy=False),
-            entity.astype(np.int32, copy=False),
-            answer,
-            above.astype(np.int32, copy=False),
-            tied.astype(np.int32, copy=False),
-            n_other.astype(np.int32, copy=False),
-            score.astype(np.float64, copy=False),
-            collection.questions.ids,
-            collection.entities,
-            filtered_by,
-            collection.stamp,
-            cut,
+            **{column: values.astype(np.int32, copy=False) for column, values in codes.items()},
+            score=score.astype(np.float64, copy=False),
+            answer=answer,
+            cut=cut,
+            questions=collection.questions.ids,
+            entities=collection.entities,
+            filtered_by=filtered_by,
+            collection=collection.stamp,
         )
 
     def __repr__(self) -> str:
@@ -82,7 +74,7 @@ class AnswerRanks(Columns):
         return f"<AnswerRanks {self.name!r}: {len(self):,} rows, filtered by {filtered}>"
 
     def digest(self) -> str:
-        """A hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
+        """Return a hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
         order = np.lexsort((self.entities.byte_order[self.entity], self.questions.byte_order[self.question]))
         found = hashlib.sha256()
         for labels in (self.questions.decode(self.question[order]), self.entities.decode(self.entity[order])):
@@ -99,12 +91,12 @@ class AnswerRanks(Columns):
         return found.hexdigest()
 
     def renamed(self, name: str) -> AnswerRanks:
-        """The same table under another system name."""
+        """Return the same table under another system name."""
         return replace(self, name=name)
 
 
 def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
-    """The answer ranks of several parts of one system as one table, sorted by (question, entity).
+    """Return the answer ranks of several parts of one system as one table, sorted by (question, entity).
 
     Labels have the codes of the first part, then those that the others add.
 

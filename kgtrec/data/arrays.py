@@ -14,7 +14,7 @@ _MOST_MOVED = 1e-5  # of a rank, per question: what rounding may change
 
 
 def as_array(thing: Any, what: str) -> NDArray[Any]:
-    """A numpy array of anything that gives one: torch tensors of any device or type, DLPack, array interface, lists.
+    """Convert anything to a numpy array: torch tensors of any device or type, DLPack, array interface, lists.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def as_array(thing: Any, what: str) -> NDArray[Any]:
 
 
 def require_exact(largest: int, smallest: int, what: str) -> None:
-    """Refuse whole numbers that float64 cannot tell apart, as run files and answer ranks hold scores.
+    """Refuse whole numbers that float64 does not distinguish, as run files and answer ranks hold scores.
 
     Raises
     ------
@@ -92,8 +92,8 @@ class Rounding:
                 "1e-30 and 1e30, or rank them as a matrix in float64 (.npy)"
             )
 
-    def tell(self) -> None:
-        """Note, at the end, how many answers tie by rounding."""
+    def warn(self) -> None:
+        """Warn, at the end, of answers that tie by rounding."""
         if self._n_tied:
             warn(
                 f"{self._name}: {self._n_tied:,} of {self._n:,} answers tie with candidates of other scores when "
@@ -110,7 +110,7 @@ class RowsByCode:
 
     @classmethod
     def of(cls, column: NDArray[np.int32]) -> RowsByCode:
-        """Those of a column.
+        """Sort the rows of a column by their codes.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class RowsByCode:
         return cls(order, column[order])
 
     def rows(self, codes: NDArray[np.integer]) -> NDArray[np.intp]:
-        """The rows of some codes, which are distinct, code by code."""
+        """Return the rows of some codes, which are distinct, code by code."""
         wanted = codes.astype(self.code.dtype)  # or the whole column would be converted
         begin, end = np.searchsorted(self.code, wanted), np.searchsorted(self.code, wanted, "right")
         return np.concatenate([self.order[:0], *(self.order[i:j] for i, j in zip(begin, end, strict=True))])

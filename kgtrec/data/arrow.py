@@ -33,7 +33,7 @@ compute = _Compute()
 
 
 def arrow_of(values: NDArray[Any]) -> pa.Array:
-    """A numpy array of numbers or truth values as an Arrow array of the same type; numbers are not copied.
+    """Return a numpy array of numbers or truth values as an Arrow array of the same type; numbers are not copied.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 
 
 def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """An Arrow array of numbers or truth values as a numpy array; a missing value becomes an arbitrary number.
+    """Return an Arrow array of numbers or truth values as a numpy array; a missing value becomes an arbitrary number.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def bytes_and_offsets(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """The bytes of all texts, and the offset at which each begins, then that of the end; without copying.
+    """Return the bytes of all texts, and the offset at which each begins, then that of the end; without copying.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def bytes_and_offsets(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray
 
 
 def labels_of(texts: Sequence[str]) -> pa.StringArray:
-    """Strings as an Arrow array.
+    """Return strings as an Arrow array.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def labels_of(texts: Sequence[str]) -> pa.StringArray:
 
 
 def places_of(places: Sequence[int | None]) -> pa.Array:
-    """Rows to take of an Arrow array, with None for a missing value. ``pa.array`` of a list would import pandas.
+    """Return rows to take of an Arrow array, None for a missing value; ``pa.array`` of a list would import pandas.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def places_of(places: Sequence[int | None]) -> pa.Array:
 
 
 def long_table(shape: tuple[int, ...], columns: Mapping[str, Any]) -> pa.Table:
-    """A row for each cell of an array of this shape, in its order: the last dimension changes fastest.
+    """Return a row for each cell of an array of this shape, in its order: the last dimension changes fastest.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _each_cell(shape: tuple[int, ...], values: Any) -> pa.Array:
 
 
 def unified(dictionaries: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[NDArray[np.int32]]]:
-    """The labels of several arrays of distinct labels in order of first appearance, and each label's code among them.
+    """Join several arrays of distinct labels, in order of first appearance; also return each label's code.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Automatic(Columns):
 
     @classmethod
     def none(cls, n: int) -> Automatic:
-        """No rule for any of ``n`` triples."""
+        """Make an empty one, without a rule for any of ``n`` triples."""
         return cls(np.full(n, -1, np.int8), ())
 
 
@@ -71,7 +71,7 @@ class People(Columns):
 
     @classmethod
     def none(cls) -> People:
-        """Nobody."""
+        """Make an empty one, of nobody."""
         return cls(Vocabulary.of([]), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.bool_))
 
 
@@ -84,7 +84,7 @@ class Assignments(Columns):
     annotators: Vocabulary
 
     def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
-        """Rows of the tasks that are about some triples, which are distinct, in no order that matters.
+        """Return the rows of the tasks that are about some triples, which are distinct, in no order that matters.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class Assignments(Columns):
 
     @classmethod
     def none(cls, annotators: Vocabulary) -> Assignments:
-        """No task for any of ``annotators``."""
+        """Make an empty one, without a task for any of ``annotators``."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), annotators)
 
 
@@ -128,7 +128,7 @@ class Campaign:
 
     @property
     def training(self) -> tuple[tuple[str, str, str], ...]:
-        """The gold triples that annotators judge first, and are told the answer of each."""
+        """The gold triples that annotators judge first, and whose answer they are then shown."""
         return self.training_gold[: int(self.settings.get("training", 0))]
 
     @property
@@ -137,7 +137,7 @@ class Campaign:
         return tuple((head, relation, tail) for head, relation, tail in self.settings.get("training_gold", ()))
 
     def links(self, role: str) -> str:
-        """Which of ``LINKS`` holds for the verdicts of a role."""
+        """Return which of ``LINKS`` holds for the verdicts of a role."""
         return rule_for_links(self.settings, role)
 
     @property
@@ -147,7 +147,7 @@ class Campaign:
 
 
 def rule_for_links(settings: Mapping[str, Any], role: str) -> str:
-    """Which of ``LINKS`` the settings of a campaign hold for a role.
+    """Return which of ``LINKS`` the settings of a campaign hold for a role.
 
     Examples
     --------
@@ -163,7 +163,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def template_parts(template: str) -> tuple[str, ...]:
-    """The template split at its slots, which are parts too; the joined parts give the template again.
+    """Return the template split at its slots, which are parts too; the joined parts give the template again.
 
     Only the two slots have a meaning. A template is never passed to ``str.format``, which would evaluate
     ``{head.__class__}``, and the names put into the slots are not parsed again, so that they may contain braces.
@@ -268,17 +268,17 @@ class SampleReport(Framed, Result):
         return f"<SampleReport: {self.agreed.sum():,} of {self.judged.sum():,} labels agree>"
 
     def value(self, statistic: str) -> float:
-        """One of ``SAMPLE_STATISTICS``."""
+        """Return one of ``SAMPLE_STATISTICS``."""
         return float(self.values[SAMPLE_STATISTICS.index(statistic)])
 
     def to_table(self) -> pa.Table:
-        """A row per statistic: statistic, value, low, high."""
+        """Return a row per statistic: statistic, value, low, high."""
         ends = {"value": self.values, "low": self.low, "high": self.high}
         columns = {"statistic": pa.array(SAMPLE_STATISTICS, pa.string())}
         return pa.table(columns | {name: arrow_of(end) for name, end in ends.items()})
 
     def labels_table(self) -> pa.Table:
-        """A row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
+        """Return a row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
         counts = {
             "drawn_from": self.population,
             "drawn": self.drawn,
@@ -291,16 +291,14 @@ class SampleReport(Framed, Result):
         return pa.table(columns | {name: arrow_of(count[[YES, NO]]) for name, count in counts.items()})
 
     def tables(self) -> tuple[Table, ...]:
-        """``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
+        """Return ``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
         of = int(self.population.sum())
-        caption = (
-            ""
-            if self.pooled is None or of >= self.pooled
-            else (
+        caption = ""
+        if self.pooled is not None and of < self.pooled:
+            caption = (
                 f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that had been settled by then; "
                 'here "the pool" means these.'
             )
-        )
         digits = [0 if name in _COUNTS else 4 for name in SAMPLE_STATISTICS]
         ends = [replace(column, digits=digits) for column in interval_columns(self.confidence)]
         columns = (Column("statistic"), Column("value", digits=digits), *ends)

@@ -73,7 +73,7 @@ class Collection:
         return self.questions.relations
 
     def topics_of(self, questions: Vocabulary) -> NDArray[np.int32]:
-        """(n,) row of each of ``questions`` in the collection's questions.
+        """Return the (n,) row of each of ``questions`` in the collection's questions.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class Collection:
         return self.numbering_as(self.questions)
 
     def numbering_as(self, questions: Questions) -> str:
-        """The same if the questions, given with the collection's own vocabularies, had other ids or another order."""
+        """Return it for questions of the collection's own vocabularies with other ids, or in another order."""
         return _digits(
             b"labels" if self.labels is None else b"ids",
             "\n".join(questions.ids).encode(),
@@ -131,13 +131,13 @@ class Collection:
 
 
 def has_validation(report: Mapping[str, Any]) -> bool:
-    """Whether there are validation triples, or need not be, as in an entity alignment; a report may be empty."""
+    """Return whether there are validation triples, or need not be, as in an entity alignment; a report may be empty."""
     counts = report.get("triples_read")
     return "alignment" in report or not (isinstance(counts, Mapping) and counts.get("valid") == 0)
 
 
 def why_another(found: str, expected: str, place: str = "RUN") -> str:
-    """What the stamp of another collection than the expected one means, in a message that goes on with a way out.
+    """Say what the stamp of another collection than the expected one means, before a way out in a message.
 
     Examples
     --------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -28,52 +27,47 @@ _LABELS = {
 }
 
 
+_COLUMNS = "NDArray", "pa.StringArray"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """The base of types whose fields of arrays, numpy's or Arrow's, are columns of one length."""
 
     def __len__(self) -> int:
-        return len(getattr(self, _fields_of(self, "NDArray")[0]))
+        return len(getattr(self, _declared(self, "NDArray")[0]))
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Self:
-        """The rows at ``rows`` (row numbers, or a mask), with the same vocabularies."""
-        return replace(self, **{name: _taken(getattr(self, name), rows) for name in _columns(self)})
+        """Return the rows at ``rows`` (row numbers, or a mask), with the same vocabularies."""
+        return replace(self, **{name: _taken(getattr(self, name), rows) for name in _declared(self, *_COLUMNS)})
 
     def joined(self, *others: Self) -> Self:
-        """These rows, then those of others; labels have the codes of these, then come those that the others add."""
-        whole = {name: getattr(self, name) for name in _fields_of(self, "Vocabulary")}
+        """Append the rows of others; labels keep their codes, then come those that the others add."""
+        whole = {name: getattr(self, name) for name in _declared(self, "Vocabulary")}
         parts = [self]
         for part in others:
             new = {name: getattr(part, name) for name in whole if getattr(part, name) is not getattr(self, name)}
             whole |= {name: whole[name].extended(own.labels) for name, own in new.items()}
             parts.append(part.recoded(**{name: whole[name] for name in new}))
-        columns = {name: _concatenated([getattr(part, name) for part in parts], parts) for name in _columns(self)}
+        columns = {
+            name: _concatenated([getattr(part, name) for part in parts], parts) for name in _declared(self, *_COLUMNS)
+        }
         return replace(self, **whole, **columns)
 
     def recoded(self, **vocabularies: Vocabulary) -> Self:
-        """The same rows under other vocabularies, by their fields; the code is -1 for a label that one lacks."""
+        """Return the same rows under other vocabularies, by their fields; the code is -1 for a label that one lacks."""
         code_of = {name: own.encode(getattr(self, name).labels) for name, own in vocabularies.items()}
-        codes = [name for name in _columns(self) if _LABELS.get(name) in code_of]
+        codes = [name for name in _declared(self, *_COLUMNS) if _LABELS.get(name) in code_of]
         return replace(self, **vocabularies, **{name: code_of[_LABELS[name]][getattr(self, name)] for name in codes})
 
     def decoded(self, column: str) -> pa.StringArray:
-        """(n,) the labels of a column of codes."""
+        """Return the (n,) labels of a column of codes."""
         return getattr(self, _LABELS[column]).decode(getattr(self, column))
 
 
-def _fields_of(rows: Any, *types: str) -> tuple[str, ...]:
+def _declared(rows: Any, *types: str) -> list[str]:
     """The fields that are declared to be of one of some types."""
-    kind: Any = type(rows)
-    return _declared(kind, types)
-
-
-@cache
-def _declared(kind: Any, types: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if str(field.type).startswith(types))
-
-
-def _columns(rows: Columns) -> tuple[str, ...]:
-    return _fields_of(rows, "NDArray", "pa.StringArray")
+    return [field.name for field in fields(rows) if str(field.type).startswith(types)]
 
 
 def _taken(column: Any, rows: NDArray[Any]) -> Any:

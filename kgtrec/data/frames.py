@@ -19,22 +19,22 @@ _PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}  # PyT
 
 
 def is_frame(thing: Any) -> bool:
-    """Whether ``thing`` is a pandas DataFrame, without importing pandas to find out."""
+    """Return whether ``thing`` is a pandas DataFrame, without importing pandas to find out."""
     return type(thing).__module__.partition(".")[0] == "pandas" and hasattr(thing, "columns")
 
 
 def has_columns(thing: Any) -> bool:
-    """Whether ``thing`` is a pandas DataFrame or a table that Arrow can read: of polars, pyarrow or DuckDB."""
+    """Return whether ``thing`` is a pandas DataFrame or a table that Arrow can read: of polars, pyarrow or DuckDB."""
     return is_frame(thing) or (hasattr(thing, "__arrow_c_stream__") and hasattr(thing, "columns"))
 
 
 def frame_names(frame: Any) -> list[Any]:
-    """The names of a frame's columns."""
+    """Return the names of a frame's columns."""
     return list(frame.columns) if is_frame(frame) else pa.table(frame).column_names
 
 
 def frame_column(frame: Any, name: str) -> Any:
-    """One column of a frame as a pandas Series, or an error that lists the frame's columns."""
+    """Return one column of a frame as a pandas Series; an error lists the columns of the frame."""
     if not has_columns(frame):
         raise KgtrecError(f"expected a data frame with a column {name!r}, found {type(frame).__name__}")
     names = frame_names(frame)
@@ -49,7 +49,7 @@ def frame_column(frame: Any, name: str) -> Any:
 
 
 def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
-    """A label column; numbers are refused, since 7 and 007 would become one label."""
+    """Return a label column; numbers are refused, since 7 and 007 would become one label."""
     column = frame_column(frame, name)
     name = column.name  # its own, such as PyTerrier's
     missing = np.flatnonzero(column.isna().to_numpy())
@@ -71,7 +71,7 @@ def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
 def frame_codes(
     frame: pd.DataFrame, name: str, vocabulary: Vocabulary | None = None
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """A label column as codes of a vocabulary; without one, of the labels in order of first appearance."""
+    """Return a label column as codes of a vocabulary; without one, of the labels in order of first appearance."""
     labels = frame_labels(frame, name)
     if vocabulary is None:
         return Vocabulary.encoding(labels)
@@ -82,7 +82,7 @@ def frame_codes(
 
 
 def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
-    """A numeric column as float64, without NaN."""
+    """Return a numeric column as float64, without NaN."""
     column = frame_column(frame, name)
     name = column.name
     if getattr(column.dtype, "kind", "O") in "cmM":  # complex numbers and dates would convert to meaningless numbers
@@ -98,7 +98,7 @@ def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
 
 
 def frame_of(**columns: Any) -> pd.DataFrame:
-    """A data frame of Arrow label columns and numpy value columns; labels become Python strings."""
+    """Return a data frame of Arrow label columns and numpy value columns; labels become Python strings."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -110,7 +110,7 @@ def frame_of(**columns: Any) -> pd.DataFrame:
 
 
 def nested(questions: pa.StringArray, entities: pa.StringArray, values: NDArray[Any]) -> dict[str, dict[str, Any]]:
-    """Question to entity to value, as pytrec_eval and ranx take them, in the order of the rows."""
+    """Nest values by question and entity, as pytrec_eval and ranx take them, in the order of the rows."""
     found: dict[str, dict[str, Any]] = {}
     for question, entity, value in zip(questions.to_pylist(), entities.to_pylist(), values.tolist(), strict=True):
         found.setdefault(question, {})[entity] = value
@@ -118,7 +118,7 @@ def nested(questions: pa.StringArray, entities: pa.StringArray, values: NDArray[
 
 
 def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
-    """The frame with notes about its rows in ``attrs``, which pandas passes on; no entry for an empty note."""
+    """Return the frame with notes about its rows in ``attrs``, which pandas passes on; no entry for an empty note."""
     known = {key: value for key, value in note.items() if value is not None and value != ""}
     if known:
         frame.attrs[_NOTE] = known
@@ -126,7 +126,7 @@ def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
 
 
 def frame_note(frame: pd.DataFrame) -> dict[str, Any]:
-    """The notes that :func:`with_note` made in a frame; empty for a frame from elsewhere."""
+    """Return the notes that :func:`with_note` made in a frame; empty for a frame from elsewhere."""
     found = getattr(frame, "attrs", {}).get(_NOTE, {})
     return found if isinstance(found, dict) else {}
 
@@ -137,14 +137,14 @@ class Framed:
     __slots__ = ()
 
     def to_table(self) -> pa.Table:
-        """The long form."""
+        """Return the long form."""
         raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
+        """Return :meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
 
 
 def frame_of_table(table: pa.Table) -> pd.DataFrame:
-    """A data frame of an Arrow table, as :func:`frame_of` makes it."""
+    """Return a data frame of an Arrow table, as :func:`frame_of` makes it."""
     return frame_of(**{name: table.column(name) for name in table.column_names})

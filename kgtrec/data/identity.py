@@ -6,8 +6,9 @@ differ between collections: a sample numbers its questions from 0, and every fra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +30,7 @@ _Numbered = TypeVar("_Numbered", Run, StreamedRun, Qrels, AnswerRanks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class SourceOrder:
     """The position of each question, or entity, of a collection among those of a source."""
 
     place: NDArray[np.intp]  # (n,) row, or column, of the source; all distinct
@@ -46,19 +47,19 @@ class Places:
         return self.size - len(self.place)
 
     def own(self) -> NDArray[np.intp]:
-        """(size,) for each of the source's its position in the collection, -1 where the collection lacks it."""
+        """Return the (size,) position of each of the source's in the collection, -1 where the collection lacks it."""
         found = np.full(self.size, -1, np.intp)
         found[self.place] = np.arange(len(self.place))
         return found
 
 
 def entity_names(collection: Collection) -> Vocabulary:
-    """(n,) the names of a collection's entities outside it: their labels, also where it gives them ids."""
+    """Return the (n,) names of a collection's entities outside it: their labels, also where it gives them ids."""
     return collection.entities if collection.labels is None else collection.labels
 
 
-def entity_places(collection: Collection, entities: Any, *, where: str = "entities") -> Places:
-    """The position of each entity of a collection in another order of entities.
+def entity_places(collection: Collection, entities: Any, *, where: str = "entities") -> SourceOrder:
+    """Return the position of each entity of a collection in another order of entities.
 
     Parameters
     ----------
@@ -86,22 +87,20 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     (['ann', 'tea', 'bob', 'jam'], [0, 3, 1, 2])
     """
     if entities is collection or entities is collection.entities:
-        return Places(np.arange(len(collection.entities)), len(collection.entities))
+        return SourceOrder(np.arange(len(collection.entities)), len(collection.entities))
     wanted = entity_names(collection)
     given = entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
     place = given.encode(wanted.labels).astype(np.intp)
     if (missing := np.flatnonzero(place < 0)).size:
         extra = np.flatnonzero(wanted.encode(given.labels) < 0)
-        raise CollectionError(
-            f"{where}: "
-            + _lacking("entities", len(missing), len(place), wanted.decode(missing[:_SHOWN]).to_pylist())
-            + _instead(len(extra), given.decode(extra[:_SHOWN]).to_pylist())
+        raise _lacking(
+            f"{where}: expected all {len(place):,} entities", missing, wanted.__getitem__, extra, given.__getitem__
         )
-    return Places(place, len(given))
+    return SourceOrder(place, len(given))
 
 
-def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> Places:
-    """The position of each question of a collection in another order of questions; ids do not matter.
+def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> SourceOrder:
+    """Return the position of each question of a collection in another order of questions; ids do not matter.
 
     Parameters
     ----------
@@ -130,40 +129,33 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     """
     own = collection.questions
     if questions is collection or questions is own:
-        return Places(np.arange(len(own)), len(own))
+        return SourceOrder(np.arange(len(own)), len(own))
     given, names = _questions(questions, collection, where)
-    anchor = entity_names(collection).encode(names.decode(given.anchor))
+    known = entity_names(collection)
+    anchor = known.encode(names.decode(given.anchor))
     relation = collection.relations.encode(given.relations.decode(given.relation))
     row = own.rows(given.is_head, relation, anchor)
     found = np.flatnonzero(row >= 0)
     times = np.bincount(row[found], minlength=len(own))
     if (twice := np.flatnonzero(times > 1)).size:
         raise KgtrecError(
-            f"{where}: expected each question once, found {_shown(collection, twice[0])} "
-            f"{times[twice[0]]} times"
+            f"{where}: expected each question once, found {_text_of(own, known, twice[0])} {times[twice[0]]} times"
             + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
             + "; keep one row for each (test triples that ask the same question share it)"
         )
     if (missing := np.flatnonzero(times == 0)).size:
-        extra = np.flatnonzero(row < 0)
-        shown = [
-            question_text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
-            for at in extra[:_SHOWN]
-        ]
-        raise CollectionError(
-            f"{where}: "
-            + _lacking("questions", len(missing), len(own), [_shown(collection, code) for code in missing[:_SHOWN]])
-            + _instead(len(extra), shown)
-        )
+        text_of = partial(_text_of, given, names)
+        expected = f"{where}: expected all {len(own):,} questions"
+        raise _lacking(expected, missing, partial(_text_of, own, known), np.flatnonzero(row < 0), text_of)
     place = np.empty(len(own), np.intp)
     place[row[found]] = found
-    return Places(place, len(row))
+    return SourceOrder(place, len(row))
 
 
 def renumbered(
     system: _Numbered, collection: Collection, questions: Questions, *, where: str = "questions"
 ) -> _Numbered:
-    """A run, answer ranks or qrels with the question ids of a collection instead of those of the same questions.
+    """Return a run, answer ranks or qrels with the question ids of a collection instead of those of the same questions.
 
     Parameters
     ----------
@@ -220,7 +212,7 @@ def renumbered(
     return replace(system, questions=ids, collection=collection.stamp)
 
 
-def warn_of_extra(places: Places, what: str, *, where: str = "") -> None:
+def warn_of_extra(places: SourceOrder, what: str, *, where: str = "") -> None:
     """Warn that questions or entities of a source, ``where``, are left out because the collection lacks them."""
     if places.extra:
         place = f"{where}: " if where else ""
@@ -263,9 +255,7 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
     by_id = some.ids.encode(others.ids.labels)
     if (other := np.flatnonzero(row != by_id)).size:
         first = int(other[0])
-        asked = question_text(
-            bool(others.is_head[first]), others.entities[others.anchor[first]], others.relations[others.relation[first]]
-        )
+        asked = _text_of(others, others.entities, first)
         raise CollectionError(
             f"expected the ids of the pool, whose {others.ids[first]} is {asked}, found "
             + (f"another question under {others.ids[first]}" if row[first] < 0 else some.ids[row[first]] + " for it")
@@ -274,7 +264,7 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
 
 
 def ordered_labels(entities: Any, where: str) -> Vocabulary:
-    """Labels in the order of their numbers, of a list in that order or of a mapping from label to number.
+    """Return labels in the order of their numbers, of a list in that order or of a mapping from label to number.
 
     Raises
     ------
@@ -344,35 +334,37 @@ def _columns(questions: Any, where: str) -> list[list[str]]:
             f"{where}: expected a collection, its questions, topics, or (side, anchor, relation) for each question, "
             f"found {kind_of(questions)}"
         )
-    columns: list[list[str]] = [[], [], []]
-    for number, question in enumerate(questions):
-        is_one = isinstance(question, tuple | list | np.ndarray) and len(question) == 3
-        if not is_one or not all(isinstance(part, str) for part in question):
+    rows = list(questions)
+    for number, row in enumerate(rows):
+        is_one = isinstance(row, tuple | list | np.ndarray) and len(row) == 3
+        if not is_one or not all(isinstance(part, str) for part in row):
             raise KgtrecError(
-                f"{where}: expected (side, anchor, relation), all text, for each question, found {question!r} "
+                f"{where}: expected (side, anchor, relation), all text, for each question, found {row!r} "
                 f"as number {number}"
             )
-        for column, part in zip(columns, question, strict=True):
-            column.append(part)
-    return columns
+    return [[row[at] for row in rows] for at in range(3)]
 
 
-def _shown(collection: Collection, code: int) -> str:
-    own = collection.questions
-    anchor = entity_names(collection)[own.anchor[code]]
-    return question_text(bool(own.is_head[code]), anchor, own.relations[own.relation[code]])
+def _text_of(questions: Questions, names: Vocabulary, row: int) -> str:
+    anchor, relation = names[questions.anchor[row]], questions.relations[questions.relation[row]]
+    return question_text(bool(questions.is_head[row]), anchor, relation)
 
 
 def question_text(is_head: bool, anchor: str, relation: str) -> str:
-    """A question as messages show it: (anchor, relation, ?), or (?, relation, anchor) where the head is asked for."""
+    """Write a question as in messages: (anchor, relation, ?), or (?, relation, anchor) on the head side."""
     return f"(?, {relation}, {anchor})" if is_head else f"({anchor}, {relation}, ?)"
 
 
-def _lacking(what: str, missing: int, n: int, examples: list[str]) -> str:
-    return f"expected all {n:,} {what} of the collection, found no {', '.join(examples)}" + (
-        f" ({missing:,} are missing)" if missing > len(examples) else ""
+def _lacking(
+    expected: str,
+    missing: NDArray[np.intp],
+    text_of_missing: Callable[[int], str],
+    extra: NDArray[np.intp],
+    text_of_extra: Callable[[int], str],
+) -> CollectionError:
+    found = f"found no {', '.join(map(text_of_missing, missing[:_SHOWN]))}"
+    found += f" ({len(missing):,} are missing)" if len(missing) > _SHOWN else ""
+    others = (
+        f"; {len(extra):,} others are not in the collection, such as {', '.join(map(text_of_extra, extra[:_SHOWN]))}"
     )
-
-
-def _instead(extra: int, examples: list[str]) -> str:
-    return f"; {extra:,} others are not in the collection, such as {', '.join(examples)}" if extra else ""
+    return CollectionError(f"{expected} of the collection, {found}{others if len(extra) else ''}")

@@ -55,13 +55,13 @@ class Judgements(Columns):
 
     @classmethod
     def none(cls, annotators: Vocabulary | None = None) -> Judgements:
-        """Nothing, by any of ``annotators``."""
+        """Make empty judgements, by any of ``annotators``."""
         rows, codes = np.zeros(0, np.int32), np.zeros(0, np.int8)
         return cls(rows, rows, codes, codes, _NO_TEXTS, _NO_TEXTS, _NO_TEXTS, annotators or _NOBODY)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, pool: Pool) -> Judgements:
-        """Events of a data frame, oldest first.
+        """Make events of a data frame, oldest first.
 
         Parameters
         ----------
@@ -89,15 +89,12 @@ class Judgements(Columns):
         >>> Judgements.from_frame(pd.DataFrame(one | {"annotator": ["eve"], "verdict": ["Y"]}), pool)
         <Judgements: 1 events of 1 people>
         """
-        own = pool.triples
-        labels = [frame_labels(frame, name) for name in ("head", "relation", "tail")]
-        words = own.entities, own.relations, own.entities
-        triple = pool.rows(*(known.encode(found) for known, found in zip(words, labels, strict=True)))
+        named = Triples.from_frame(frame)
+        coded = named.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
+        triple = pool.rows(coded.head, coded.relation, coded.tail)
         if len(triple) and triple.min() < 0:
-            row = int(np.argmin(triple))
-            raise KgtrecError(
-                f"expected triples of the pool, found ({', '.join(each[row].as_py() for each in labels)})"
-            )
+            stray = ", ".join(named.labels_at(int(np.argmin(triple))))
+            raise KgtrecError(f"expected triples of the pool, found ({stray})")
         annotators, annotator = frame_codes(frame, "annotator")
         names, nothing = frame_names(frame), labels_of([""] * len(triple))
         roles = frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in names else np.zeros(len(triple))
@@ -110,12 +107,12 @@ class Judgements(Columns):
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
 
     def joined(self, *later: Judgements) -> Judgements:
-        """The events of several files, one after the other."""
+        """Return the events of several files, one after the other."""
         first, *others = [part for part in (self, *later) if len(part)] or [self]
         return Columns.joined(first, *others)
 
     def in_time(self) -> Judgements:
-        """The same events, those of which only the last counts in the order of their times.
+        """Return the same events, those of which only the last counts in the order of their times.
 
         Verdicts that are stored one after the other are in this order; those of merged copies of a campaign may not be.
         """
@@ -135,7 +132,7 @@ class Judgements(Columns):
         return self.take(rows)
 
     def latest(self) -> Judgements:
-        """The events that count: the last one of each person in each role on each triple, oldest first."""
+        """Return the events that count: the last one of each person in each role on each triple, oldest first."""
         person = self.annotator.astype(np.int64) * len(ROLES) + self.role
         key = self.triple.astype(np.int64) * (len(self.annotators) * len(ROLES)) + person
         _, last = np.unique(key[::-1], return_index=True)
@@ -200,7 +197,7 @@ class Gold:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, str, str, str]]) -> Gold:
-        """Gold of rows (head, relation, tail, verdict, explanation), in any order; an empty verdict is not known yet.
+        """Make gold of rows (head, relation, tail, verdict, explanation), in any order; verdicts may be empty.
 
         Raises
         ------
@@ -214,11 +211,8 @@ class Gold:
         (<Gold: 2 triples>, [0, 1], ['Paris', ''])
         """
         listed = sorted(rows, key=lambda row: (row[1].encode(), row[0].encode(), row[2].encode()))
-        heads, relations, tails, *_ = map(list, zip(*listed, strict=True)) if listed else [[]] * 5
-        entities, code = Vocabulary.encoding(labels_of(heads + tails))  # Triples.of would import pandas
-        asked, relation = Vocabulary.encoding(labels_of(relations))
         found = cls(
-            Triples(code[: len(listed)], relation, code[len(listed) :], entities, asked),
+            Triples.of([row[:3] for row in listed]),
             np.array([_CODE_OF[row[3]] for row in listed], np.int8),
             labels_of([row[4] for row in listed]),
         )
@@ -229,7 +223,7 @@ class Gold:
     @classmethod
     @cache
     def none(cls) -> Gold:
-        """No triples; the same object each time, as a page asks for it at each request."""
+        """Return an empty one; the same object each time, as a page asks for it at each request."""
         return cls.of([])
 
     def __len__(self) -> int:
@@ -250,21 +244,17 @@ class Gold:
         return {labels: row for row, labels in enumerate(self.labels)}
 
     def rows(self, triples: Sequence[tuple[str, str, str]]) -> NDArray[np.intp]:
-        """(n,) row of each triple of labels, -1 where it is not gold."""
+        """Return the (n,) row of each triple of labels, -1 where it is not gold."""
         return np.array([self.row_of.get(labels, -1) for labels in triples], np.intp)
 
     @property
     def listed(self) -> list[tuple[str, str, str, str, str]]:
         """(g,) head, relation, tail, verdict and explanation, as :meth:`of` takes them."""
-        return [
-            (*labels, (*VERDICTS, "")[verdict], explanation)
-            for labels, verdict, explanation in zip(
-                self.labels, self.verdict, self.explanation.to_pylist(), strict=True
-            )
-        ]
+        rows = zip(self.labels, self.verdict, self.explanation.to_pylist(), strict=True)
+        return [(*labels, (*VERDICTS, "")[verdict], explanation) for labels, verdict, explanation in rows]
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Gold:
-        """The triples at ``rows``, ascending."""
+        """Return the triples at ``rows``, ascending."""
         rows = np.arange(len(self))[rows]
         return Gold(self.triples.take(rows), self.verdict[rows], self.explanation.take(arrow_of(rows)))
 

@@ -22,7 +22,7 @@ class PairSet:
         self._table[pair_hashes(question, entity, self._bits)] = True
 
     def holds(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(n,) whether each pair is in the set."""
+        """Return (n,) whether each pair is in the set."""
         found = self._table[pair_hashes(question, entity, self._bits)]
         maybe = np.flatnonzero(found)
         key = question[maybe].astype(np.int64) * self._n_entities + entity[maybe]
@@ -34,7 +34,7 @@ _MIX = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # xxHash's pri
 
 
 def pair_hashes(question: NDArray[np.int32], entity: NDArray[np.int32], bits: int) -> NDArray[np.intp]:
-    """(n,) indices into a table of ``2 ** bits``: 32-bit products, whose upper bits are well mixed.
+    """Return (n,) indices into a table of ``2 ** bits``: 32-bit products, whose upper bits are well mixed.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Pool:
         probability: NDArray[np.float64] | None = None,
         strata: tuple[int, ...] = (),
     ) -> Pool:
-        """A pool of triples and contributions in any order; runs are put into byte order.
+        """Make a pool of triples and contributions in any order; runs are put into byte order.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Pool:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, questions: Questions) -> Pool:
-        """A pool of a data frame with a row per contribution.
+        """Make a pool of a data frame with a row per contribution.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Pool:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
+        """Return a data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
         triples = self.triples.take(self.triple.astype(np.intp))
         return frame_of(
             **{name: triples.decoded(name) for name in ("head", "relation", "tail")},
@@ -200,7 +200,7 @@ class Pool:
         return is_from
 
     def place(self, run: str) -> int:
-        """The run's index in ``runs``.
+        """Return the run's index in ``runs``.
 
         Raises
         ------
@@ -212,7 +212,7 @@ class Pool:
         return self.runs.index(run)
 
     def rows(self, head: NDArray[np.int32], relation: NDArray[np.int32], tail: NDArray[np.int32]) -> NDArray[np.intp]:
-        """(m,) row in ``triples`` of each triple, -1 where it is not in the pool; the code -1 means no label."""
+        """Return the (m,) row in ``triples`` of each triple, -1 where there is none; the code -1 means no label."""
         if len(self) == 0:
             return np.full(len(head), -1, np.intp)
         own, own_key = self.triples, self._keys
@@ -232,7 +232,7 @@ class Pool:
         return (own.relation.astype(np.int64) * n + own.head) * n + own.tail
 
     def where(self, kept: NDArray[np.bool_]) -> Pool:
-        """The pool of some contributions, (c,) mask, and their triples; runs and questions are kept."""
+        """Return the pool of some contributions, (c,) mask, and their triples; runs and questions are kept."""
         rows, triple = np.unique(self.triple[kept], return_inverse=True)
         return replace(
             self,
@@ -244,19 +244,15 @@ class Pool:
             rank=self.rank[kept],
         )
 
-    def at_depth(self, depth: int) -> Pool:
-        """The pool of the same runs down to ``depth``."""
-        return self.where(self.rank <= depth)
-
     def without(self, runs: Iterable[str]) -> Pool:
-        """The pool without the contributions of these runs, which are kept in ``runs``."""
+        """Return the pool without the contributions of these runs, which are kept in ``runs``."""
         return self.where(~np.isin(self.run, [self.place(name) for name in runs]))
 
 
 def home_questions(
     triple: NDArray[Any], question: NDArray[np.int32], rank: NDArray[np.int32], questions: Questions
 ) -> NDArray[np.int32]:
-    """(n,) for triples 0 to n - 1, the question of their best-ranked contribution; for equal ranks, the head question.
+    """Return the (n,) question of the best-ranked contribution of each triple; for equal ranks, the head question.
 
     A triple is sampled once, with the candidates of this question.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def grades_of(values: NDArray[np.float64], place: str) -> NDArray[np.int32]:
-    """Numbers as grades; ``place`` says where they are, for the error about an invalid one."""
+    """Convert numbers to grades; ``place`` says where they are, for the error about an invalid one."""
     bounds = np.iinfo(np.int32)
     wrong = np.flatnonzero(~((values == np.trunc(values)) & (values >= bounds.min) & (values <= bounds.max)))
     if len(wrong):
@@ -51,7 +51,7 @@ class Qrels(Columns):
         *,
         collection: str = "",
     ) -> Qrels:
-        """Qrels of rows in any order.
+        """Make qrels of rows in any order.
 
         Raises
         ------
@@ -67,19 +67,19 @@ class Qrels(Columns):
         return cls(question, entity, grade, questions, entities, collection)
 
     def of_questions(self, rows: NDArray[np.intp]) -> Qrels:
-        """The judgements of some questions, given as ascending rows."""
+        """Return the judgements of some questions, given as ascending rows."""
         questions, kept, question = self.questions.part(rows, self.question)
         return replace(self.take(kept), question=question, questions=questions)
 
     def with_rows(self, kept: NDArray[np.bool_] | NDArray[np.intp]) -> Qrels:
-        """Some of the rows, under the ids of the questions that they have, of no collection."""
+        """Return some of the rows, under the ids of the questions that they have, of no collection."""
         used, question = np.unique(self.question[kept], return_inverse=True)
         ids = Vocabulary(self.questions.decode(used))
         return Qrels(question.astype(np.int32), self.entity[kept], self.grade[kept], ids, self.entities)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Qrels:
-        """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``, or PyTerrier's.
+        """Make qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``, or PyTerrier's.
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
         """
@@ -89,12 +89,12 @@ class Qrels(Columns):
         return cls.of(question, entity, grade, questions, entities, collection=frame_note(frame).get("collection", ""))
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` name the collection."""
+        """Return a frame with ir-measures' columns ``query_id, doc_id, relevance``; ``attrs`` name the collection."""
         frame = frame_of(query_id=self.decoded("question"), doc_id=self.decoded("entity"), relevance=self.grade)
         return with_note(frame, collection=self.collection)
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """Question to entity to grade, as pytrec_eval and ranx take it: ``ranx.Qrels(qrels.to_dict())``."""
+        """Nest grades by question and entity, as pytrec_eval and ranx take them: ``ranx.Qrels(qrels.to_dict())``."""
         return nested(self.decoded("question"), self.decoded("entity"), self.grade)
 
     def __repr__(self) -> str:

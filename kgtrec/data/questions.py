@@ -25,7 +25,7 @@ SIDES = ("head", "tail")
 
 
 def checked_sides(sides: Sequence[str]) -> tuple[str, ...]:
-    """The sides that are named, in the order of ``SIDES``; a KgtrecError if there is no such side.
+    """Return the sides that are named, in the order of ``SIDES``; a KgtrecError if there is no such side.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def checked_sides(sides: Sequence[str]) -> tuple[str, ...]:
 
 
 def only_side(side: str) -> str:
-    """The way out where a system answers one side only, for messages."""
+    """Return the way out where a system answers one side only, for messages."""
     return f"--sides {side} (sides=['{side}'] in Python) asks no other questions"
 
 
@@ -58,7 +58,7 @@ class Questions(Columns):
     def from_frame(
         cls, frame: pd.DataFrame, *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
     ) -> Questions:
-        """Questions of a data frame with columns ``question, side, relation, anchor``.
+        """Make questions of a data frame with columns ``question, side, relation, anchor``.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Questions(Columns):
         return found
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with columns ``question, side, relation, anchor``."""
+        """Return a data frame with columns ``question, side, relation, anchor``."""
         return frame_of(
             question=self.ids.labels,
             side=np.where(self.is_head, *SIDES).astype(object),
@@ -106,7 +106,7 @@ class Questions(Columns):
         )
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Questions:
-        """The questions at ``rows`` (row numbers, or a mask), with their ids."""
+        """Return the questions at ``rows`` (row numbers, or a mask), with their ids."""
         ids = Vocabulary(self.ids.decode(np.arange(len(self))[rows]))
         return replace(Columns.take(self, rows), ids=ids)
 
@@ -117,7 +117,7 @@ class Questions(Columns):
     def rows(
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.intp]:
-        """Row of each (side, relation, anchor), -1 where there is no such question, as with codes below 0."""
+        """Return the row of each (side, relation, anchor), -1 where there is none, as with codes below 0."""
         own, asked = self._keys(self.is_head, self.relation, self.anchor), self._keys(is_head, relation, anchor)
         if len(own) == 0:
             return np.full(len(asked), -1, np.intp)
@@ -126,12 +126,12 @@ class Questions(Columns):
         return np.where((own[order[place]] == asked) & (relation >= 0) & (anchor >= 0), order[place], -1)
 
     def rows_in(self, others: Questions) -> NDArray[np.intp]:
-        """(n,) row of each question, by its labels, in other questions; -1 where it is missing."""
+        """Return the (n,) row of each question, by its labels, in other questions; -1 where it is missing."""
         relation = others.relations.encode(self.relations.labels)[self.relation]
         return others.rows(self.is_head, relation, others.entities.encode(self.entities.labels)[self.anchor])
 
     def rows_of(self, sides: Sequence[str]) -> NDArray[np.intp]:
-        """Rows of the questions of some sides, ascending.
+        """Return the rows of the questions of some sides, ascending.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Questions(Columns):
         return (is_head.astype(np.int64) * len(self.relations) + relation) * len(self.entities) + anchor
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """(n,) the triple that each entity (row in ``entities``) gives as an answer to its question (row in these)."""
+        """Return the (n,) triple that each entity (row in ``entities``) gives as an answer to its question."""
         is_head, anchor = self.is_head[question], self.anchor[question]
         head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
         return Triples(head, self.relation[question], tail, self.entities, self.relations)
@@ -166,13 +166,13 @@ class Topics:
 
     @classmethod
     def of(cls, questions: Questions) -> Topics:
-        """The topics of triple questions, in their order."""
+        """Make the topics of triple questions, in their order."""
         return cls(
             questions.ids, questions.entities.decode(questions.anchor), questions.relations.decode(questions.relation)
         )
 
     def questions(self) -> Questions:
-        """The triple questions, under vocabularies of their own; an id begins with the side that is asked for.
+        """Return the triple questions, under vocabularies of their own; an id begins with the side that is asked for.
 
         Raises
         ------

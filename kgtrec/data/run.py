@@ -40,7 +40,7 @@ class Run(Columns):
     questions: Vocabulary
     entities: Vocabulary
     collection: str = ""  # stamp of the collection that the question ids belong to, "" if unknown
-    filtered_by: tuple[str, ...] | None = None  # splits whose known triples were removed; () = raw; None: unknown
+    filtered_by: tuple[str, ...] | None = None  # splits whose triples were filtered out; () = raw; None: unknown
 
     @classmethod
     def of(
@@ -55,7 +55,7 @@ class Run(Columns):
         collection: str = "",
         filtered_by: tuple[str, ...] | None = None,
     ) -> Run:
-        """A run of rows in any order: checked, and sorted unless it is already in order.
+        """Make a run of rows in any order: checked, and sorted unless it is already in order.
 
         Raises
         ------
@@ -75,28 +75,28 @@ class Run(Columns):
         return cls(name, question, entity, score, questions, entities, collection, filtered_by)
 
     def parts(self) -> Iterator[Run]:
-        """The run as its only part; see :class:`kgtrec.data.run.StreamedRun`."""
+        """Return the run as its only part; see :class:`kgtrec.data.run.StreamedRun`."""
         yield self
 
     def each(self, change: Callable[[Run], Run]) -> Run:
-        """The run after a change."""
+        """Return the run after a change."""
         return change(self)
 
     def cut(self, depth: int) -> Run:
-        """The first ``depth`` rows of each question."""
+        """Return the first ``depth`` rows of each question."""
         starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
         number = np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)]))
         return self.take(number < depth)
 
     def of_questions(self, questions: Vocabulary) -> Run:
-        """The rows of some questions."""
+        """Return the rows of some questions."""
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         ids, kept, question = self.questions.part(rows, self.question)
         return replace(self.take(kept), question=question, questions=ids)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "run") -> Run:
-        """A run of a data frame with ir-measures' columns ``query_id, doc_id, score``.
+        """Make a run of a data frame with ir-measures' columns ``query_id, doc_id, score``.
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
         """
@@ -116,7 +116,7 @@ class Run(Columns):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.
+        """Return a data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.
 
         Its ``attrs`` name the collection and the splits that were filtered by, if the run has them.
         """
@@ -124,14 +124,14 @@ class Run(Columns):
         return with_note(frame, collection=self.collection, filtered_by=self.filtered_by)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """Question to entity to score, as pytrec_eval and ranx take it: ``ranx.Run(run.to_dict(), name=run.name)``."""
+        """Nest scores by question and entity, for pytrec_eval and ranx: ``ranx.Run(run.to_dict(), name=run.name)``."""
         return nested(self.decoded("question"), self.decoded("entity"), self.score)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"
 
     def renamed(self, name: str) -> Run:
-        """The same run under another name."""
+        """Return the same run under another name."""
         return replace(self, name=name)
 
 
@@ -169,7 +169,7 @@ def _in_order(
 
 
 def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entities: int) -> int | None:
-    """A row whose pair occurs in an earlier row too, or None; rows must be grouped by question.
+    """Return a row whose pair occurs in an earlier row too, or None; rows must be grouped by question.
 
     Every pair writes its row number into a table at the index of its hash, and reads it back: a pair that reads another
     row number has an equal pair or a collision, and only those few are compared. Linear, where a sort is not.
@@ -213,29 +213,28 @@ class StreamedRun:
     filtered_by: tuple[str, ...] | None = None
 
     def parts(self) -> Iterator[Run]:
-        """The parts in the order of the file, under the run's name."""
+        """Return the parts in the order of the file, under the run's name."""
         for part in self.read():
-            yield part.renamed(self.name)
+            yield replace(part, name=self.name, collection=self.collection, filtered_by=self.filtered_by)
 
     def renamed(self, name: str) -> StreamedRun:
-        """The same run under another name."""
+        """Return the same run under another name."""
         return replace(self, name=name)
 
     def each(self, change: Callable[[Run], Run]) -> StreamedRun:
-        """With a change of every part that adds no rows and keeps its vocabularies."""
+        """Apply to every part a change that adds no rows and keeps its vocabularies."""
         return replace(self, read=lambda: map(change, self.read()))
 
     def of_questions(self, questions: Vocabulary) -> StreamedRun:
-        """The rows of some questions."""
+        """Return the rows of some questions."""
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         kept = Vocabulary(self.questions.decode(rows))
 
-        def read() -> Iterator[Run]:
-            for part in self.read():
-                _, own, question = self.questions.part(rows, part.question)
-                yield replace(part.take(own), question=question, questions=kept)
+        def change(part: Run) -> Run:
+            _, own, question = self.questions.part(rows, part.question)
+            return replace(part.take(own), question=question, questions=kept)
 
-        return replace(self, questions=kept, read=read)
+        return replace(self.each(change), questions=kept)
 
     def __len__(self) -> int:
         return self.n_rows

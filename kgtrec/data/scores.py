@@ -51,7 +51,7 @@ class Scores(Framed, PlottedResult):
         return _POPULATIONS.get(self.drawn, "")
 
     def to_table(self) -> pa.Table:
-        """The long form: system, measure, the item columns, value; where answers are below the ends of cut lists least
+        """Return the long form: system, measure, the items, value; where answers are below ends of cut lists least
         and most; with intervals low, high, effective and drawn.
         """
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": (1, self.measures)}
@@ -62,10 +62,9 @@ class Scores(Framed, PlottedResult):
         return long_table(self.values.shape, columns | {"value": self.values} | numbers | drawn)
 
     def tables(self) -> tuple[Table]:
-        """``scores``, the long form, shown with systems (and items) down and measures across."""
-        low, high = (
-            ("low", "high") if self.low is not None else ("least", "most") if self.least is not None else ("", "")
-        )
+        """Return ``scores``, the long form, shown with systems (and items) down and measures across."""
+        ends = (("low", self.low, "high"), ("least", self.least, "most"))
+        low, high = next(((low, high) for low, values, high in ends if values is not None), ("", ""))
         value = Column(
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
@@ -77,7 +76,7 @@ class Scores(Framed, PlottedResult):
         return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Totals: the systems with their intervals, a panel per measure. Breakdowns: a heat map per measure.
+        """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
 
         Raises
         ------
@@ -126,7 +125,7 @@ class Scores(Framed, PlottedResult):
         return f"<Scores: {n_systems} systems x {n_measures} measures{per}>"
 
     def value(self, system: str, measure: object) -> float:
-        """One total; ``measure`` is spelled as in ``measures``, or an object that is written so.
+        """Return one total; ``measure`` is spelled as in ``measures``, or an object that is written so.
 
         Raises
         ------
@@ -163,7 +162,7 @@ class ScoreTable(Framed):
 
     @classmethod
     def of_scores(cls, scores: Scores, name: str = "") -> ScoreTable:
-        """The scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by."""
+        """Make the scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by."""
         keys = {column: tuple(labels.to_pylist()) for column, labels in scores.items.items()}
         return cls(scores.systems, scores.measures, scores.values, keys, name)
 
@@ -176,7 +175,7 @@ class ScoreTable(Framed):
         value: NDArray[np.float64],
         name: str = "",
     ) -> ScoreTable:
-        """The table of one row per system, measure and key; key rows whose labels are all whole numbers are sorted.
+        """Make the table of one row per system, measure and key; keys that are all whole numbers are sorted.
 
         Parameters
         ----------
@@ -189,19 +188,20 @@ class ScoreTable(Framed):
         KgtrecError
             If a system has two values for one measure and key, or nearly all cells would be empty.
         """
-        places, labels = [], []
-        for column in (systems, measures):
-            found: dict[str, int] = {}
-            places.append(np.array([found.setdefault(label, len(found)) for label in column], np.int64))
-            labels.append(tuple(found))
         columns = {column: tuple(texts) for column, texts in keys.items()}
-        rows: dict[tuple[str, ...], int] = {}
-        ordered = list(zip(*columns.values(), strict=True)) or [()] * len(value)
-        for row in ordered:
-            rows.setdefault(row, len(rows))
+        by_row: list[Any] = [
+            tuple(systems),
+            tuple(measures),
+            list(zip(*columns.values(), strict=True)) or [()] * len(value),
+        ]
+        labels: list[list[Any]] = [list(dict.fromkeys(column)) for column in by_row]
+        rows = labels[2]
         if rows and columns and all(label.isascii() and label.isdigit() for row in rows for label in row):
-            rows = {row: place for place, row in enumerate(sorted(rows, key=lambda row: tuple(map(_size, row))))}
-        places.append(np.array([rows[row] for row in ordered], np.int64))
+            rows.sort(key=lambda row: tuple(map(_size, row)))
+        places = []
+        for own, column in zip(labels, by_row, strict=True):
+            place_of = {label: place for place, label in enumerate(own)}
+            places.append(np.array([place_of[label] for label in column], np.int64))
         shape = (len(labels[0]), len(labels[1]), len(rows))
         if math.prod(shape) > max(_MANY_CELLS, _CELLS_PER_VALUE * len(value)):
             raise KgtrecError(
@@ -212,12 +212,12 @@ class ScoreTable(Framed):
         used, first, count = np.unique(cell, return_index=True, return_counts=True)
         if len(used) < len(cell):
             again = first[np.argmax(count > 1)]
-            told = [labels[0][places[0][again]], labels[1][places[1][again]], *ordered[again]]
-            raise KgtrecError(f"expected one value of each system and measure, found another of {', '.join(told)}")
+            of = ", ".join([by_row[0][again], by_row[1][again], *by_row[2][again]])
+            raise KgtrecError(f"expected one value of each system and measure, found another of {of}")
         values = np.full(shape, np.nan)
         values.reshape(-1)[cell] = value
         kept = {column: tuple(row[place] for row in rows) for place, column in enumerate(columns)}
-        return cls(labels[0], labels[1], values, kept, name)
+        return cls(tuple(labels[0]), tuple(labels[1]), values, kept, name)
 
     @property
     def key_rows(self) -> tuple[tuple[str, ...], ...]:
@@ -225,7 +225,7 @@ class ScoreTable(Framed):
         return tuple(zip(*self.keys.values(), strict=True)) if self.keys else ((),)
 
     def at(self, **key: str) -> ScoreTable:
-        """The rows of one label of a key column, which is then no longer a key: ``at(Depth="2")``.
+        """Return the rows of one label of a key column, which is then no longer a key: ``at(Depth="2")``.
 
         Raises
         ------
@@ -251,7 +251,7 @@ class ScoreTable(Framed):
         return kept
 
     def to_table(self) -> pa.Table:
-        """The long form: system, measure, the key columns, value; keys innermost."""
+        """Return the long form: system, measure, the key columns, value; keys innermost."""
         scores = Scores(
             self.systems, self.measures, self.values, {name: pa.array(labels) for name, labels in self.keys.items()}
         )
@@ -276,12 +276,12 @@ class ChanceTable(Framed, Result):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, int, float, float]]) -> ChanceTable:
-        """The table of (measure, side, items, expectation, variance) rows."""
+        """Make the table of (measure, side, items, expectation, variance) rows."""
         measure, side, items, expectation, variance = zip(*rows, strict=True)
         return cls(measure, side, np.array(items), np.array(expectation), np.array(variance))
 
     def level(self, measure: str, side: str) -> tuple[float, float]:
-        """Expectation and variance of one measure on one side.
+        """Return the expectation and variance of one measure on one side.
 
         Raises
         ------
@@ -294,13 +294,13 @@ class ChanceTable(Framed, Result):
         raise KgtrecError(f"the chance table has no row for {measure} on side {side!r}")
 
     def to_table(self) -> pa.Table:
-        """Columns ``measure, side, items, expectation, variance``."""
+        """Return a table with the columns ``measure, side, items, expectation, variance``."""
         labels = {"measure": pa.array(self.measure, pa.string()), "side": pa.array(self.side, pa.string())}
         numbers = {"items": self.items, "expectation": self.expectation, "variance": self.variance}
         return pa.table(labels | {name: arrow_of(values) for name, values in numbers.items()})
 
     def tables(self) -> tuple[Table]:
-        """``chance``, shown with the standard deviation in place of the variance."""
+        """Return ``chance``, shown with the standard deviation in place of the variance."""
         table = self.to_table()
         columns = (
             Column("measure"),
@@ -369,7 +369,7 @@ class PublishedTable(Framed):
     name: str = ""
 
     def of_data_set(self, name: str) -> PublishedTable:
-        """The same with ``name`` for the data set of the numbers that have none.
+        """Return the same with ``name`` for the data set of the numbers that have none.
 
         Raises
         ------
@@ -382,7 +382,7 @@ class PublishedTable(Framed):
         return replace(self, values=tuple(replace(each, data_set=each.data_set or name) for each in self.values))
 
     def to_table(self) -> pa.Table:
-        """Columns ``system, data_set, setting, side, part, measure, text, value, unit, line``."""
+        """Return the columns ``system, data_set, setting, side, part, measure, text, value, unit, line``."""
         names = ("system", "data_set", "setting", "side", "part", "measure", "text", "value", "unit", "line")
         return pa.table({name: [getattr(each, name) for each in self.values] for name in names})
 

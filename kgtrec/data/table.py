@@ -189,7 +189,7 @@ class Table:
         return replace(self, data=wide, view=None, columns=shown, rows=None)
 
     def to_frame(self) -> pd.DataFrame:
-        """The data."""
+        """Return the data."""
         return frame_of_table(self.data)
 
 
@@ -199,7 +199,7 @@ class Result:
     __slots__ = ()
 
     def tables(self) -> tuple[Table, ...]:
-        """Every table of the result, the most important one first."""
+        """Return every table of the result, the most important one first."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -228,7 +228,7 @@ class Figure:
                 raise KgtrecError(f"figure {self.key}: expected a {name}, found none")
 
     def to_frame(self) -> pd.DataFrame:
-        """The data."""
+        """Return the data."""
         return frame_of_table(self.data)
 
     def plot(self, ax: Axes | None = None, *, panel: int | None = None) -> Axes | NDArray[Any]:
@@ -242,7 +242,7 @@ class PlottedResult(Result):
     __slots__ = ()
 
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure of the result, the most important one first.
+        """Return every figure of the result, the most important one first.
 
         Raises
         ------
@@ -362,7 +362,7 @@ class Report:
 
 
 def key_text(text: str) -> str:
-    """A text as a part of the key of a table or figure: its letters and digits; empty if it has none.
+    """Return a text as a part of the key of a table or figure: its letters and digits; empty if it has none.
 
     Examples
     --------
@@ -380,7 +380,7 @@ def _check_key(key: str) -> None:
 
 
 def interval_columns(confidence: float) -> tuple[Column, Column]:
-    """Columns ``low`` and ``high`` for a table that shows the ends of intervals beside its values.
+    """Return the columns ``low`` and ``high`` for a table that shows the ends of intervals beside its values.
 
     Examples
     --------
@@ -391,7 +391,7 @@ def interval_columns(confidence: float) -> tuple[Column, Column]:
 
 
 def lower_text(measures: Sequence[str], higher_is_better: Sequence[bool]) -> str:
-    """A remark on measures where lower is better, as the end of a sentence; empty if there are none.
+    """Return a remark on measures where lower is better, as the end of a sentence; empty if there are none.
 
     Examples
     --------

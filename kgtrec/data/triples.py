@@ -43,7 +43,7 @@ class Triples(Columns):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, str]]) -> Triples:
-        """Triples of labels, codes in order of first appearance (head before tail).
+        """Make triples of labels, codes in order of first appearance (head before tail).
 
         Examples
         --------
@@ -60,7 +60,7 @@ class Triples(Columns):
 
     @classmethod
     def of_columns(cls, head: pa.Array, relation: pa.Array, tail: pa.Array) -> Triples:
-        """The same from three label columns of equal length."""
+        """Make them of three label columns of equal length."""
         n = len(head)
         both = pa.concat_arrays([head.cast(pa.string()), tail.cast(pa.string())])
         # interleaved, so that codes follow the reading order
@@ -71,7 +71,7 @@ class Triples(Columns):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Triples:
-        """Triples of a data frame with the columns head, relation, tail, in the order of its rows.
+        """Make triples of a data frame with the columns head, relation, tail, in the order of its rows.
 
         Raises
         ------
@@ -87,21 +87,21 @@ class Triples(Columns):
         return cls.of_columns(*(frame_labels(frame, name) for name in ("head", "relation", "tail")))
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with the columns head, relation, tail, a row per triple."""
+        """Return a data frame with the columns head, relation, tail, a row per triple."""
         return frame_of(**{name: self.decoded(name) for name in ("head", "relation", "tail")})
 
     def __repr__(self) -> str:
         return f"<Triples: {len(self):,} of {len(self.entities):,} entities, {len(self.relations):,} relations>"
 
     def keys(self) -> NDArray[np.int64]:
-        """(n,) one integer per triple, equal exactly where the triples are equal (under the same vocabularies)."""
+        """Return (n,) one integer per triple, equal where the triples are equal (under the same vocabularies)."""
         n_relations, n_entities = max(len(self.relations), 1), max(len(self.entities), 1)
         if n_relations * n_entities**2 > np.iinfo(np.int64).max:
             raise KgtrecError(f"too many labels for 64-bit triple keys: {n_entities} entities, {n_relations} relations")
         return (self.head.astype(np.int64) * n_relations + self.relation) * n_entities + self.tail
 
     def labels_at(self, row: int | np.integer) -> tuple[str, str, str]:
-        """Head, relation and tail of a row."""
+        """Return the head, relation and tail of a row."""
         return self.entities[self.head[row]], self.relations[self.relation[row]], self.entities[self.tail[row]]
 
 
@@ -115,7 +115,7 @@ class Splits:
 
     @classmethod
     def of(cls, train: Triples, valid: Triples, test: Triples) -> Splits:
-        """Three sets of triples under one vocabulary: train's codes first, then valid's new labels, then test's."""
+        """Bring three sets of triples under one vocabulary: train's labels, then valid's new ones, then test's."""
         entities = train.entities.extended(valid.entities.labels).extended(test.entities.labels)
         relations = train.relations.extended(valid.relations.labels).extended(test.relations.labels)
         return cls(*(split.recoded(entities=entities, relations=relations) for split in (train, valid, test)))
@@ -130,7 +130,7 @@ class Splits:
 
 
 def fingerprint_of(*sets: Triples) -> str:
-    """Sixteen hex digits of sets of triples under shared vocabularies: of their labels, in whatever order they stand.
+    """Hash sets of triples under shared vocabularies to sixteen hex digits: their labels, in whatever order.
 
     Labels without a triple count too, since each entity is a candidate.
 
@@ -162,7 +162,7 @@ def fingerprint_of(*sets: Triples) -> str:
 
 
 def are_splits(found: Any) -> TypeGuard[list[str]]:
-    """Whether a value from a file is a list of splits.
+    """Return whether a value from a file is a list of splits.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def are_splits(found: Any) -> TypeGuard[list[str]]:
 
 
 def label_hashes(labels: Vocabulary) -> Keys:
-    """(n,) a 64-bit hash of each label.
+    """Hash each label to 64 bits, (n,).
 
     Examples
     --------
@@ -185,7 +185,7 @@ def label_hashes(labels: Vocabulary) -> Keys:
 
 
 def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
-    """(n,) a hash of a seed, of the further keys ``of``, and of the labels of each triple.
+    """Hash a seed, the further keys ``of``, and the labels of each triple, (n,).
 
     Examples
     --------
@@ -199,7 +199,7 @@ def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
 
 
 def check_numbers(triples: Triples) -> NDArray[np.int32]:
-    """(n,) a number of nine digits for each triple, of its labels alone: it tells whether a row still is about them.
+    """Return a (n,) number of nine digits for each triple, of its labels alone, to check that a row is about them.
 
     Examples
     --------
@@ -221,7 +221,7 @@ class EntityTypes(Columns):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str]]) -> EntityTypes:
-        """The types of (entity, type) labels, in any order; a repeated row counts once.
+        """Make the types of (entity, type) labels, in any order; a repeated row counts once.
 
         Examples
         --------
@@ -233,7 +233,7 @@ class EntityTypes(Columns):
 
     @classmethod
     def of_columns(cls, entity: pa.Array, kind: pa.Array) -> EntityTypes:
-        """The same from two label columns of equal length."""
+        """Make them of two label columns of equal length."""
         entities, entity_codes = Vocabulary.encoding(entity)
         types, type_codes = Vocabulary.encoding(kind)
         pairs = np.unique(entity_codes.astype(np.int64) * max(len(types), 1) + type_codes)
@@ -259,7 +259,7 @@ class RelationTypes(Columns):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, str]]) -> RelationTypes:
-        """The types of (relation, type of head, type of tail) labels, in any order; a repeated row counts once.
+        """Make the types of (relation, type of head, type of tail) labels, in any order; a repeated row counts once.
 
         Examples
         --------
@@ -271,7 +271,7 @@ class RelationTypes(Columns):
 
     @classmethod
     def of_columns(cls, relation: pa.Array, head: pa.Array, tail: pa.Array) -> RelationTypes:
-        """The same from three label columns of equal length."""
+        """Make them of three label columns of equal length."""
         relations, relation_codes = Vocabulary.encoding(relation)
         types, type_codes = Vocabulary.encoding(pa.concat_arrays([head, tail]))
         n = len(relation_codes)

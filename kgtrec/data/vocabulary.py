@@ -25,7 +25,7 @@ WHITE_SPACE = (
 
 
 def as_labels(labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> pa.StringArray:
-    """Any sequence of strings as one Arrow string array, without nulls."""
+    """Return any sequence of strings as one Arrow string array, without nulls."""
     if isinstance(labels, pa.ChunkedArray):
         labels = labels.combine_chunks()
     if not isinstance(labels, pa.Array):
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Vocabulary:
-        """The vocabulary of ``labels``, which must be distinct; codes follow their order.
+        """Make the vocabulary of ``labels``, which must be distinct; codes follow their order.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class Vocabulary:
 
     @classmethod
     def encoding(cls, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> tuple[Vocabulary, Codes]:
-        """The vocabulary of possibly repeated ``labels`` in order of first appearance, and each one's code.
+        """Make the vocabulary of possibly repeated ``labels`` in order of first appearance, and each one's code.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class Vocabulary:
         yield from self.labels.to_pylist()
 
     def encode(self, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Codes:
-        """Codes of ``labels``, -1 where a label is not in the vocabulary.
+        """Return the codes of ``labels``, -1 where a label is not in the vocabulary.
 
         Examples
         --------
@@ -112,21 +112,21 @@ class Vocabulary:
         return np.where(values_of(found.is_valid()), values_of(found), np.int32(-1))
 
     def decode(self, codes: NDArray[Any]) -> pa.StringArray:
-        """Labels of ``codes``."""
+        """Return the labels of ``codes``."""
         return self.labels.take(arrow_of(codes.astype(np.int32, copy=False)))
 
     def columns(self, codes: NDArray[Any]) -> pa.DictionaryArray:
-        """``codes`` as a dictionary-encoded Arrow column, for Parquet files and data frames."""
+        """Return ``codes`` as a dictionary-encoded Arrow column, for Parquet files and data frames."""
         return pa.DictionaryArray.from_arrays(arrow_of(codes.astype(np.int32, copy=False)), self.labels)
 
     def extended(self, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Vocabulary:
-        """This vocabulary, codes unchanged, followed by those of ``labels`` that it lacks."""
+        """Return this vocabulary, codes unchanged, followed by those of ``labels`` that it lacks."""
         new = pc.unique(as_labels(labels))
         new = new.filter(pc.invert(pc.is_in(new, value_set=self.labels)))
         return self if len(new) == 0 else Vocabulary(pa.concat_arrays([self.labels, new]))
 
     def part(self, rows: NDArray[np.intp], codes: Codes) -> tuple[Vocabulary, NDArray[np.bool_], Codes]:
-        """The labels at some rows, given ascending; which of ``codes`` are among them, and these codes' new ones.
+        """Return the labels at some ascending rows; which of ``codes`` are among them, and their new codes.
 
         Examples
         --------
@@ -148,16 +148,16 @@ class Vocabulary:
         return places
 
     def places_of(self, codes: Codes) -> Codes:
-        """(n,) the place of each code's label in byte order, which does not depend on how labels are numbered.
+        """Return the (n,) place of each code's label in byte order, which does not depend on how labels are numbered.
 
         A code of no label, as anchors of collections made by hand may be, has the last place.
         """
         return np.take(self.byte_order, codes, mode="clip")
 
     def codes_of(self, other: Vocabulary) -> Codes:
-        """(n,) the code of each label of another vocabulary, -1 for a label that this one lacks."""
+        """Return the (n,) code of each label of another vocabulary, -1 for a label that this one lacks."""
         return np.arange(len(other), dtype=np.int32) if self.same_as(other) else self.encode(other.labels)
 
     def same_as(self, other: Vocabulary) -> bool:
-        """Whether both hold the same labels under the same codes."""
+        """Return whether both hold the same labels under the same codes."""
         return self is other or bool(self.labels.equals(other.labels))

@@ -34,7 +34,7 @@ class AlignmentSystem:
 
 
 def read_alignment_system(path: PathLike) -> AlignmentSystem:
-    """The vectors or similarities of one system.
+    """Read the vectors or similarities of one system.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def read_alignment_system(path: PathLike) -> AlignmentSystem:
 
 
 def read_pairs(path: PathLike, left: Vocabulary | int, right: Vocabulary | int) -> Pairs:
-    r"""Alignments, ``left TAB right`` a line, as row numbers.
+    r"""Read alignments, ``left TAB right`` a line, as row numbers.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,8 +73,8 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
     return digest
 
 
-def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks:
-    """The answer ranks in a file that :func:`write_answer_ranks` wrote.
+def read_answer_ranks(path: PathLike) -> AnswerRanks:
+    """Read the answer ranks in a file that :func:`write_answer_ranks` wrote.
 
     Its vocabularies have the labels in the file.
 
@@ -83,8 +82,6 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
     ----------
     path : path
         Or a folder ``NAME.ranks`` of such files.
-    trust_ids : bool
-        Whether to accept the question ids as those of any collection, and to ignore the collection in the table.
 
     Raises
     ------
@@ -92,7 +89,14 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
         If the file is damaged, is not a table of answer ranks, or its numbers contradict each other.
     """
     if Path(path).is_dir():
-        ranks = _joined([read_answer_ranks(file, trust_ids=trust_ids) for file in parts_of(path)], path)
+        first, *others = parts = [read_answer_ranks(file) for file in parts_of(path)]
+        for part in others:
+            if (part.name, part.filtered_by, part.collection) != (first.name, first.filtered_by, first.collection):
+                raise FormatError(
+                    f"expected a part of the same answer ranks as {Path(first.source).name}, found one of others",
+                    path=part.source,
+                )
+        ranks = replace(joined_answer_ranks(parts), source=os.fspath(path))
         _check(path, ranks)
         return ranks
     require_pair(path)
@@ -127,22 +131,11 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
         questions=questions,
         entities=entities,
         filtered_by=tuple(split for split in SPLITS if split in filtered_by),
-        collection="" if trust_ids else collection,
+        collection=collection,
         source=os.fspath(path),
     )
     _check(path, ranks)
     return ranks
-
-
-def _joined(parts: Sequence[AnswerRanks], path: PathLike) -> AnswerRanks:
-    first = parts[0]
-    for part in parts[1:]:
-        if (part.name, part.filtered_by, part.collection) != (first.name, first.filtered_by, first.collection):
-            raise FormatError(
-                f"expected a part of the same answer ranks as {Path(first.source).name}, found one of others",
-                path=part.source,
-            )
-    return replace(joined_answer_ranks(parts), source=os.fspath(path))
 
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
@@ -161,6 +154,6 @@ def _check(path: PathLike, ranks: AnswerRanks) -> None:
     )
     for wrong, expected, found in rules:
         if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            pair = ranks.questions[ranks.question[row]], ranks.entities[ranks.entity[row]]
-            raise FormatError(f"expected {expected}, found {found} in row {row} ({pair[0]}, {pair[1]})", path=path)
+            row = int(np.argmax(wrong))
+            pair = f"({ranks.questions[ranks.question[row]]}, {ranks.entities[ranks.entity[row]]})"
+            raise FormatError(f"expected {expected}, found {found} in row {row} {pair}", path=path)

@@ -19,7 +19,7 @@ _PIECE = 16 << 20  # bytes that are in memory at a time
 
 
 def array_files(folder: PathLike, name: str) -> list[Path]:
-    """The file of an array, or those of its shards in their order; none if the folder lacks it.
+    """Return the file of an array, or those of its shards in their order; none if the folder lacks it.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def array_files(folder: PathLike, name: str) -> list[Path]:
 
 
 def mapped_rows(paths: Sequence[PathLike]) -> Rows:
-    """An array in one file or several, mapped.
+    """Return an array in one file or several, mapped.
 
     Raises
     ------
@@ -66,28 +66,17 @@ def mapped_rows(paths: Sequence[PathLike]) -> Rows:
         return parts[0]
     first, name = parts[0], Path(paths[0]).name
     for path, part in zip(paths, parts, strict=True):
-        if part.ndim == 0 or len(part) == 0:
+        if part.ndim == 0 or len(part) == 0 or part.shape[1:] != first.shape[1:] or part.dtype != first.dtype:
             raise FormatError(
-                f"expected rows in each shard, found the shape {part.shape}; remove the shard, and number the others "
-                "again",
-                path=path,
-            )
-        if part.shape[1:] != first.shape[1:]:
-            raise FormatError(
-                f"expected rows of the shape {first.shape[1:]}, which {name} has, found {part.shape[1:]}; write all "
-                "shards again from one model",
-                path=path,
-            )
-        if part.dtype != first.dtype:
-            raise FormatError(
-                f"expected {first.dtype}, which {name} has, found {part.dtype}; write all shards again in one type",
+                f"expected rows of {first.dtype} and of the shape {first.shape[1:]}, as in {name}, found {part.dtype} "
+                f"and the shape {part.shape}; write all shards again from one model, each with rows",
                 path=path,
             )
     return JoinedRows(parts)
 
 
 def files_of(rows: Rows) -> list[Path] | None:
-    """The .npy files that give an array again when they are mapped, see :func:`mapped_rows`; None: there are none."""
+    """Return the .npy files that :func:`mapped_rows` maps to an array again; None: there are none."""
     found: list[Path] = []
     for part in rows.parts if isinstance(rows, JoinedRows) else (rows,):
         # a part of a map has the map as its base
@@ -120,7 +109,7 @@ def save_rows(path: Path, rows: Rows) -> None:
 
 
 def pieces_of(rows: Rows) -> Iterator[NDArray[np.uint8]]:
-    """The bytes of an array, a few rows at a time."""
+    """Return the bytes of an array, a few rows at a time."""
     row_bytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
     step = max(1, _PIECE // row_bytes)
     for first in range(0, len(rows), step):
@@ -133,5 +122,5 @@ def _listed(shards: dict[int, Path]) -> str:
 
 
 def spanned(paths: Sequence[Path]) -> str:
-    """The files of one array, for messages."""
+    """Return the files of one array, for messages."""
     return paths[0].name if len(paths) == 1 else f"{paths[0].name} to {paths[-1].name}"

@@ -22,7 +22,7 @@ _COLUMNS = ["measure", "side", "items", "expectation", "variance"]
 
 
 def shipped_chance_tables() -> list[str]:
-    """Names of the data sets whose tables come with the package.
+    """Return the names of the data sets whose tables come with the package.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def _shelf() -> Traversable:
 
 
 def read_chance_table(name: PathLike) -> ChanceTable:
-    """The table in a file, or of one of the data sets in :func:`shipped_chance_tables`.
+    """Read the table in a file, or of one of the data sets in :func:`shipped_chance_tables`.
 
     Raises
     ------
@@ -73,8 +73,7 @@ def _parsed(text: str, path: str) -> ChanceTable:
             raise row.error(f"expected {', '.join(_COLUMNS)}, found {row.excerpt}")
         names[name] = None
         measure = over_answers(name)
-        if (first := lines.setdefault((measure, side), row.number)) != row.number:
-            raise row.error(f"expected one row of {measure}, {side}, found another (the first is line {first})")
+        row.once(lines, (measure, side), f"{measure}, {side}", "each measure and side")
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)
@@ -83,7 +82,7 @@ def _parsed(text: str, path: str) -> ChanceTable:
 
 
 def chance_csv(table: ChanceTable) -> str:
-    """A table as CSV, at full precision; an undefined value is empty."""
+    """Return a table as CSV, at full precision; an undefined value is empty."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -13,7 +13,7 @@ _SIDES = ("head", "tail", "all")
 
 
 def report_text(report: Mapping[str, Any]) -> str:
-    """The report of :func:`kgtrec.build_questions`, as aligned lines that end in a newline.
+    """Return the report of :func:`kgtrec.build_questions`, as aligned lines that end in a newline.
 
     Parameters
     ----------
@@ -32,18 +32,16 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 
 def _triples(report: Mapping[str, Any]) -> Iterator[str]:
-    rows = [["", *SPLITS]]
-    rows.append(["triples read", *(_int(report["triples_read"][name]) for name in SPLITS)])
-    rows.append(["triples used", *(_int(report["triples"][name]) for name in SPLITS)])
-    rows.append(["known answers", *(_int(report["known"][name]) for name in SPLITS)])
-    yield from _aligned(rows)
+    counts = {"triples read": "triples_read", "triples used": "triples", "known answers": "known"}
+    rows = [[label, *(_number(report[key][name]) for name in SPLITS)] for label, key in counts.items()]
+    yield from _aligned([["", *SPLITS], *rows])
     yield f"entities {report['entities']:,}, relations {report['relations']:,}"
     if not has_validation(report):
         yield "no validation split"
 
 
 def _questions(report: Mapping[str, Any]) -> Iterator[str]:
-    rows = [["", *_SIDES], ["questions", *(_int(report["questions"][side]) for side in _SIDES)]]
+    rows = [["", *_SIDES], ["questions", *(_number(report["questions"][side]) for side in _SIDES)]]
     spread = report["answers_per_question"]
     rows += [
         [f"answers, {name}", *(_number(spread[side][name]) for side in _SIDES)]
@@ -60,7 +58,7 @@ def _histogram(report: Mapping[str, Any]) -> Iterator[str]:
         span = str(item["to"]) if item["from"] == item["to"] else f"{item['from']}-{item['to']}"
         # every bin that is not empty is visible
         length = -(-_BAR * item["questions"] // most)
-        rows.append([span, _int(item["questions"]), "#" * length])
+        rows.append([span, _number(item["questions"]), "#" * length])
     yield from _aligned(rows, left=(2,))
 
 
@@ -70,7 +68,7 @@ def _categories(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [["category", "relations", "test triples", "share"]]
     for name, counts in found.items():
         share = f"{counts['test_triples'] / triples:.1%}"
-        rows.append([name, _int(counts["relations"]), _int(counts["test_triples"]), share])
+        rows.append([name, _number(counts["relations"]), _number(counts["test_triples"]), share])
     yield from _aligned(rows)
     options = report["options"]
     used = [split for split in options["categories_from"] if report["triples_read"][split]]
@@ -119,10 +117,6 @@ def _aligned(rows: Sequence[Sequence[str]], left: tuple[int, ...] = ()) -> Itera
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells)
-
-
-def _int(value: int) -> str:
-    return f"{value:,}"
 
 
 def _number(value: float) -> str:

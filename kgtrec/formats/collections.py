@@ -24,25 +24,24 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
 from kgtrec.data.collection import CATEGORIES, STAMP, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions, Topics
+from kgtrec.data.questions import Questions, Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, warn
+from kgtrec.errors import FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json, read_manifest
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, SUMS, files_listed
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, REPORT, SUMS, files_listed
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
+from kgtrec.formats.trec.labels import lines_of
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
-from kgtrec.formats.trec.text import NUMBER
 from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics, write_topics
 from kgtrec.formats.triples.text import Lines
 
@@ -105,10 +104,30 @@ def write_collection_parts(
     *,
     command: Mapping[str, Any] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
+    report: str = "",
 ) -> None:
-    """Write the files of a collection into a new, empty folder."""
-    _write_parts(collection, folder)
-    _write_manifest(collection, folder, command or {}, inputs or ())
+    """Write the files of a collection into a new, empty folder; ``report``: its text, if it is another."""
+    questions, known, train = collection.questions, collection.known, collection.train
+    write_topics(folder / "topics.tsv", Topics.of(questions))
+    write_qrels(folder / "qrels.txt", collection.qrels)
+    columns = [collection.entities.labels, *([] if collection.labels is None else [collection.labels.labels])]
+    with writing(folder / (ENTITY_LABELS if collection.labels is None else ENTITY_IDS)) as stream:
+        stream.write(lines_of(*columns, between="\t"))
+    _write_relations(folder / "relations.tsv", collection)
+    _write_codes(folder / "known.parquet", _KNOWN, known.question, known.entity, known.split)
+    _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
+    write_text(folder / REPORT, report or report_text(collection.report))
+    manifest = {
+        "collection_format": FORMAT_VERSION,
+        "kgtrec": kgtrec_version(),
+        "command": dict(command or {}),
+        "inputs": [dict(item) for item in inputs or ()],
+        "fingerprint": collection.fingerprint,
+        "numbering": collection.numbering,
+        "report": collection.report,
+        "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir())},
+    }
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_collection(folder: PathLike) -> Collection:
@@ -126,13 +145,17 @@ def read_collection(folder: PathLike) -> Collection:
     """
     path = Path(folder)
     manifest = _read_manifest(path)
-    _require_files(path, manifest)
-    entities, labels = _read_entities(path, by_ids=ENTITY_IDS in manifest["files"])
+    for error in _wrong_files(path, manifest):
+        raise error
+    # all files but the qrels are those that were written, so they are not checked any further
+    has_ids = ENTITY_IDS in manifest["files"]
+    entities = read_entity_labels(path / (ENTITY_IDS if has_ids else ENTITY_LABELS))
+    labels = read_label_lines(path / ENTITY_IDS, column=1) if has_ids else None
     relations, categories = _read_relations(path / "relations.tsv")
-    questions = _read_topics(path / "topics.tsv", entities, relations)
+    questions = read_topics(path / "topics.tsv").questions().recoded(entities=entities, relations=relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
-    known = Known(*_read_codes(path / "known.parquet", _KNOWN, (len(questions), len(entities), 3)))
-    head, relation, tail = _read_codes(path / "train.parquet", _TRAIN, (len(entities), len(relations), len(entities)))
+    known = Known(*_read_codes(path / "known.parquet"))
+    head, relation, tail = _read_codes(path / "train.parquet")
     train = Triples(head, relation, tail, entities, relations)
     report = manifest.get("report", {})
     collection = Collection(questions, qrels, known, categories, train, report, labels, manifest["fingerprint"])
@@ -148,7 +171,7 @@ def read_collection(folder: PathLike) -> Collection:
 
 
 def is_collection(folder: PathLike) -> bool:
-    """Whether a folder has the manifest of a collection."""
+    """Return whether a folder has the manifest of a collection."""
     try:
         manifest = read_json(Path(folder) / MANIFEST)
     except (OSError, FormatError):
@@ -164,25 +187,6 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
 def _files_of(folder: Path) -> list[str]:
     """The files of the collection in a folder; none if it is one that a campaign produced, with more files."""
     return [] if (folder / SUMS).exists() else files_listed(folder, MANIFEST, "collection_format")
-
-
-def _write_parts(collection: Collection, folder: Path) -> None:
-    questions, known, train = collection.questions, collection.known, collection.train
-    write_topics(folder / "topics.tsv", Topics.of(questions))
-    write_qrels(folder / "qrels.txt", collection.qrels)
-    if collection.labels is None:
-        _write_lines(folder / ENTITY_LABELS, collection.entities.labels)
-    else:
-        _write_lines(folder / ENTITY_IDS, collection.entities.labels, collection.labels.labels)
-    _write_relations(folder / "relations.tsv", collection)
-    _write_codes(folder / "known.parquet", _KNOWN, known.question, known.entity, known.split)
-    _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
-    write_text(folder / "report.txt", report_text(collection.report))
-
-
-def _write_lines(path: Path, *columns: pa.Array) -> None:
-    lines = pc.binary_join_element_wise(*columns, "\t") if len(columns) > 1 else columns[0]
-    write_text(path, "".join(f"{line}\n" for line in lines.to_pylist()))
 
 
 def _write_relations(path: Path, collection: Collection) -> None:
@@ -203,25 +207,11 @@ def _write_codes(path: Path, schema: pa.Schema, *columns: NDArray[Any]) -> None:
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), stream, compression="zstd")
 
 
-def _write_manifest(
-    collection: Collection, folder: Path, command: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]
-) -> None:
-    manifest = {
-        "collection_format": FORMAT_VERSION,
-        "kgtrec": kgtrec_version(),
-        "command": dict(command),
-        "inputs": [dict(item) for item in inputs],
-        "fingerprint": collection.fingerprint,
-        "numbering": collection.numbering,
-        "report": collection.report,
-        "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir())},
-    }
-    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-
-
 def _read_manifest(path: Path) -> dict[str, Any]:
     again = "build the collection again with kgtrec questions"
-    manifest = read_manifest(path, MANIFEST, "a collection", "make one with kgtrec questions", again=again)
+    qrels = path / "qrels.txt"
+    way_out = f"its qrels are {qrels}" if qrels.is_file() else "make one with kgtrec questions"
+    manifest = read_manifest(path, MANIFEST, "a collection", way_out, again=again)
     needed = {"collection_format", "fingerprint", "files"}
     with in_file(path / MANIFEST):
         if not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
@@ -243,7 +233,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def damaged_parts(folder: PathLike) -> list[FormatError]:
-    """The files of a collection's folder that are missing or changed, and what to do about each.
+    """Return the files of a collection's folder that are missing or changed, and what to do about each.
 
     Contradictions between files, such as qrels of other questions, are found by :func:`read_collection`.
     """
@@ -252,12 +242,6 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
     except FormatError as error:
         return [error]
     return list(_wrong_files(Path(folder), manifest))
-
-
-def _require_files(path: Path, manifest: dict[str, Any]) -> None:
-    """Every file exists, and all except the qrels and the report are unchanged."""
-    for error in _wrong_files(path, manifest):
-        raise error
 
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
@@ -278,72 +262,25 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
             )
 
 
-def _read_entities(path: Path, *, by_ids: bool) -> tuple[Vocabulary, Vocabulary | None]:
-    place = path / (ENTITY_IDS if by_ids else ENTITY_LABELS)
-    return read_entity_labels(place), read_label_lines(place, column=1) if by_ids else None
-
-
 def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
-    lines = Lines.read(path).below_header(_RELATION_COLUMNS).rows
-    rows = [line.fields(_RELATION_COLUMNS) for line in lines]
+    rows = [line.fields(_RELATION_COLUMNS) for line in Lines.read(path).below_header(_RELATION_COLUMNS).rows]
     codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
-    for line, (_, name, *means) in zip(lines, rows, strict=True):
-        one_of("a category of", name[:40], codes, path=path, line=line.number)
-        for mean, column in zip(means, _RELATION_COLUMNS[2:], strict=True):
-            if not _is_mean(mean) and (mean, name) != ("nan", _NO_CATEGORY):
-                raise line.error(f"expected a number of at least 0 as {column}, found {mean[:40]!r}")
     category = np.array([codes[row[1]] for row in rows], np.int8)
-    tails, heads = (np.array([float(row[i]) for row in rows]) for i in (2, 3))
-    with in_file(path):
-        return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
+    tails, heads = (np.array([float(row[at]) for row in rows]) for at in (2, 3))
+    return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
 
 
-def _is_mean(text: str) -> bool:
-    """Whether it can be a mean number of entities."""
-    return bool(NUMBER.fullmatch(text.encode())) and 0 <= float(text) < np.inf
-
-
-def _read_topics(path: Path, entities: Vocabulary, relations: Vocabulary) -> Questions:
-    topics = read_topics(path)
-    relation, anchor = relations.encode(topics.relation), entities.encode(topics.anchor)
-    is_side = np.any([_begins(topics.ids, side) for side in SIDES], axis=0)
-    for is_right, expected, found in (
-        (is_side, f"ids that begin with {' or '.join(SIDES)}", topics.ids.labels),
-        (relation >= 0, "relations of relations.tsv", topics.relation),
-        (anchor >= 0, "entities of the collection as anchors", topics.anchor),
-    ):
-        if not is_right.all():
-            raise FormatError(f"expected {expected}, found {found[int(np.argmin(is_right))].as_py()!r}", path=path)
-    return Questions(topics.ids, _begins(topics.ids, SIDES[0]), relation, anchor, entities, relations)
-
-
-def _begins(ids: Vocabulary, side: str) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = values_of(pc.starts_with(ids.labels, side))
-    return found
-
-
-def _read_codes(path: Path, schema: pa.Schema, bounds: tuple[int, ...]) -> list[NDArray[Any]]:
-    table = read_whole_table(path)
-    if not table.schema.equals(schema) or any(column.null_count for column in table.columns):
-        found = ", ".join(f"{field.name} {field.type}" for field in table.schema)
-        expected = ", ".join(f"{field.name} {field.type}" for field in schema)
-        raise FormatError(f"expected the columns {expected}, with a value in every row, found {found}", path=path)
-    columns = [values_of(column) for column in table.columns]
-    for name, column, bound in zip(schema.names, columns, bounds, strict=True):
-        if len(column) and not 0 <= column.min() <= column.max() < bound:
-            raise FormatError(
-                f"expected {name} to be in 0 to {bound - 1}, found {column.min()} to {column.max()}", path=path
-            )
-    return columns
+def _read_codes(path: Path) -> list[NDArray[Any]]:
+    return [values_of(column) for column in read_whole_table(path).columns]
 
 
 def _read_qrels(path: Path, questions: Questions) -> Qrels:
     found = read_qrels(path)
-    question, entity = questions.ids.encode(found.questions.labels), questions.entities.encode(found.entities.labels)
-    for codes, vocabulary, what in (
-        (question, found.questions, "questions of topics.tsv"),
-        (entity, found.entities, "entities of the collection"),
+    own = found.recoded(questions=questions.ids, entities=questions.entities)
+    for codes, labels, what in (
+        (own.question, found.decoded("question"), "questions of topics.tsv"),
+        (own.entity, found.decoded("entity"), "entities of the collection"),
     ):
         if (codes < 0).any():
-            raise FormatError(f"expected {what}, found {vocabulary[int(np.argmax(codes < 0))]!r}", path=path)
-    return Qrels.of(question[found.question], entity[found.entity], found.grade, questions.ids, questions.entities)
+            raise FormatError(f"expected {what}, found {labels[int(np.argmin(codes))].as_py()!r}", path=path)
+    return Qrels.of(own.question, own.entity, own.grade, own.questions, own.entities)

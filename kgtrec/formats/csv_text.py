@@ -34,7 +34,7 @@ _GUARDED = re.compile(rf"(?<=[;\t\r\n])'(?={_FORMULA})|\A'(?={_FORMULA}|(?i:{_MA
 
 
 def guarded(cell: str, *, is_returned: bool = False) -> str:
-    """``cell`` with an apostrophe wherever a spreadsheet would read a formula.
+    """Return ``cell`` with an apostrophe wherever a spreadsheet would read a formula.
 
     ``is_returned``: and where it would read a number or a date, which it would not write back as it was.
     :func:`unguarded` gives back exactly the cell: an apostrophe in such a place gets another one.
@@ -57,7 +57,7 @@ def guarded(cell: str, *, is_returned: bool = False) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """The cell that :func:`guarded` was given; a cell that was typed without an apostrophe is unchanged.
+    """Return the cell that :func:`guarded` was given; a cell that was typed without an apostrophe is unchanged.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def unguarded(cell: str) -> str:
 
 
 def csv_text(path: PathLike, what: str) -> str:
-    """The text of a file, which is UTF-8 without zero bytes; ``what`` names its contents: "a table of scores".
+    """Return the text of a file, which is UTF-8 without zero bytes; ``what`` names its contents: "a table of scores".
 
     Raises
     ------
@@ -84,7 +84,7 @@ def csv_text(path: PathLike, what: str) -> str:
 
 
 def finite(cell: str) -> float | None:
-    """The decimal number in a cell; None for another text, and for a number beyond the largest.
+    """Return the decimal number in a cell; None for another text, and for a number beyond the largest.
 
     Examples
     --------
@@ -108,12 +108,12 @@ class CsvRow(Line):
 
 
 def excerpt(*cells: str) -> str:
-    """Cells as an error quotes them."""
+    """Return cells as an error quotes them."""
     return shown(",".join(cells).encode("utf-8", "replace"))
 
 
 def csv_table(path: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
-    """The header, without cells if there is none, and the rows that are not blank; no cell is guarded any more.
+    """Return the header, without cells if there is none, and the rows that are not blank; no cell is guarded any more.
 
     Separated by tabs if the first line has more tabs than commas.
 
@@ -140,7 +140,7 @@ def csv_table(path: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
 
 
 def csv_rows(path: str, text: str, delimiter: str = ",", *, first: int = 1, way_out: str = "") -> Iterator[CsvRow]:
-    """The rows, from the first that is not blank; ``first``: the line that the text begins on.
+    """Return the rows, from the first that is not blank; ``first``: the line that the text begins on.
 
     Raises
     ------

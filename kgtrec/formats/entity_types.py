@@ -9,7 +9,7 @@ from kgtrec.formats.triples.text import Lines, read_fields
 
 
 def read_entity_types(path: PathLike) -> EntityTypes:
-    r"""The types of entities, one type per line: an entity with several types has several lines.
+    r"""Read the types of entities, one type per line: an entity with several types has several lines.
 
     Labels are opaque: a comma in a type is part of its name, and no line is a header or a comment. Blank lines are
     skipped, and a repeated line counts once.
@@ -36,7 +36,7 @@ def read_entity_types(path: PathLike) -> EntityTypes:
 
 
 def read_relation_types(path: PathLike) -> RelationTypes:
-    r"""The types that each relation takes as head and tail; one with several lines takes the types of any of them.
+    r"""Read the types that each relation takes as head and tail; one with several lines takes the types of any of them.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Factor folders: a factorised model as arrays that are mapped, so that it may be larger than the memory.
 
-``factors.json`` tells the score, ``E.npy`` has a vector for each line of ``entities.txt``, ``R.npy`` one for each line
+``factors.json`` names the score, ``E.npy`` has a vector for each line of ``entities.txt``, ``R.npy`` one for each line
 of ``relations.txt`` (with reciprocal relations two, the reciprocal ones last), and ``b.npy`` optionally a number for
 each entity. For a score that is none of those known by name, ``Q.npy`` and ``questions.npy`` take the place of
 ``R.npy``, as in an ``.npz`` archive. Each array may be in shards instead, ``E-00000.npy`` and so on, whose rows follow
@@ -49,7 +49,7 @@ class FactorArrays:
 def read_factor_folder(
     path: PathLike, *, entities: PathLike | None = None, relations: PathLike | None = None
 ) -> FactorArrays:
-    """The arrays of a factor folder; of large ones only what is used is read later.
+    """Read the arrays of a factor folder; of large ones only what is used is read later.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def read_factor_folder(
 
 
 def checked(made: FactorArrays, path: PathLike, called: Mapping[str, str]) -> FactorArrays:
-    """The arrays of a model, whose names in messages are ``called``.
+    """Return the arrays of a model, whose names in messages are ``called``.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def write_factor_folder(path: PathLike, factors: FactorArrays) -> None:
 
 
 def files_of_factors(folder: Path) -> list[str]:
-    """The names and patterns of the files of a factor folder that is there already; none if it is something else."""
+    """Return the names and patterns of the files of an earlier factor folder; none if it is something else."""
     with suppress(OSError, FormatError):
         about = read_json(folder / FACTORS)
         if isinstance(about, dict) and about.get("format") == FORMAT:

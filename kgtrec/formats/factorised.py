@@ -21,7 +21,7 @@ from kgtrec.formats.trec.topics import read_label_lines
 def read_factor_archive(
     path: PathLike, *, entities: PathLike | None = None, relations: PathLike | None = None
 ) -> FactorArrays:
-    """The arrays of a factorised system, whose scores are ``Q @ E.T + b``.
+    """Read the arrays of a factorised system, whose scores are ``Q @ E.T + b``.
 
     The ``.npz`` archive holds ``E`` (entities x d), ``Q`` (questions x d), optionally ``b`` (entities,), of any float
     type, and ``questions`` (questions x 3: is a head question, relation number, anchor number). Numbers follow label
@@ -55,7 +55,7 @@ def read_factor_archive(
 def numbered_questions(
     path: PathLike, questions: NDArray[Any], entities: Vocabulary, relations: Vocabulary
 ) -> Questions:
-    """Questions of rows (is a head question, relation number, anchor number), under a model's entities and relations.
+    """Make questions of rows (is a head question, relation number, anchor number) of a model.
 
     Raises
     ------

@@ -26,12 +26,17 @@ _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst
 # times its size that a file may expand to, which is five times what the most regular triples reach; bytes that any may
 _MOST_EXPANDED, _LEAST_EXPANDED = 500, 1 << 26
 _AT_A_TIME = 1 << 20
+_NOT_OPENED: dict[type, str] = {
+    FileNotFoundError: "no such file",
+    IsADirectoryError: "expected a file, found a folder",
+    PermissionError: "expected a readable file, found one without read permission",
+}
 _TICK = 100_000_000  # nanoseconds; longer than the tick of any system's clock
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones cost only time
 
 
 def suffixes(path: PathLike) -> tuple[str, str]:
-    """The format suffix and the compression suffix, lower case: ``x.run.gz`` -> (".run", ".gz").
+    """Return the format suffix and the compression suffix, lower case: ``x.run.gz`` -> (".run", ".gz").
 
     Examples
     --------
@@ -44,7 +49,7 @@ def suffixes(path: PathLike) -> tuple[str, str]:
 
 
 def name_as_text(name: str) -> str:
-    r"""A file's name as printable text: bytes that are not UTF-8 become escapes.
+    r"""Return a file's name as printable text: bytes that are not UTF-8 become escapes.
 
     Examples
     --------
@@ -68,14 +73,9 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
     with ExitStack() as stack:
         try:
             stream = stack.enter_context(_opened(path))
-        except FileNotFoundError:
-            raise FormatError("no such file", path=name) from None
-        except IsADirectoryError:
-            raise FormatError("expected a file, found a folder", path=name) from None
-        except PermissionError:
-            raise FormatError("expected a readable file, found one without read permission", path=name) from None
         except OSError as error:
-            raise FormatError(f"cannot be opened: {error.strerror or error}", path=name) from None
+            wrong = _NOT_OPENED.get(type(error), f"cannot be opened: {error.strerror or error}")
+            raise FormatError(wrong, path=name) from None
         except KgtrecError:
             raise
         except ValueError:  # a NUL character, or half of a character
@@ -84,20 +84,15 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
             ) from None
         try:
             yield stream
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise _damaged(path, error) from None
-        except OSError as error:
-            # Arrow's zstd reader raises a bare OSError; one with an errno has another cause
-            if suffixes(path)[1] == ".zst" and error.errno is None:
-                raise _damaged(path, error) from None
-            raise
-
-
-def _damaged(path: PathLike, error: Exception) -> FormatError:
-    return FormatError(
-        f"expected whole compressed data, found damaged or cut-off data ({error}); copy or create the file again",
-        path=os.fspath(path),
-    )
+        except (EOFError, zlib.error, OSError) as error:
+            # a bare OSError is of a reader of compressed data; one with an errno has another cause
+            if isinstance(error, OSError) and (error.errno is not None or not suffixes(path)[1]):
+                raise
+            raise FormatError(
+                f"expected whole compressed data, found damaged or cut-off data ({error}); copy or create the file "
+                "again",
+                path=os.fspath(path),
+            ) from None
 
 
 @contextmanager
@@ -229,7 +224,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: PathLike) -> FileState | None:
-        """The state of the file at a path; None where there is none."""
+        """Return the state of the file at a path; None where there is none."""
         try:
             return cls._of(os.stat(path))  # noqa: PTH116  # a server asks often, and this takes a fifth of the time
         except FileNotFoundError:
@@ -237,7 +232,7 @@ class FileState:
 
     @classmethod
     def of_open(cls, stream: BinaryIO) -> FileState:
-        """The state of an open file."""
+        """Return the state of an open file."""
         return cls._of(os.fstat(stream.fileno()))
 
     @classmethod
@@ -250,7 +245,7 @@ class FileState:
         return time.time_ns() - max(self.modified, self.changed) > _TICK
 
     def is_same_file(self, other: FileState) -> bool:
-        """Whether both are of one file, regardless of its contents."""
+        """Return whether both are of one file, regardless of its contents."""
         return (self.device, self.inode) == (other.device, other.inode)
 
 
@@ -271,7 +266,7 @@ def require_regular(*paths: PathLike) -> None:
 
 
 def sha256_of(path: PathLike) -> str:
-    """The SHA-256 of a file as it is stored, compressed or not, in hex digits."""
+    """Return the SHA-256 of a file as it is stored, compressed or not, in hex digits."""
     import hashlib  # slow to import, and rarely needed
 
     with Path(path).open("rb") as stream:
@@ -279,7 +274,7 @@ def sha256_of(path: PathLike) -> str:
 
 
 def kgtrec_version() -> str:
-    """The installed version of kgtrec, for manifests; ``unknown`` where it is not installed."""
+    """Return the installed version of kgtrec, for manifests; ``unknown`` where it is not installed."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     try:

@@ -35,7 +35,7 @@ def opened_hdf5(path: PathLike) -> Iterator[Any]:
     except ImportError:
         raise KgtrecError(f"{path}: HDF5 needs h5py, which is not installed here: pip install h5py") from None
     with reading(path):
-        pass  # what is wrong with the file as such is told in the usual words
+        pass  # raises the usual file errors
     try:
         with h5py.File(path, "r") as file:
             yield file
@@ -47,7 +47,7 @@ def opened_hdf5(path: PathLike) -> Iterator[Any]:
 
 
 def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
-    """A data set of numbers, by its path within the file.
+    """Return a data set of numbers, by its path within the file.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
 
 
 def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDArray[Any]:
-    """A data set, read whole.
+    """Read a whole data set.
 
     Raises
     ------
@@ -96,14 +96,13 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
     if dataset.ndim != dimensions:
         raise FormatError(f"expected {name} of {dimensions} dimensions, found the shape {dataset.shape}", path=path)
     try:
-        found: NDArray[Any] = np.asarray(dataset[...])
+        return np.asarray(dataset[...])
     except MemoryError:
         raise FormatError(f"expected {name} to fit in memory, found the shape {dataset.shape}", path=path) from None
-    return found
 
 
 def hdf5_matrix(path: PathLike, name: str) -> Rows:
-    """A matrix in a data set: mapped if it is in the file in one piece, else read by the rows that are asked for.
+    """Open a matrix in a data set: mapped if it is in the file in one piece, else read by the rows asked for.
 
     Raises
     ------
@@ -130,8 +129,7 @@ def _offset(file: Any, dataset: Any) -> int | None:
     is_as_in_numpy = h5py.h5t.py_create(dataset.dtype).equal(dataset.id.get_type())
     if dataset.chunks is not None or file.userblock_size or not is_as_in_numpy:
         return None
-    offset: int | None = dataset.id.get_offset()
-    return offset
+    return dataset.id.get_offset()
 
 
 class Hdf5Matrix:
@@ -162,8 +160,6 @@ class Hdf5Matrix:
         with opened_hdf5(self.path) as file:
             dataset = hdf5_dataset(file, self.name, self.path)
             if isinstance(rows, slice):
-                found: NDArray[Any] = dataset[rows]
-            else:  # HDF5 reads rows in ascending order, each once
-                ascending, place = np.unique(rows, return_inverse=True)
-                found = dataset[ascending][place]
-        return found
+                return dataset[rows]
+            ascending, place = np.unique(rows, return_inverse=True)  # HDF5 reads rows in ascending order, each once
+            return dataset[ascending][place]

@@ -13,7 +13,7 @@ from kgtrec.formats.files import PathLike, reading
 def json_value(
     data: bytes, path: PathLike, *, where: str = "", way_out: str = "", first_line: int | None = None
 ) -> Any:
-    r"""The value of some JSON.
+    r"""Return the value of some JSON.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def json_value(
     Raises
     ------
     FormatError
-        If it is not JSON, not UTF-8, too deeply nested, or has a number too long to read, or text that UTF-8 cannot
-        encode.
+        If it is not JSON, not UTF-8, too deeply nested, or has a number too long to read, text that UTF-8 cannot
+        encode, or a key twice in one object.
 
     Examples
     --------
@@ -44,9 +44,12 @@ def json_value(
     """
     line, before = first_line, (first_line or 1) - 1
     try:
-        value = json.loads(data.decode("utf-8-sig"))
-        json.dumps(value, ensure_ascii=False).encode()  # an escape may encode half a character
+        value = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_each_once)
+        if b"\\u" in data:  # an escape may encode half a character
+            json.dumps(value, ensure_ascii=False).encode()
         return value
+    except _RepeatedKeyError as error:
+        found = f"the key {error} twice in one object"
     except RecursionError:
         found = "brackets nested too deeply"
     except UnicodeDecodeError as error:
@@ -65,8 +68,20 @@ def json_value(
     )
 
 
+class _RepeatedKeyError(Exception):
+    """The key."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(repr(next(key for place, key in enumerate(keys) if key in keys[:place])))
+    return found
+
+
 def read_json(path: PathLike, *, way_out: str = "") -> Any:
-    """The value in a JSON file.
+    """Read the value in a JSON file.
 
     Raises
     ------
@@ -78,7 +93,7 @@ def read_json(path: PathLike, *, way_out: str = "") -> Any:
 
 
 def read_manifest(folder: PathLike, name: str, what: str, way_out: str, *, again: str = "") -> dict[str, Any]:
-    """The JSON object in the file that tells what a folder is; empty for another value.
+    """Read the JSON object in the file that says what a folder is; empty for another value.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _MEASURE = re.compile(r"[^\W\d]\S*")
 
 
 def is_leaderboard(line: str) -> bool:
-    """Whether a file that begins with this line is a leaderboard.
+    """Return whether a file that begins with this line is a leaderboard.
 
     The second column is a name, while in qrels, which have four columns too, it is a number or ``Q0``.
 
@@ -36,7 +36,7 @@ def is_leaderboard(line: str) -> bool:
 
 
 def read_rows(place: str, text: str, name: str) -> ScoreTable:
-    """The table of a leaderboard's text: its rows of the topic ``all``, or of every topic if there is none.
+    """Read the table of a leaderboard's text: its rows of the topic ``all``, or of every topic if there is none.
 
     Raises
     ------
@@ -56,8 +56,7 @@ def read_rows(place: str, text: str, name: str) -> ScoreTable:
         value, row = _value(cells[3]), (cells[0], cells[1], cells[2])
         if value is None:
             raise line.error(f"expected a number as value, found {cells[3]!r}")
-        if (first := lines.setdefault(row, number)) != number:
-            raise line.error(f"expected one row of {', '.join(row)}, found another (the first is line {first})")
+        line.once(lines, row, ", ".join(row), "each run, measure and topic")
         rows.append(row)
         values.append(value)
     if not rows:

@@ -22,7 +22,7 @@ _MAGIC = b"\x93NUMPY"
 
 
 def mapped_matrix(path: PathLike) -> NDArray[Any]:
-    """The matrix in an ``.npy`` file, mapped: unused parts are not read.
+    """Return the matrix in an ``.npy`` file, mapped: unused parts are not read.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def mapped_matrix(path: PathLike) -> NDArray[Any]:
 
 
 def mapped_array(path: PathLike, what: str = "array") -> NDArray[Any]:
-    """The array of any shape in an ``.npy`` file, mapped; ``what`` is its name in errors.
+    """Return the array of any shape in an ``.npy`` file, mapped; ``what`` is its name in errors.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def mapped_array(path: PathLike, what: str = "array") -> NDArray[Any]:
 
 
 def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Some of the arrays in an ``.npz`` archive, by name.
+    """Return some of the arrays in an ``.npz`` archive, by name.
 
     Raises
     ------

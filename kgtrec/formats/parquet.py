@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from kgtrec.data.arrow import compute as pc
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
@@ -28,22 +27,20 @@ _PART = re.compile(r"part-[0-9]{5}\.parquet")
 _OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
 _FEW_ROWS = 1 << 24  # are read quickly, from any number of bytes
 _ROWS_PER_BYTE = 8  # a row with information takes at least a bit
-_MOST_SUCH_ROWS = 100_000_000
-_ROWS_AT_A_TIME = 1 << 20
 
 
 def is_parquet(path: PathLike) -> bool:
-    """Whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.sniff`."""
+    """Return whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.sniff`."""
     return Path(path).suffix.lower() == ".parquet"
 
 
 def is_in_parts(path: PathLike) -> bool:
-    """Whether it is a run or a table of answer ranks as a folder of Parquet files, by its name."""
+    """Return whether it is a run or a table of answer ranks as a folder of Parquet files, by its name."""
     return Path(path).suffix in (".run", ".ranks") and Path(path).is_dir()
 
 
 def holds_ranks(path: PathLike) -> bool:
-    """Whether a file, or a folder of parts, holds answer ranks by its columns; what is not Parquet is not opened."""
+    """Return whether a Parquet file, or a folder of them, holds answer ranks by its columns; others are not opened."""
     if Path(path).is_dir():
         path = parts_of(path)[0]
     if not is_parquet(path):
@@ -53,37 +50,37 @@ def holds_ranks(path: PathLike) -> bool:
 
 
 def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
-    """The metadata that kgtrec wrote, or its notes in a frame that pandas wrote; empty for a file of another tool.
+    """Return the metadata that kgtrec wrote, or its notes in a frame of pandas; empty for a file of another tool.
 
     Raises
     ------
     FormatError
         If it is not a JSON object.
     """
-    written = schema.metadata or {}
-    found = json_value(written.get(_KEY, b"{}"), path, where="in the file's metadata")
-    if _KEY not in written and _OF_FRAME in written:
-        attrs = json_value(written[_OF_FRAME], path, where="in the file's metadata")
-        found = attrs.get(_KEY.decode(), {}) if isinstance(attrs, dict) else {}
-    if not isinstance(found, dict):
+    stored = schema.metadata or {}
+    metadata = json_value(stored.get(_KEY, b"{}"), path, where="in the file's metadata")
+    if _KEY not in stored and _OF_FRAME in stored:
+        attrs = json_value(stored[_OF_FRAME], path, where="in the file's metadata")
+        metadata = attrs.get(_KEY.decode(), {}) if isinstance(attrs, dict) else {}
+    if not isinstance(metadata, dict):
         raise FormatError("expected a JSON object in the file's metadata, found another value", path=path)
-    return found
+    return metadata
 
 
 def is_run_of_ours(path: PathLike) -> bool:
-    """Whether a Parquet file is a run that kgtrec has written."""
+    """Return whether a Parquet file is a run that kgtrec has written."""
     with suppress(FormatError, OSError):
         return metadata_of(path, read_schema(path)).get("format") == "run"
     return False
 
 
 def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
-    """``schema`` with kgtrec's metadata, including the format version."""
+    """Return ``schema`` with kgtrec's metadata, including the format version."""
     return schema.with_metadata({_KEY: json.dumps({"version": 1, **metadata}).encode()})
 
 
 def read_schema(path: PathLike) -> pa.Schema:
-    """The columns and metadata of a Parquet file.
+    """Read the columns and metadata of a Parquet file.
 
     Raises
     ------
@@ -95,32 +92,31 @@ def read_schema(path: PathLike) -> pa.Schema:
 
 
 def digest_in(path: PathLike) -> str:
-    """The digest of answer ranks that a Parquet file of them, or of the run beside them, records; ``""`` if none."""
+    """Return the digest of answer ranks that their Parquet file, or the run beside them, records; ``""`` if none."""
     with reading(path) as stream:
         found: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
     return found.decode()
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
-    """The columns of a Parquet file under our names, given the other names that they may have.
-
-    The first two are labels, each pair of which may occur only once.
+    """Read the columns of a Parquet file under our names, given the other names that they may have.
 
     Raises
     ------
     FormatError
-        If the file is damaged, a column is missing or repeated, or a value is missing; or if it has more rows than
-        pairs of labels, or more than its bytes can encode. That is checked before such rows are read.
+        If the file is damaged, a column is missing or repeated, or a value is missing; or if it has more rows than its
+        bytes can encode, before such rows are read.
     """
     schema = read_schema(path)
-    found = _columns_named(path, schema, names)
-    texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
+    our_name = _columns_named(path, schema, names)
+    texts = [name for name in our_name if pa.types.is_string(schema.field(name).type)]
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream, texts)
-        if _is_swollen(path, file):
-            _require_distinct_pairs(path, file, list(found)[:2])
-        table = file.read(columns=list(found))
-    table = table.select(list(found)).rename_columns(list(found.values())).replace_schema_metadata(schema.metadata)
+        _require_bits(path, file)
+        table = file.read(columns=list(our_name))
+    table = (
+        table.select(list(our_name)).rename_columns(list(our_name.values())).replace_schema_metadata(schema.metadata)
+    )
     _require_values(path, table, 0)
     if table.num_rows == 0:
         raise FormatError("expected rows, found an empty table", path=path)
@@ -130,42 +126,34 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
 def iterate_named_columns(
     path: PathLike, names: Mapping[str, tuple[str, ...]], rows_at_a_time: int
 ) -> Iterator[pa.Table]:
-    """The columns of :func:`read_named_columns`, some rows at a time; whether a pair is repeated is not checked.
-
-    Raises
-    ------
-    FormatError
-        If the file is damaged, a column is missing or repeated, or a value is missing, when that part is read; or if
-        the file has more rows than its bytes can encode.
-    """
+    """Read the columns of :func:`read_named_columns`, some rows at a time; a part is checked when it is read."""
     schema = read_schema(path)
-    found = _columns_named(path, schema, names)
-    texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
+    our_name = _columns_named(path, schema, names)
+    texts = [name for name in our_name if pa.types.is_string(schema.field(name).type)]
     before = 0
     with reading(path) as stream:
         file = _opened(path, stream, texts)
-        if _is_swollen(path, file):
-            raise _swollen(path, file.metadata.num_rows)
+        _require_bits(path, file)
         # a reader keeps the bytes of all row groups that it was asked for, so each has one of its own
         groups = range(file.metadata.num_row_groups)
         batches = (
             batch
             for group in groups
-            for batch in file.iter_batches(rows_at_a_time, row_groups=[group], columns=list(found))
+            for batch in file.iter_batches(rows_at_a_time, row_groups=[group], columns=list(our_name))
         )
         while True:
             with _refusing_damage(path):
                 batch = next(batches, None)
                 if batch is None:
                     return
-                table = pa.Table.from_batches([batch]).select(list(found)).rename_columns(list(found.values()))
+                table = pa.Table.from_batches([batch]).select(list(our_name)).rename_columns(list(our_name.values()))
             _require_values(path, table, before)
             before += table.num_rows
             yield table
 
 
 def parts_of(folder: PathLike) -> list[Path]:
-    """The Parquet files of a data set in parts, sorted by name; names that begin with . or _ are other tools' notes.
+    """List the Parquet files of a data set in parts, by name; names that begin with . or _ are other tools' notes.
 
     Raises
     ------
@@ -188,7 +176,7 @@ def parts_of(folder: PathLike) -> list[Path]:
 
 
 def n_rows_of(path: PathLike) -> int:
-    """How many rows a Parquet file has, as it says itself.
+    """Return the number of rows of a Parquet file, as its footer says.
 
     Raises
     ------
@@ -220,7 +208,7 @@ def _require_values(path: PathLike, table: pa.Table, before: int) -> None:
 
 
 def read_whole_table(path: PathLike) -> pa.Table:
-    """All columns of a Parquet file whose rows are not pairs of labels.
+    """Read all columns of a Parquet file whose rows are not pairs of labels.
 
     Raises
     ------
@@ -229,8 +217,7 @@ def read_whole_table(path: PathLike) -> pa.Table:
     """
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream)
-        if _is_swollen(path, file):
-            raise _swollen(path, file.metadata.num_rows)
+        _require_bits(path, file)
         table = file.read()
         table.validate(full=True)
     return table
@@ -253,65 +240,31 @@ def _refusing_damage(path: PathLike) -> Iterator[None]:
     """Turn Arrow's errors about damaged data into ours."""
     try:
         yield
-    except pa.ArrowMemoryError:
-        raise
-    except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
-        raise _damaged(path, error) from None
-    except OSError as error:
-        if error.errno is not None:
-            raise  # the disk failed
-        raise _damaged(path, error) from None
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError, OSError) as error:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            raise  # the memory or the disk failed
+        raise FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path) from None
 
 
-def _damaged(path: PathLike, error: Exception) -> FormatError:
-    return FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path)
-
-
-def _is_swollen(path: PathLike, file: Any) -> bool:
-    """Whether a file has many rows of less than a bit each, so that they must be repetitions."""
-    n_rows = file.metadata.num_rows
-    return bool(n_rows > _FEW_ROWS and n_rows > _ROWS_PER_BYTE * Path(path).stat().st_size)
-
-
-def _swollen(path: PathLike, n_rows: int) -> FormatError:
-    return FormatError(
-        f"expected at least one bit per row, found {n_rows:,} rows in {Path(path).stat().st_size:,} bytes, which can "
-        "only be repetitions; create the file again",
-        path=path,
-    )
-
-
-def _require_distinct_pairs(path: PathLike, file: Any, pair: Sequence[str]) -> None:
-    """Refuse more rows than there are pairs of labels, as early as possible; and too many to be useful."""
-    if file.metadata.num_rows > _MOST_SUCH_ROWS:
-        raise _swollen(path, file.metadata.num_rows)
-    labels: list[pa.Array | None] = [None, None]
-    n_rows = 0
-    for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(pair)):
-        n_rows += batch.num_rows
-        for place, name in enumerate(pair):
-            column = batch.column(batch.schema.get_field_index(name))
-            own = column.dictionary if pa.types.is_dictionary(column.type) else pc.unique(column)
-            before = labels[place]
-            if before is None or not own.equals(before):
-                labels[place] = own if before is None else pc.unique(pa.concat_arrays([before, own]))
-        sizes = [len(found) for found in labels if found is not None]
-        if n_rows > sizes[0] * sizes[1]:
-            raise FormatError(
-                f"expected each pair of {pair[0]} and {pair[1]} once, found {n_rows:,} rows of {sizes[0]:,} x "
-                f"{sizes[1]:,} such labels",
-                path=path,
-            )
+def _require_bits(path: PathLike, file: Any) -> None:
+    """Refuse many rows of less than a bit each, which must be repetitions and may be more than the memory holds."""
+    n_rows, size = file.metadata.num_rows, Path(path).stat().st_size
+    if n_rows > _FEW_ROWS and n_rows > _ROWS_PER_BYTE * size:
+        raise FormatError(
+            f"expected at least one bit per row, found {n_rows:,} rows in {size:,} bytes, which can only be "
+            "repetitions; create the file again",
+            path=path,
+        )
 
 
 def value_type(table: pa.Table, name: str) -> pa.DataType:
-    """The type of a column's values, dictionary-encoded or not."""
+    """Return the type of a column's values, dictionary-encoded or not."""
     kind = table.column(name).type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def label_column(path: PathLike, table: pa.Table, name: str) -> tuple[Vocabulary, Codes]:
-    """A label column as codes; numbers are refused, since 7 and 007 would become one label."""
+    """Return a label column as codes; numbers are refused, since 7 and 007 would become one label."""
     column, kind = table.column(name), value_type(table, name)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise FormatError(f"expected text in column {name}, found {kind}; store labels as strings", path=path)

@@ -60,7 +60,7 @@ class _Heading:
 def read_published_table(
     path: PathLike, *, data_sets: Sequence[str] = (), unit: Unit | None = None, name: str | None = None
 ) -> PublishedTable:
-    r"""The numbers of a published table that are means of ranks: MRR, MR, Hits@k, AMR, AMRI.
+    r"""Read the numbers of a published table that are means of ranks: MRR, MR, Hits@k, AMR, AMRI.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def read_published_table(
             whose = columns.about(row, heading)
             if (same := replace(whose, line=0, count=None)) in seen:
                 raise row.error(
-                    f"expected one {about} of {whose.system!r}, found another one ({seen[same]}): tell them apart by "
+                    f"expected one {about} of {whose.system!r}, found another one ({seen[same]}): distinguish them by "
                     "the name of the system, or by columns 'data set', 'setting' or 'side'"
                 )
             seen[same] = f"{cell.strip()} in line {row.number}"
@@ -196,7 +196,7 @@ class _Columns:
         return _Heading(f"{level}.{name}", bare, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
 
     def numbers(self, row: CsvRow) -> Iterable[tuple[_Heading, str, str]]:
-        """The cells of a row that hold numbers of known measures, each with its heading."""
+        """Return the cells of a row that hold numbers of known measures, each with its heading."""
         if self.long is None:
             return [(heading, row.cells[at], self.header[at].strip()) for at, heading in self.headings.items()]
         measure, value = (row.cells[at] for at in self.long)
@@ -207,7 +207,7 @@ class _Columns:
         return [(heading, value, measure.strip())]
 
     def about(self, row: CsvRow, heading: _Heading) -> PublishedValue:
-        """Whose the numbers of a row are, without the number."""
+        """Return the system, data set, setting and side of the numbers of a row, without the number."""
 
         def cell(at: int | None) -> str:
             return "" if at is None else row.cells[at].strip()

@@ -9,7 +9,7 @@ from kgtrec.formats.triples.text import Lines
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:
-    r"""The share of each relation, on any scale.
+    r"""Read the share of each relation, on any scale.
 
     Raises
     ------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import Places, entity_places, question_places, warn_of_extra
+from kgtrec.data.identity import SourceOrder, entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file, require
@@ -25,7 +25,7 @@ from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
 from kgtrec.formats.trec.topics import lists_ids, read_label_lines, read_topics
 
-Block = tuple[NDArray[np.intp], NDArray[Any]]
+ScoreBlock = tuple[NDArray[np.intp], NDArray[Any]]
 HDF5_SUFFIXES = (".h5", ".hdf5")
 _DATA_SET = "scores"  # of an HDF5 file
 BLOCK_BYTES = 64 << 20  # scores in a block, unless the caller asks for a number of questions
@@ -39,8 +39,8 @@ def read_score_matrix(
     entities: PathLike | None = None,
     made_for: Collection | None = None,
     block: int | None = None,
-) -> Iterator[Block]:
-    """Blocks of (question rows, scores) of a matrix questions x entities, in the collection's order.
+) -> Iterator[ScoreBlock]:
+    """Read blocks of (question rows, scores) of a matrix questions x entities, in the collection's order.
 
     The matrix is a ``.npy`` file, or the data set ``scores`` of an HDF5 file (``.h5``, with h5py installed).
 
@@ -93,16 +93,10 @@ def read_score_matrix(
         entities = beside[1] if entities is None else entities
         if topics is None or entities is None:
             raise _unknown(path, topics is None, entities is None)
-    rows = (
-        question_places(collection, known, where=os.fspath(path))
-        if topics is None
-        else question_places(collection, read_questions_in_order(topics), where=os.fspath(topics))
-    )
-    columns = (
-        entity_places(collection, known, where=os.fspath(path))
-        if entities is None
-        else entity_places(collection, read_entity_names(entities), where=os.fspath(entities))
-    )
+    questions = known if topics is None else read_questions_in_order(topics)
+    rows = question_places(collection, questions, where=os.fspath(topics or path))
+    names = known if entities is None else read_entity_names(entities)
+    columns = entity_places(collection, names, where=os.fspath(entities or path))
     _require_shape(path, matrix.shape, (rows.size, columns.size), ", as in the files of its order,")
     warn_of_extra(rows, "questions", where=os.fspath(path))
     warn_of_extra(columns, "entities", where=os.fspath(path))
@@ -150,22 +144,19 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
     _require_shape(path, _opened(path).shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path, force=force)
     topics, entities = order_beside(path)
+    orders: list[tuple[Path, SourceOrder]] = []
     if topics is not None:
-        _require_own_order(
-            path, topics, question_places(collection, read_questions_in_order(topics), where=str(topics))
-        )
+        orders.append((topics, question_places(collection, read_questions_in_order(topics), where=str(topics))))
     if entities is not None:
-        _require_own_order(path, entities, entity_places(collection, read_entity_names(entities), where=str(entities)))
+        orders.append((entities, entity_places(collection, read_entity_names(entities), where=str(entities))))
+    for beside, places in orders:
+        if not places.is_same:
+            raise FormatError(
+                f"expected the order of the collection, found another one in {beside}, which gives that of this "
+                "matrix; rank it without a stamp, or move that file away",
+                path=path,
+            )
     write_origin(path, "scores", Origin(collection.matrix_stamp))
-
-
-def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
-    if not places.is_same:
-        raise FormatError(
-            f"expected the order of the collection, found another one in {beside}, which gives that of this matrix; "
-            "rank it without a stamp, or move that file away",
-            path=path,
-        )
 
 
 def _require_shape(path: PathLike, found: tuple[int, ...], expected: tuple[int, int], why: str = ",") -> None:
@@ -193,7 +184,7 @@ def _stamped(path: PathLike, collection: Collection, made_for: Collection | None
 
 
 def order_beside(path: PathLike) -> tuple[Path | None, Path | None]:
-    """The files beside a matrix that list its questions, and its entities, in their order."""
+    """Return the files beside a matrix that list its questions, and its entities, in their order."""
     return _beside(path, TOPICS), _beside(path, ENTITY_LABELS, ENTITY_IDS)
 
 
@@ -202,14 +193,8 @@ def _beside(path: PathLike, *names: str) -> Path | None:
 
 
 def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
-    lacking = [
-        each
-        for each, is_lacking in (
-            (("which question each row is about", "--topics FILE", TOPICS), no_rows),
-            (("which entity each column is about", "--entities FILE", ENTITY_LABELS), no_columns),
-        )
-        if is_lacking
-    ]
+    lacking = [("which question each row is about", "--topics FILE", TOPICS)] * no_rows
+    lacking += [("which entity each column is about", "--entities FILE", ENTITY_LABELS)] * no_columns
     what, options, names = zip(*lacking, strict=True)
     return FormatError(
         f"expected files that say {' and '.join(what)}, found none: name them in their order "
@@ -220,7 +205,7 @@ def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
 
 
 def read_questions_in_order(path: PathLike) -> Questions:
-    """The questions of a topics file, in its order, with labels of entities where ``entities.tsv`` maps ids to labels.
+    """Read the questions of a topics file, in its order; ``entities.tsv`` beside it maps ids to labels.
 
     Raises
     ------
@@ -239,7 +224,7 @@ def read_questions_in_order(path: PathLike) -> Questions:
 
 
 def read_entity_names(path: PathLike) -> Vocabulary:
-    """Labels of entities, one per line; in a file ``entities.tsv``, of a collection with ids, the second column.
+    """Read the labels of entities, one per line; in ``entities.tsv``, of a collection with ids, the second column.
 
     Raises
     ------
@@ -256,7 +241,7 @@ def _blocks(
     column_of: NDArray[np.intp] | None,
     n_questions: int,
     block: int | None,
-) -> Iterator[Block]:
+) -> Iterator[ScoreBlock]:
     step = block or max(1, BLOCK_BYTES // max(matrix.shape[1] * matrix.dtype.itemsize, 1))
     for first in range(0, n_questions, step):
         rows = np.arange(first, min(first + step, n_questions))

@@ -27,7 +27,7 @@ _LONGEST_HEADER = 1 << 20
 
 
 def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | None = None) -> ScoreTable:
-    r"""A table of systems' scores.
+    r"""Read a table of systems' scores.
 
     Parameters
     ----------
@@ -74,6 +74,10 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     columns = _columns(header, keys)
     found: list[tuple[str, str, list[str], float]] = []
     lines: dict[tuple[str, ...], int] = {}
+    way_out = "remove one of them"
+    if columns.measure is None and not columns.keys:
+        column = header.cells[columns.values[0]]
+        way_out += f", or, if a column such as {column} distinguishes them, name it with --key"
     for row in rows:
         system, key = row.cells[columns.system], [row.cells[column] for column in columns.keys]
         if not system.strip():
@@ -82,11 +86,7 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         if not measures[columns.values[0]].strip():
             raise row.error("expected the name of a measure, found an empty cell")
         identity = (system, *key) if columns.measure is None else (system, measures[0], *key)
-        if (first := lines.setdefault(identity, row.number)) != row.number:
-            raise row.error(
-                f"expected one row of {', '.join(identity)}, found another (the first is line {first})"
-                f"{columns.hint(header.cells)}"
-            )
+        row.once(lines, identity, ", ".join(identity), "each row", way_out=way_out)
         found += (
             (system, measures[column], key, _value(row, header.cells[column], row.cells[column], columns))
             for column in columns.values
@@ -114,7 +114,7 @@ def _named(table: ScoreTable, place: str) -> ScoreTable:
 
 
 def looks_like_table(path: PathLike) -> bool:
-    r"""Whether a file's first line has a column ``System``, or is one of a leaderboard: then it is a table of scores.
+    r"""Return whether a file is a table of scores: its first line has a column ``System``, or is of a leaderboard.
 
     Examples
     --------
@@ -140,11 +140,6 @@ class _Columns(NamedTuple):
     keys: list[int]
     measure: int | None  # of a long table
     values: list[int]
-
-    def hint(self, header: Sequence[str]) -> str:
-        if self.measure is not None or self.keys:
-            return ""
-        return f"; if a column such as {header[self.values[0]]} distinguishes them, name it with --key"
 
 
 def _columns(header: CsvRow, keys: Sequence[str]) -> _Columns:

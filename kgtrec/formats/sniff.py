@@ -34,7 +34,7 @@ _WORKBOOK = (b"xl/", b"docProps/", b"_rels/", b"[Content_Types]")  # how names o
 
 
 def sniff(path: PathLike) -> Kind:
-    r"""The kind of file that ``path`` is; for text, by most of its first lines.
+    r"""Return the kind of file that ``path`` is; for text, by most of its first lines.
 
     Standard input cannot be read twice: see :func:`opened_kind`.
 
@@ -58,7 +58,7 @@ def sniff(path: PathLike) -> Kind:
 
 
 def data_in(path: PathLike) -> str:
-    r"""The data in a file, by its content: answer ranks, a run, its origin, qrels, verdicts, ...; ``""`` for text.
+    r"""Name the data in a file, by its content: answer ranks, a run, its origin, qrels, ...; ``""`` for text.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def data_in(path: PathLike) -> str:
 
 
 def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:
-    """The kind of an open text file, and a stream that still has all of its bytes."""
+    """Return the kind of an open text file, and a stream that still has all of its bytes."""
     head = b""
     while len(head) < _HEAD and (data := stream.read(_HEAD - len(head))):
         head += data
@@ -123,7 +123,7 @@ class _Rejoined(io.RawIOBase):
 def read_any(
     path: PathLike, kind: Kind | None = None, *, ranks: bool = False
 ) -> RunFile | QrelsFile | Topics | AnswerRanks:
-    """The contents of a file, or of standard input (``-``), of any kind; ``ranks``: a run with its rank column.
+    """Read the contents of a file, or of standard input (``-``), of any kind; ``ranks``: a run with its rank column.
 
     Raises
     ------
@@ -150,11 +150,11 @@ def read_any(
 
 
 def kind_of_parquet(path: PathLike) -> Kind:
-    """What a Parquet file holds, as its metadata or its columns say."""
+    """Return what a Parquet file holds, as its metadata or its columns say."""
     schema = read_schema(path)
-    names, said = set(schema.names), metadata_of(path, schema).get("format")
-    if said in ("run", "qrels"):
-        return cast(Kind, said)
+    names, recorded = set(schema.names), metadata_of(path, schema).get("format")
+    if recorded in ("run", "qrels"):
+        return cast(Kind, recorded)
     if names >= RANK_COLUMNS:
         return "answer ranks"
     if "score" in names:
@@ -182,12 +182,9 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
         return max(votes, key=votes.count)
     # no line is well formed: the reader of the nearest kind has the best message
     name = Path(path).name.lower()
-    if "qrel" in name:
-        return "qrels"
-    if ".run" in name:
-        return "run"
-    if "topics" in name:
-        return "topics"
+    kinds: dict[str, Kind] = {"qrel": "qrels", ".run": "run", "topics": "topics"}
+    if named := next((kind for part, kind in kinds.items() if part in name), None):
+        return named
     if not lines:
         raise FormatError("expected a run, qrels or topics, found an empty file", path=path)
     number, line = next(iter(lines.items()))

@@ -55,6 +55,6 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]
 
 
 def triple_labels(triples: Triples, rows: NDArray[Any] | slice) -> tuple[pa.StringArray, ...]:
-    """The labels of heads, relations and tails."""
+    """Return the labels of heads, relations and tails."""
     head, relation, tail = triples.head[rows], triples.relation[rows], triples.tail[rows]
     return triples.entities.decode(head), triples.relations.decode(relation), triples.entities.decode(tail)

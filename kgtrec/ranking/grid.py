@@ -248,4 +248,4 @@ class Grid:
             if unfinished is not None:
                 remove_unfinished(unfinished)  # the same command ends in the same way
             raise wrong_score(self.collection, error.question, error.entity, error.score) from None
-        rounding.tell()
+        rounding.warn()

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import KgtrecError, counted, naming
+from kgtrec.errors import KgtrecError, counted, in_file
 from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
 from kgtrec.formats.output.git_files import write_git_files
@@ -86,7 +86,7 @@ def run_study(
     collections = Collections(runner)
     labels = Labels(runner, collections)
     ranks = Ranks(runner, collections, labels)
-    with naming(config):
+    with in_file(config):
         _check(runner, ranks)
     # the configuration that is run, even if the file is changed meanwhile
     config_files = {} if is_same_file(config, folder / STUDY_CONFIG) else {STUDY_CONFIG: read.written}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,7 @@ def _add(found: _Lists, data: bytes, first_line: int, path: Path) -> None:
     for line, text in enumerate(data.split(b"\n")[:-1], first_line):
         if not text.strip():
             continue
-        value = _value(text, path, line)
+        value = json_value(text, path, first_line=line, way_out=f"a line is such as {_EXAMPLE}")
         try:
             is_head, anchor, relation, answer = _question(value)
             own, levels = _candidates(value)
@@ -105,16 +104,6 @@ def _add(found: _Lists, data: bytes, first_line: int, path: Path) -> None:
         found.levels.append(levels)
         labels += own
     found.entities.append(pa.array(labels, pa.string()).dictionary_encode())
-
-
-def _value(text: bytes, path: Path, line: int) -> Any:
-    """The value of a line."""
-    if b"\\u" not in text:  # an escape may encode half a character
-        try:
-            return json.loads(text.decode())
-        except (ValueError, RecursionError):
-            pass
-    return json_value(text, path, first_line=line, way_out=f"a line is such as {_EXAMPLE}")
 
 
 class _WrongError(Exception):

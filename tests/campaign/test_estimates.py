@@ -213,7 +213,7 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(KgtrecError, match=r"expected ascending last ranks of the strata down to rank 40, found \[5, "):
         estimate_ap(collection, runs, pool, decisions, whole=whole, bounds=[5, 30])
     with pytest.raises(CollectionError, match="expected a sample of the whole pool, found"):
-        estimate_ap(collection, runs, pool, decisions, whole=whole.at_depth(6), bounds=[5, 40])
+        estimate_ap(collection, runs, pool, decisions, whole=whole.where(whole.rank <= 6), bounds=[5, 40])
 
 
 def test_verdicts_of_rules_tell_nothing_of_what_people_have_left():

@@ -223,6 +223,9 @@ def test_what_is_no_collection(tmp_path):
     for name, found in (("gone", "found nothing"), ("file", "found a file"), (".", "found no manifest.json in it")):
         with pytest.raises(FormatError, match=rf"expected the folder of a collection, {found}.*make one with kgtrec q"):
             read_collection(tmp_path / name)
+    (tmp_path / "qrels.txt").touch()
+    with pytest.raises(FormatError, match=r"found no manifest.json in it; its qrels are .*qrels.txt"):
+        read_collection(tmp_path)
 
 
 REPORT = """\

@@ -45,7 +45,7 @@ def test_without_totals_every_topic_is_a_key(tmp_path: Path):
         ("a map all 0.5\nb map all inf\n", ":2: expected a number as value, found 'inf'"),
         (
             "a map all 0.5\na map all 0.5\n",
-            r":2: expected one row of a, map, all, found another \(the first is line 1\)",
+            r":2: expected each run, measure and topic once, found a, map, all here and on line 1; remove",
         ),
         ("run measure topic value\n", "expected rows of systems' scores, found only a header"),
     ],

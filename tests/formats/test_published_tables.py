@@ -179,13 +179,13 @@ def test_a_table_may_be_long(tmp_path):
         ),
         (
             "model,MRR,mrr (filtered)\nx,.3,.2\nx,.4,\n",
-            "table.csv:3: expected one MRR of 'x', found another one (.3 in line 2): tell them apart by the name of "
+            "table.csv:3: expected one MRR of 'x', found another one (.3 in line 2): distinguish them by the name of "
             "the system, or by columns 'data set', 'setting' or 'side'",
         ),
         (
             "model,MRR,micro.MRR\nx,.3,.4\n",
-            "table.csv:2: expected one micro.MRR of 'x', found another one (.3 in line 2): tell them apart by the name "
-            "of the system, or by columns 'data set', 'setting' or 'side'",
+            "table.csv:2: expected one micro.MRR of 'x', found another one (.3 in line 2): distinguish them by the "
+            "name of the system, or by columns 'data set', 'setting' or 'side'",
         ),
         ("model,AP\nx,1\n", "table.csv:1: expected a column of MR, MRR, Hits@k, AMR or AMRI, found 'model,AP'"),
         ("model,MRR\n", "table.csv: expected rows with numbers, found none"),

@@ -73,9 +73,7 @@ def test_other_key_columns_are_named(tmp_path: Path):
     with pytest.raises(FormatError, match=r"scores.csv:2: expected a number under 'Fold', found 'one'; if the column"):
         read_score_table(path)
     path = written(tmp_path, "System,Fold,map\na,1,0.1\na,2,0.2\n")
-    with pytest.raises(
-        FormatError, match=r"scores.csv:3: expected one row of a, found another \(the first is line 2\)"
-    ):
+    with pytest.raises(FormatError, match=r"scores.csv:3: expected each row once, found a here and on line 2"):
         read_score_table(path)
     with pytest.raises(FormatError, match=r"scores.csv:1: expected a key column 'Depht'"):
         read_score_table(path, keys=["Depht"])
@@ -139,8 +137,8 @@ def test_whatever_evaluate_writes_is_read_back(
         (b"System,map\na,1e999\n", r"2: expected a number under 'map', found '1e999'"),
         (b"System,map\na,NA\n", r"2: expected a number under 'map', found 'NA'"),
         ("System,map\na,\u0661\n".encode(), r"2: expected a number under 'map'"),
-        (b"System,map\na,1\na,2\n", r"3: expected one row of a, found another \(the first is line 2\)"),
-        (b"system,measure,value\na,RR,1\na,RR,2\n", r"3: expected one row of a, RR, found another"),
+        (b"System,map\na,1\na,2\n", r"3: expected each row once, found a here and on line 2"),
+        (b"system,measure,value\na,RR,1\na,RR,2\n", r"3: expected each row once, found a, RR here and on line 2"),
         (b"System,map\na,\xff\n", r"2: expected UTF-8 text"),
         (b"System,map\na,\x001\n", r"2: expected text, found a zero byte"),
         (b'System,map\na,"1\n', r"2: expected cells separated by commas, with quotes doubled"),

@@ -74,7 +74,7 @@ def test_a_raw_cut_tells_of_filtered_runs_among_raw_ones():
 def test_a_pool_is_inside_the_deeper_one(world, depth, cut):
     """Depth k is what depth k + 1 holds down to rank k."""
     deeper = pooled(world, depth=depth + 1, cut=cut)
-    assert contributions_of(pooled(world, depth=depth, cut=cut)) == contributions_of(deeper.at_depth(depth))
+    assert contributions_of(pooled(world, depth=depth, cut=cut)) == contributions_of(deeper.where(deeper.rank <= depth))
 
 
 @few

@@ -181,6 +181,10 @@ def _number_from_one(folder):
         _number(folder, number).rename(_number(folder, number + 1))
 
 
+OF_ONE_MODEL = (
+    "expected rows of float32 and of the shape (4,), as in E-00000.npy, found {}; write all shards again from one "
+    "model, each with rows"
+)
 BAD_SHARDS = {
     "the last is missing": (
         lambda folder: _number(folder, 2).unlink(),
@@ -203,22 +207,22 @@ BAD_SHARDS = {
     "another width": (
         _save(1, np.zeros((3, 5), np.float32)),
         "E-00001.npy",
-        "expected rows of the shape (4,), which E-00000.npy has, found (5,); write all shards again from one model",
+        OF_ONE_MODEL.format("float32 and the shape (3, 5)"),
     ),
     "another type": (
         _save(2, np.zeros((3, 4), np.float64)),
         "E-00002.npy",
-        "expected float32, which E-00000.npy has, found float64; write all shards again in one type",
+        OF_ONE_MODEL.format("float64 and the shape (3, 4)"),
     ),
     "empty": (
         _save(1, np.zeros((0, 4), np.float32)),
         "E-00001.npy",
-        "expected rows in each shard, found the shape (0, 4); remove the shard, and number the others again",
+        OF_ONE_MODEL.format("float32 and the shape (0, 4)"),
     ),
     "a single number": (
         _save(0, np.float32(1)),
         "E-00000.npy",
-        "expected rows in each shard, found the shape (); remove the shard, and number the others again",
+        OF_ONE_MODEL.replace("(4,)", "()").format("float32 and the shape ()"),
     ),
     "truncated": (
         _truncate,

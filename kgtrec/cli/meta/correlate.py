@@ -15,7 +15,7 @@ from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, d
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
-from kgtrec.errors import KgtrecError, naming
+from kgtrec.errors import KgtrecError, in_file
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -198,5 +198,5 @@ def _labelled(
     from kgtrec.evaluation.item_scores import item_scores
 
     inputs = scoring.inputs(path, systems)
-    with naming(Path(path)):
+    with in_file(Path(path)):
         return item_scores(*inputs, **keywords)

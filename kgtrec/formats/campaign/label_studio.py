@@ -167,6 +167,8 @@ def read_users(path: PathLike) -> dict[str, str]:
     users: dict[str, str] = {}
     line_of: dict[str, int] = {}
     for line in Lines.read(path).below_header(USER_COLUMNS).rows:
+        if not line.data.strip():
+            continue
         user, person = (field.strip() for field in line.fields(USER_COLUMNS))
         if not user or not person:
             raise line.error(f"expected a user and a person, got {shown(line.data)}")

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -22,6 +21,7 @@ from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
 from kgtrec.formats.csv_text import DELIMITERS, CsvRow, csv_rows, guarded, unguarded
 from kgtrec.formats.files import PathLike, reading, suffixes
+from kgtrec.formats.json_text import json_value
 from kgtrec.formats.output.outputs import WORKBOOK, keep_aside, require_file, updating, writing
 from kgtrec.formats.trec.text import decoded, shown, text_of
 from kgtrec.formats.triples.text import Line, Lines, TextLine
@@ -370,7 +370,9 @@ def _not_typed(name: str, cell: Cell) -> str:
 
 
 def _read_jsonl(path: PathLike, back: _Back) -> None:
-    for line in Lines.read(path).rows:
+    for line in Lines.read(path).every():
+        if not line.data.strip():
+            continue
         record = _object(line)
         if missing := [name for name in REQUIRED[:-1] if name not in record]:
             raise line.error(f"expected {missing[0]!r} in every object, found none")
@@ -496,19 +498,7 @@ def _n_columns(header: str, mark: str) -> int:
 
 
 def _object(line: TextLine) -> dict[str, Any]:
-    def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        counts = Counter(name for name, _ in pairs)
-        if len(counts) < len(pairs):
-            raise line.error(f"expected each key once, found {counts.most_common(1)[0][0]!r} again")
-        return dict(pairs)
-
-    try:
-        record = json.loads(line.data.decode(), object_pairs_hook=each_once)
-        json.dumps(record, ensure_ascii=False).encode()  # an escape may encode half a character
-    except FormatError:
-        raise
-    except (ValueError, RecursionError):
-        raise line.error(f"expected one JSON object a line in UTF-8, got {shown(line.data)}") from None
+    record = json_value(line.data, line.path, first_line=line.number, way_out="write one JSON object a line")
     if not isinstance(record, dict):
         raise line.error(f"expected a JSON object, got {shown(line.data)}")
     return record

@@ -7,7 +7,7 @@ Parquet files have it in their metadata. It is one JSON object:
 ``origin``       ``"run"`` or ``"scores"``: what ``NAME`` is
 ``version``      2
 ``collection``   stamp of the collection of the question ids (of a run), or of rows and columns (of a matrix)
-``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
+``filtered_by``  of a run: the splits whose triples were filtered out; null if unknown
 ``sha256``       of ``NAME``, so that another file of this name is noticed
 ``ranks``        of a run: the digest of the answer ranks that were written with it, if any were
 ===============  ================================================================================================
@@ -21,9 +21,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from kgtrec.data.collection import STAMP
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
@@ -48,7 +47,7 @@ class Origin:
 
 
 def origin_path(path: PathLike) -> Path:
-    """The path of the origin of a file.
+    """Return the path of the origin of a file.
 
     Examples
     --------
@@ -59,7 +58,7 @@ def origin_path(path: PathLike) -> Path:
 
 
 def is_origin_path(path: PathLike) -> bool:
-    """Whether a file is the origin of the file that it is named after."""
+    """Return whether a file is the origin of the file that it is named after."""
     name = os.fspath(path)
     return name.endswith(".json") and Path(name.removesuffix(".json")).is_file()
 
@@ -79,14 +78,14 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
         return
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
     written = content_of(Path(os.path.realpath(path)))
-    said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
+    recorded = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
     if origin.ranks:
-        said["ranks"] = origin.ranks
-    write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN, force=True)
+        recorded["ranks"] = origin.ranks
+    write_text(beside, json.dumps(recorded, indent=1) + "\n", kind=ORIGIN, force=True)
 
 
 def read_origin(path: PathLike, kind: Kind) -> Origin | None:
-    """The origin of a file; None if there is none beside it.
+    """Read the origin of a file; None if there is none beside it.
 
     Raises
     ------
@@ -98,43 +97,32 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
         beside = origin_path(os.path.realpath(path))  # for a link, beside its target
     if not beside.is_file():
         return None
-    said = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
-    if not isinstance(said, dict) or said.get("origin") is None:
+    recorded = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
+    if not isinstance(recorded, dict) or recorded.get("origin") is None:
         return None  # another file with the same name
-    if not _is_whole(said):
+    splits = recorded.get("filtered_by")
+    if (
+        recorded.get("version") != VERSION
+        or not set(_KEYS) <= recorded.keys()
+        or not (splits is None or are_splits(splits))
+    ):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
             f"file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
-    if said["origin"] != kind:
+    if recorded["origin"] != kind:
         return None  # the reader of another kind reports it
-    if said["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
+    if recorded["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
         raise FormatError(
             f"expected the origin of {Path(path).name}, found that of another file: {Path(path).name} was changed "
             f"or replaced since; move this file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
-    splits = said["filtered_by"]
-    return Origin(said["collection"], None if splits is None else tuple(splits), said.get("ranks", ""))
+    return Origin(recorded["collection"], None if splits is None else tuple(splits), recorded.get("ranks", ""))
 
 
 @lru_cache(maxsize=1024)
 def _sum_of(path: str, _: FileState | None) -> str:
     """The SHA-256 of a file in a state, computed once: a matrix of gigabytes is checked several times."""
     return sha256_of(path)
-
-
-def _is_whole(said: dict[str, Any]) -> bool:
-    splits = said.get("filtered_by")
-    return (
-        set(_KEYS) <= said.keys()
-        and said["origin"] in ("run", "scores")
-        and said["version"] == VERSION
-        and isinstance(said["collection"], str)
-        and STAMP.fullmatch(said["collection"]) is not None
-        and isinstance(said["sha256"], str)
-        and _SHA256.fullmatch(said["sha256"]) is not None
-        and (splits is None or are_splits(splits))
-        and isinstance(said.get("ranks", ""), str)
-    )

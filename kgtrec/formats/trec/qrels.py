@@ -22,7 +22,7 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
-from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of
+from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, lines_of, require_writable
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 
 LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
@@ -42,7 +42,7 @@ class QrelsFile:
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    r"""The qrels in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+    r"""Read qrels from a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or ``.parquet``.
 
     The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. The
     stamp of a collection's own qrels is read from its manifest.
@@ -64,7 +64,7 @@ def read_qrels(path: PathLike) -> Qrels:
 
 
 def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsFile:
-    """The same with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
+    """Read qrels with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
     collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
         return QrelsFile(replace(_read_parquet(path), collection=collection), None)
@@ -81,7 +81,7 @@ def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsF
 
 
 def collection_beside(path: PathLike) -> str:
-    """The stamp of the collection whose folder contains a file of qrels; "" if there is none."""
+    """Return the stamp of the collection whose folder contains a file of qrels; "" if there is none."""
     for name, keys in ((MANIFEST, ("fingerprint", "numbering")), (FROM_CAMPAIGN, ("collection",))):
         beside = Path(path).with_name(name)
         if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
@@ -162,8 +162,8 @@ def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
         with writing(path, kind="qrels", force=force) as stream:
             pq.write_table(table.cast(with_metadata(table.schema, {"format": "qrels"})), stream, compression="zstd")
         return
-    LabelGuard(str(path), "question", first=True).check(question, qrels.questions)
-    LabelGuard(str(path), "entity").check(entity, qrels.entities)
+    require_writable(path, "question", qrels.questions, question, is_first=True)
+    require_writable(path, "entity", qrels.entities, entity)
     with writing(path, kind="qrels", force=force) as stream:
         for first in range(0, len(order), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)

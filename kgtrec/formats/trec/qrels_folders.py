@@ -88,28 +88,19 @@ def write_qrels_folder(
     """
     with writing_folder(folder, SUMS, MANIFEST, owned=_files_of, force=force) as part:
         if collection is not None:
-            write_collection_parts(part, collection, command=command)
+            write_collection_parts(part, collection, command=command, report=report_text)
         else:
             write_topics(part / "topics.tsv", Topics.of(questions))
             write_qrels(part / "qrels.txt", by_depth[-1])
+            write_text(part / REPORT, report_text)
         for depth, qrels in enumerate(by_depth):
             name = part / f"qrels.depth{depth}.txt"
             if len(qrels):
                 write_qrels(name, qrels)
             else:
                 write_text(name, "")
-        write_text(part / REPORT, report_text)
-        if collection is not None:
-            _note_report(part)
         write_text(part / FROM_CAMPAIGN, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         write_text(part / "README.md", readme)
         sums = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(part.iterdir())]
         write_text(part / SUMS, "".join(sums))
         write_git_files(part, folder)
-
-
-def _note_report(folder: Path) -> None:
-    """Update the manifest, since our report has replaced the collection's."""
-    manifest = json.loads((folder / MANIFEST).read_bytes())
-    manifest["files"][REPORT] = sha256_of(folder / REPORT)
-    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

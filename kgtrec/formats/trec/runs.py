@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, labels_of, values_of
+from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import are_splits
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
 from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
@@ -34,7 +35,7 @@ from kgtrec.formats.parquet import (
     value_type,
     with_metadata,
 )
-from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
+from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, lines_of, require_writable
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
 from kgtrec.formats.trec.pairs import require_pair
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
@@ -59,8 +60,8 @@ class RunFile:
     columns: TextColumns | None  # the rows in file order, for line numbers; None for Parquet
 
 
-def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False) -> Run:
-    r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+def read_run(path: PathLike, *, name: str | None = None) -> Run:
+    r"""Read a run from a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or ``.parquet``.
 
     The rank column is ignored, as in trec_eval: the order is by score, then by label. Labels are opaque. The
     collection of the run is read from the file beside it, see :mod:`kgtrec.formats.trec.origins`, or from a Parquet
@@ -71,9 +72,6 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     path : path
     name : str, optional
         The name of the run, instead of its tag.
-    trust_ids : bool
-        Whether to accept the question ids as those of any collection, and to ignore the run's own collection. The
-        splits that it was filtered by are used in any case.
 
     Raises
     ------
@@ -95,33 +93,28 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     >>> run.name, run.entities.decode(run.entity).to_pylist(), run.score.tolist()
     ('transe', ['rome', 'paris'], [0.9, 0.7])
     """
-    found = read_run_file(path, name=name, trust_ids=trust_ids)
-    if len(found.tags) > 1 and name is None:
-        tags = list(found.tags)
+    file = read_run_file(path, name=name)
+    if len(file.tags) > 1 and name is None:
+        tags = list(file.tags)
         warn(
             f"{path}: expected one run tag, found {len(tags)} ({', '.join(map(repr, tags[:3]))}, ...); "
-            f"the run is named {found.run.name!r} after the last line"
+            f"the run is named {file.run.name!r} after the last line"
         )
-    return found.run
+    return file.run
 
 
 def read_run_file(
-    path: PathLike,
-    *,
-    name: str | None = None,
-    stream: BinaryIO | None = None,
-    ranks: bool = False,
-    trust_ids: bool = False,
+    path: PathLike, *, name: str | None = None, stream: BinaryIO | None = None, ranks: bool = False
 ) -> RunFile:
-    """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
+    """Read a run with the tags and lines of its file; ``stream`` may hold the bytes of ``path``, already open.
 
     With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
     if is_parquet(path):
         require_pair(path)
-        run = _read_parquet(path, name, trust_ids=trust_ids)
+        run = _read_parquet(path, name)
         return RunFile(run, {run.name: 1}, None)
-    origin = origin_beside(path, trust_ids=trust_ids)
+    origin = origin_beside(path)
     require_pair(path, "" if origin is None else origin.ranks)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
@@ -134,16 +127,15 @@ def read_run_file(
         name = found[code_of_row[-1]]
     codes, vocabularies = columns.codes, columns.vocabularies
     rows = codes["question"], codes["entity"], columns.number
-    known = known_of(origin, trust_ids=trust_ids)
     try:
-        run = Run.of(name, *rows, vocabularies["question"], vocabularies["entity"], **known)
+        run = Run.of(name, *rows, vocabularies["question"], vocabularies["entity"], **known_of(origin))
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
 
 
 def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
-    """The error for a run of several tags, given the first line of each, where no name is given."""
+    """Return the error for a run of several tags, given the first line of each, where no name is given."""
     (one, first), (other, line) = list(tags.items())[:2]
     return FormatError(
         f"expected one run tag, found {len(tags)}: {other!r} here, {one!r} on line {first}; give one with --name, or "
@@ -153,37 +145,28 @@ def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
     )
 
 
-def origin_beside(path: PathLike, *, trust_ids: bool = False) -> Origin | None:
-    """What the file beside a run in text says of its collection; None for standard input."""
-    if os.fspath(path) == "-":
-        return None
-    try:
-        return read_origin(path, "run")
-    except FormatError:  # of another run, or damaged: not needed if the ids are trusted
-        if not trust_ids:
-            raise
-        return None
+def origin_beside(path: PathLike) -> Origin | None:
+    """Return what the file beside a run in text says of its collection; None for standard input."""
+    return None if os.fspath(path) == "-" else read_origin(path, "run")
 
 
-def known_of(origin: Origin | None, *, trust_ids: bool) -> dict[str, Any]:
-    """The fields of a run that its origin gives."""
-    if origin is None:
-        return {}
-    return {"collection": "" if trust_ids else origin.collection, "filtered_by": origin.filtered_by}
+def known_of(origin: Origin | None) -> dict[str, Any]:
+    """Return the fields of a run that its origin gives."""
+    return {} if origin is None else {"collection": origin.collection, "filtered_by": origin.filtered_by}
 
 
-def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
+def _read_parquet(path: PathLike, name: str | None) -> Run:
     table = read_named_columns(path, PARQUET_NAMES)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
     score = parquet_scores(path, table)
     name, origin = parquet_origin(path, table.schema, name)
     with in_file(path):
-        return Run.of(name, question, entity, score, questions, entities, **known_of(origin, trust_ids=trust_ids))
+        return Run.of(name, question, entity, score, questions, entities, **known_of(origin))
 
 
 def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
-    """The column of scores."""
+    """Return the column of scores."""
     kind = value_type(table, "score")
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise FormatError(f"expected numbers in column score, found {kind}", path=path)
@@ -193,7 +176,7 @@ def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
 def parquet_origin(
     path: PathLike, schema: pa.Schema, name: str | None, *, unnamed: str | None = None
 ) -> tuple[str, Origin | None]:
-    """The name of a run in a Parquet file, unless one is given, and what its metadata say of its collection.
+    """Return the name of a run in a Parquet file, unless one is given, and what its metadata say of its collection.
 
     ``unnamed``: the name if the metadata have none; by default the file's.
     """
@@ -207,16 +190,12 @@ def parquet_origin(
     name = name or metadata.get("name") or unnamed or Path(path).with_suffix("").stem
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
-    return name, _origin_in(path, metadata)
-
-
-def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
     collection, splits = metadata.get("collection"), metadata.get("filtered_by")
     if collection is None:
-        return None
+        return name, None
     if not isinstance(collection, str) or not (splits is None or are_splits(splits)):
         raise FormatError("expected a collection and splits in the file's metadata, found others", path=path)
-    return Origin(collection, None if splits is None else tuple(splits))
+    return name, Origin(collection, None if splits is None else tuple(splits))
 
 
 class RunWriter:
@@ -236,7 +215,7 @@ class RunWriter:
         The stamp of the collection of the question ids; it is written beside the run, or into a Parquet file's
         metadata.
     filtered_by : tuple of {"train", "valid", "test"}, optional
-        Splits whose known triples were removed.
+        Splits whose triples were filtered out.
     parts : bool
         Whether ``path`` becomes a folder of Parquet files, each with whole lists.
     force : bool
@@ -274,12 +253,9 @@ class RunWriter:
         force: bool = False,
     ) -> None:
         self._path, self._origin, self._force = path, Origin(collection, filtered_by), force
-        self._sink: _TextSink | _ParquetSink | _PartsSink
-        if parts:
-            self._sink = _PartsSink(path, name, self._origin)
-        else:
-            self._sink = _ParquetSink(path, name, self._origin) if is_parquet(path) else _TextSink(path, name)
-        self._has_origin_beside = not parts and not is_parquet(path) and os.fspath(path) != "-" and not is_device(path)
+        is_text = not parts and not is_parquet(path)
+        self._sink = _TextSink(path, name) if is_text else _ParquetSink(path, name, self._origin, parts=parts)
+        self._has_origin_beside = is_text and os.fspath(path) != "-" and not is_device(path)
         self._stack = ExitStack()
         self._written: set[str] = set()
 
@@ -331,18 +307,15 @@ class RunWriter:
 
 class _TextSink:
     def __init__(self, path: PathLike, name: str) -> None:
-        if unwritable_labels(labels_of([name])).size:
-            raise KgtrecError(refusal(str(path), "tag", [name]))
+        require_writable(path, "tag", Vocabulary.of([name]))
         self._path, self._name = path, name
-        self._questions = LabelGuard(str(path), "question", first=True)
-        self._entities = LabelGuard(str(path), "entity")
 
     def open(self, stack: ExitStack) -> None:
         self._stream = stack.enter_context(writing(self._path, kind="a run"))
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
-        self._questions.check(part.question, part.questions)
-        self._entities.check(part.entity, part.entities)
+        require_writable(self._path, "question", part.questions, part.question, is_first=True)
+        require_writable(self._path, "entity", part.entities, part.entity)
         for first in range(0, len(part), ROWS_AT_A_TIME):
             rows = slice(first, first + ROWS_AT_A_TIME)
             self._stream.write(
@@ -357,79 +330,65 @@ class _TextSink:
             )
 
     def of_ranks(self, digest: str) -> None:
-        """Written beside the run."""
+        """Do nothing: it is written beside the run."""
 
     def finish(self) -> None:
         pass
 
 
 class _ParquetSink:
-    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
+    """One file, or a folder of parts with whole lists."""
+
+    def __init__(self, path: PathLike, name: str, origin: Origin, *, parts: bool) -> None:
         label = pa.dictionary(pa.int32(), pa.string())
         schema = pa.schema([("question", label), ("entity", label), ("score", pa.float64())])
-        self._path = path
-        said: dict[str, Any] = {"format": "run", "name": name}
+        self._path, self._parts, self._n_parts = path, parts, 0
+        about: dict[str, Any] = {"format": "run", "name": name}
         if origin.collection:
             splits = None if origin.filtered_by is None else list(origin.filtered_by)
-            said |= {"collection": origin.collection, "filtered_by": splits}
-        self._schema = with_metadata(schema, said)
+            about |= {"collection": origin.collection, "filtered_by": splits}
+        self._schema = with_metadata(schema, about)
         self._waiting: list[pa.Table] = []
-        self._rows = 0
 
     def open(self, stack: ExitStack) -> None:
+        if self._parts:
+            self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
+        self._one = stack.enter_context(ExitStack())
+        self._begin()
+
+    def _begin(self) -> None:
         import pyarrow.parquet as pq
 
-        stream = stack.enter_context(writing(self._path, kind="a run"))
-        self._writer = stack.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
+        path = self._folder / f"part-{self._n_parts:05}.parquet" if self._parts else self._path
+        stream = self._one.enter_context(writing(path, kind="a run"))
+        self._writer = self._one.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
+        self._n_parts, self._n_rows, self._n_waiting = self._n_parts + 1, 0, 0
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        if self._parts and self._n_rows >= _PART_ROWS:
+            self.finish()
+            self._begin()
         columns: list[Any] = [part.questions.columns(part.question), part.entities.columns(part.entity)]
         self._waiting.append(pa.table([*columns, arrow_of(part.score)], schema=self._schema))
-        self._rows += len(part)
-        if self._rows >= _ROW_GROUP:
-            self.finish()
+        self._n_rows, self._n_waiting = self._n_rows + len(part), self._n_waiting + len(part)
+        if self._n_waiting >= _ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
+        self._waiting, self._n_waiting = [], 0
 
     def of_ranks(self, digest: str) -> None:
         self._writer.add_key_value_metadata({OF_RANKS: digest})
 
     def finish(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
-        self._waiting, self._rows = [], 0
-
-
-class _PartsSink:
-    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
-        self._path, self._name, self._origin = path, name, origin
-        self._n_parts = 0
-
-    def open(self, stack: ExitStack) -> None:
-        self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
-        self._one = stack.enter_context(ExitStack())
-        self._begin()
-
-    def _begin(self) -> None:
-        self._sink = _ParquetSink(self._folder / f"part-{self._n_parts:05}.parquet", self._name, self._origin)
-        self._sink.open(self._one)
-        self._n_parts, self._rows = self._n_parts + 1, 0
-
-    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
-        if self._rows >= _PART_ROWS:
-            self.finish()
-            self._begin()
-        self._sink.write(part, rank)
-        self._rows += len(part)
-
-    def of_ranks(self, digest: str) -> None:
-        self._sink.of_ranks(digest)
-
-    def finish(self) -> None:
-        self._sink.finish()
+        self._flush()
         self._one.close()
 
 
 def files_of_run(folder: Path) -> list[str]:
-    """The pattern of the files of a run in parts that :class:`RunWriter` has written; none if it is something else."""
+    """Return the pattern of the files of a run that :class:`RunWriter` wrote in parts; none if it is another."""
     return ["part-[0-9]*.parquet"] if any(map(is_run_of_ours, folder.glob("part-[0-9]*.parquet"))) else []
 
 
@@ -481,7 +440,7 @@ def stamp_run(
         TREC text.
     collection : Collection
     filtered_by : tuple of {"train", "valid", "test"}, optional
-        Splits whose known triples were removed; None: unknown.
+        Splits whose triples were filtered out; None: unknown.
     force : bool
         Whether what another collection has noted there is replaced.
 
@@ -499,11 +458,10 @@ def stamp_run(
             path=path,
         )
     require_origin_place(path, force=force)
-    run = read_run(path, trust_ids=True)
-    for what, own, known in (
-        ("question", run.questions, collection.questions.ids),
-        ("entity", run.entities, collection.entities),
-    ):
+    with reading(path) as stream:
+        labels = read_columns(stream, str(path), LAYOUT).vocabularies
+    for what, known in (("question", collection.questions.ids), ("entity", collection.entities)):
+        own = labels[what]
         if (unknown := np.flatnonzero(known.encode(own.labels) < 0)).size:
             raise CollectionError(
                 f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "
@@ -513,7 +471,7 @@ def stamp_run(
 
 
 def default_name(path: PathLike) -> str:
-    """A system's name from its file's: ``ranks/transe.run.gz`` -> ``transe``.
+    """Return a system's name from its file's: ``ranks/transe.run.gz`` -> ``transe``.
 
     Examples
     --------

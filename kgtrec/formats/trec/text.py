@@ -41,6 +41,11 @@ _LONGEST_LINE = 1 << 24  # bytes; a ranking of half a million entities as JSON, 
 _BOM = b"\xef\xbb\xbf"
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 _SHOWN = 100  # characters of an offending line
+#: columns that are expected, and found
+_OTHER_FORMATS = {
+    (4, 6): "It looks like a line of a run; give the file of the qrels here.",
+    (6, 4): "It looks like a line of qrels; give the file of a run here.",
+}
 
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 """A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are excluded.
@@ -73,30 +78,30 @@ class TextColumns:
     lines: list[int | NDArray[np.int64]]  # per block: the line of its first row, or of each row where some were skipped
 
     def line(self, row: int) -> int:
-        """The 1-based line of the file that ``row`` was read from."""
+        """Return the 1-based line of the file that ``row`` was read from."""
         block = int(np.searchsorted(self.first_rows, row, side="right")) - 1
         within, lines = row - self.first_rows[block], self.lines[block]
         return lines + within if isinstance(lines, int) else int(lines[within])
 
     def first_row(self, column: str, label: str) -> int:
-        """The first row whose ``column`` is ``label``, which must be in its vocabulary."""
+        """Return the first row whose ``column`` is ``label``, which must be in its vocabulary."""
         return int(np.flatnonzero(self.codes[column] == self.vocabularies[column].encode([label])[0])[0])
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """Some lines of a file."""
 
     table: pa.Table  # the layout's labels, each as one dictionary-encoded chunk, and its number
     line: int | NDArray[np.int64]  # of the first row, or of each row
 
     def line_of(self, row: int) -> int:
-        """The line of a row."""
+        """Return the line of a row."""
         return self.line + row if isinstance(self.line, int) else int(self.line[row])
 
 
 def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
-    """The columns that ``layout`` names, from the lines of ``stream``.
+    """Read the columns that ``layout`` names, from the lines of ``stream``.
 
     Parameters
     ----------
@@ -144,8 +149,8 @@ def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
     )
 
 
-def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadPoolExecutor) -> Iterator[Block]:
-    """The same block by block, in bounded memory; ``workers`` parse some ahead.
+def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadPoolExecutor) -> Iterator[TextBlock]:
+    """Read the columns block by block, in bounded memory; ``workers`` parse some ahead.
 
     Raises
     ------
@@ -162,7 +167,7 @@ def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadP
             table = _scrutinised(parsed.refused, line, path, layout)
         rows += table.num_rows
         if table.num_rows:
-            yield Block(table, line if parsed.kept is None else line + parsed.kept)
+            yield TextBlock(table, line if parsed.kept is None else line + parsed.kept)
         line += parsed.n_lines
     if not rows:
         kind = "only comments and blank lines" if n_blocks else "an empty file"
@@ -170,7 +175,7 @@ def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadP
 
 
 def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
-    """One vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
+    """Return one vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
     codes = np.concatenate([np.empty(0, np.int32), *(values_of(chunk.indices) for chunk in chunks)])
     first_rows = np.cumsum([0, *map(len, chunks)])[:-1].tolist()
     return _of_one_vocabulary([chunk.dictionary for chunk in chunks], codes, first_rows), codes
@@ -186,7 +191,7 @@ def _of_one_vocabulary(dictionaries: Sequence[pa.StringArray], codes: Codes, fir
 
 
 def repeated_lines(path: str, columns: TextColumns) -> FormatError:
-    """The error for the first line whose (question, entity) is on an earlier line too."""
+    """Return the error for the first line whose (question, entity) is on an earlier line too."""
     question, entity = columns.codes["question"], columns.codes["entity"]
     order = np.lexsort((entity, question))  # stable: equal pairs stay in file order
     same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(entity[order]) == 0))
@@ -249,7 +254,7 @@ class Readable(Protocol):
 
 
 def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-    """The bytes of a stream in blocks of whole lines, without byte-order mark, a newline at the end of each.
+    """Return the bytes of a stream in blocks of whole lines, without byte-order mark, a newline at the end of each.
 
     Raises
     ------
@@ -261,7 +266,7 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
 
 
 def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = BLOCK_SIZE) -> Iterator[bytes]:
-    """The same with the last line as it is."""
+    """Return the bytes of a stream in blocks of whole lines, the last line as it is."""
     rest = stream.read(len(_BOM))
     before = len(rest) if rest == _BOM else 0  # bytes of the file before the rest
     rest = rest[before:]
@@ -287,7 +292,7 @@ def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = 
 
 
 def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
-    """All bytes of a text file, without byte-order mark.
+    """Return all bytes of a text file, without byte-order mark.
 
     Raises
     ------
@@ -301,7 +306,7 @@ def text_of(stream: Readable, path: str | os.PathLike[str]) -> bytes:
 
 
 def decoded(data: bytes, path: PathLike, line: int = 1, *, way_out: str = "") -> str:
-    """The text of bytes that begin on a line of a file; ``way_out``: the end of an error.
+    """Return the text of bytes that begin on a line of a file; ``way_out``: the end of an error.
 
     Raises
     ------
@@ -433,14 +438,16 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
         if b"\0" in text:
             fail("expected UTF-8 text, found a NUL byte", "Is it another kind of file, or UTF-16?")
         if len(fields) != len(layout.columns):
-            fail(
-                f"expected {layout.expected}, got {len(fields)}",
-                "An entity label may not contain spaces: see kgtrec questions --ids.",
-            )
+            spaces = "An entity label may not contain spaces: see kgtrec questions --ids."
+            way_out = _OTHER_FORMATS.get((len(layout.columns), len(fields)), spaces)
+            fail(f"expected {layout.expected}, got {len(fields)}", way_out)
         for name, field in zip(layout.columns, fields, strict=True):
             if name == layout.number:
                 if not NUMBER.fullmatch(field) or float(field) == np.inf:
-                    fail(f"expected a number as {name}, got {shown(field)}", _way_out(field))
+                    is_nan = field.lower().lstrip(b"+-") == b"nan"
+                    numbers = "Write a decimal number such as 0.71, 1e-5 or -inf."
+                    no_score = "Leave out an entity that has no score, or give it -inf, which ranks it last."
+                    fail(f"expected a number as {name}, got {shown(field)}", no_score if is_nan else numbers)
                 columns[name].append(float(field))
             elif name in columns:
                 try:
@@ -451,18 +458,12 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
     return pa.table([pa.array(columns[name]).cast(schema.field(name).type) for name in schema.names], schema)
 
 
-def _way_out(field: bytes) -> str:
-    if field.lower().lstrip(b"+-") == b"nan":
-        return "Leave out an entity that has no score, or give it -inf, which ranks it last."
-    return "Write a decimal number such as 0.71, 1e-5 or -inf."
-
-
 def _fail(wrong: str, way_out: str, *, path: str, line: int, text: bytes) -> NoReturn:
     raise FormatError(f"{wrong}: {shown(text)}. {way_out}", path=path, line=line)
 
 
 def shown(text: bytes) -> str:
-    r"""A line or column as quoted in an error: on one line, shortened, and with readable escapes.
+    r"""Return a line or column as quoted in an error: on one line, shortened, and with readable escapes.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.trec.labels import lines_of, refusal, unwritable_labels
+from kgtrec.formats.trec.labels import lines_of, require_writable
 from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import require_writable_labels
@@ -23,7 +23,7 @@ _BLANK_IN_ID = re.compile(r"[\t\n\v\f\r ]|\A\s|\s\Z")
 
 
 def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
-    r"""The topics in a file; ``stream`` may hold its bytes, already open.
+    r"""Read the topics in a file; ``stream`` may hold its bytes, already open.
 
     Columns are split at tabs only, so anchors and relations may contain spaces; ids may not. Blank lines and lines that
     begin with ``#`` are skipped.
@@ -45,7 +45,7 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     rows: list[list[str]] = []
     lines: dict[str, int] = {}
     for line in Lines.read(path, stream=stream).every():
-        if not line.data.strip() or line.data.startswith(b"#"):
+        if not line.text.strip() or line.text.startswith("#"):
             continue
         fields = line.fields(COLUMNS)
         if _BLANK_IN_ID.search(fields[0]):
@@ -78,8 +78,7 @@ def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None
     """
     if len(topics) == 0:
         raise KgtrecError(f"{path}: expected at least one topic, found none")
-    if (wrong := unwritable_labels(topics.ids.labels, first=True)).size:
-        raise KgtrecError(refusal(str(path), "question", [topics.ids[code] for code in wrong[:3]]))
+    require_writable(path, "question", topics.ids, is_first=True)
     for name, labels in zip(COLUMNS[1:], (topics.anchor, topics.relation), strict=True):
         require_writable_labels(path, labels, name, "see kgtrec questions --ids", refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
@@ -87,12 +86,12 @@ def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None
 
 
 def lists_ids(path: PathLike) -> bool:
-    """Whether a list of entities has ids in a first column, by its name: ``entities.tsv``, compressed or not."""
+    """Return whether a list of entities has ids in a first column, by its name: ``entities.tsv``, compressed or not."""
     return Path(path).name.startswith(ENTITY_IDS)
 
 
 def read_entity_labels(path: PathLike) -> Vocabulary:
-    r"""The entities that a collection's ``entities.txt`` (one label per line) or ``entities.tsv`` (id first) lists.
+    r"""Read the entities of a collection's ``entities.txt`` (one label per line) or ``entities.tsv`` (id first).
 
     Raises
     ------
@@ -114,7 +113,7 @@ def read_entity_labels(path: PathLike) -> Vocabulary:
 
 
 def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
-    """One label per line, or a column of several tab-separated ones, counted from 0."""
+    """Read one label per line, or a column of several tab-separated ones, counted from 0."""
     lines = Lines.read(path)
     labels = decoded(lines.data.replace(b"\r\n", b"\n").removesuffix(b"\r"), path).split("\n")
     if labels[-1] == "":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def read_triples(
     header: bool = True,
     may_be_empty: bool = False,
 ) -> Triples:
-    r"""The triples in one file, in file order.
+    r"""Read the triples in one file, in file order.
 
     Labels are opaque: ``NA``, ``007`` and ``he"said`` are labels like any other, and there are no comments. Blank
     lines are skipped, and so is a first line of column names. ``.gz`` and ``.zst`` files are decompressed; ``-`` is
@@ -112,7 +111,7 @@ def read_triples(
 def read_splits(
     train: PathLike, valid: PathLike | None, test: PathLike, **options: Any
 ) -> tuple[Triples, Triples, Triples]:
-    r"""The triples of the three splits; valid may have none, or no file.
+    r"""Read the triples of the three splits; valid may have none, or no file.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def write_triples(path: PathLike, triples: Triples, *, force: bool = False) -> N
 
 
 def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
-    """The train, valid and test files of a data set's folder, in any of the formats; valid is None if it has none.
+    """Find the train, valid and test files of a data set's folder, in any format; valid is None if it has none.
 
     Raises
     ------
@@ -198,7 +197,7 @@ def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
 
 
 def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
-    """The files that :func:`read_triples` reads for ``path``: itself and its dictionaries; none for standard input."""
+    """List the files that :func:`read_triples` reads: itself and its dictionaries; none for standard input."""
     if os.fspath(path) == "-":
         return []
     kind = format or format_of(path)
@@ -209,7 +208,7 @@ def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noq
 
 
 def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
-    """Name and SHA-256 of a file as it is stored, for a manifest; without its folder, which may differ."""
+    """Return name and SHA-256 of a file as it is stored, for a manifest; without its folder, which may differ."""
     # standard input and pipes have been read, and cannot be read again
     return {
         "name": name_as_text(Path(path).name),
@@ -219,7 +218,7 @@ def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
 
 
 def format_of(path: PathLike) -> str:
-    """The format of a file by its name.
+    """Return the format of a file by its name.
 
     Examples
     --------
@@ -291,7 +290,8 @@ def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, P
     for split, stems in SPLIT_FILES.items():
         files = [folder / f"{stem}{ending}" for stem in stems for ending in endings]
         files = [path for path in files if path.is_file()]
-        if split == "valid" and not any(_is_of_split(path, stems) for path in folder.iterdir()):
+        named = {path.name.partition(".")[0].removesuffix("2id") for path in folder.iterdir()}  # in whatever format
+        if split == "valid" and named.isdisjoint(stems):
             continue
         if len(files) != 1:
             those = ", ".join(path.name for path in files) or "none"
@@ -302,8 +302,3 @@ def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, P
             )
         found[split] = files[0]
     return found["train"], found.get("valid"), found["test"]
-
-
-def _is_of_split(path: Path, stems: Sequence[str]) -> bool:
-    """Whether a file may hold the triples of a split, in whatever format."""
-    return path.name.partition(".")[0].removesuffix("2id") in stems

@@ -25,7 +25,7 @@ LIBKGE_DICTIONARIES = ("entity_ids.del", "relation_ids.del")
 
 
 def beside(path: PathLike, name: str) -> Path:
-    """The file ``name``, plain or compressed, in the folder of ``path``.
+    """Return the file ``name``, plain or compressed, in the folder of ``path``.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def beside(path: PathLike, name: str) -> Path:
 
 
 def read_openke(path: PathLike) -> Triples:
-    """The triples of an OpenKE file such as ``train2id.txt``: a line with their number, then ``head tail relation``."""
+    """Read an OpenKE file such as ``train2id.txt``: a line with the number of triples, ``head tail relation`` lines."""
     entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
     count, lines = _counted(Lines.read(path), "triples")
     head, tail, relation = read_fields(lines, 3, "3 numbers (head tail relation)")
@@ -48,7 +48,7 @@ def read_openke(path: PathLike) -> Triples:
 
 
 def read_libkge(path: PathLike) -> Triples:
-    """The triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
+    """Read the triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
     entities, relations = (read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES)
     lines = Lines.read(path)
     head, relation, tail = read_fields(lines, 3, "3 numbers (head, relation, tail) separated by TAB")
@@ -63,16 +63,9 @@ def _triples(
     entities: Vocabulary,
     relations: Vocabulary,
 ) -> Triples:
-    def codes(column: pa.StringArray, vocabulary: Vocabulary, what: str) -> NDArray[np.int32]:
-        return read_codes(lines, column, len(vocabulary), what).astype(np.int32)
-
-    return Triples(
-        codes(head, entities, "a head"),
-        codes(relation, relations, "a relation"),
-        codes(tail, entities, "a tail"),
-        entities,
-        relations,
-    )
+    columns = (head, entities, "a head"), (relation, relations, "a relation"), (tail, entities, "a tail")
+    codes = [read_codes(lines, column, len(labels), what).astype(np.int32) for column, labels, what in columns]
+    return Triples(codes[0], codes[1], codes[2], entities, relations)
 
 
 def _openke_dictionary(path: Path) -> Vocabulary:
@@ -86,7 +79,7 @@ def _openke_dictionary(path: Path) -> Vocabulary:
 
 
 def read_numbered_labels(path: PathLike) -> Vocabulary:
-    """Labels of lines ``number TAB label``, in any order, with each number from 0 on once.
+    """Read labels of lines ``number TAB label``, in any order, with each number from 0 on once.
 
     Raises
     ------

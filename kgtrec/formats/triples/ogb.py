@@ -29,7 +29,7 @@ _RELATIONS = (("reltype2relid.csv.gz", "reltype", "rel id"), ("relidx2relname.cs
 
 
 def mapping_files(path: PathLike) -> list[Path]:
-    """The tables of labels that a split file such as ``split/time/train.pt`` needs: of entities, then of relations.
+    """Find the tables of labels for a split file such as ``split/time/train.pt``: of entities, of relations.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def mapping_files(path: PathLike) -> list[Path]:
 
 
 def read_ogb(path: PathLike) -> Triples:
-    """The triples of one split, with all entities and relations that the tables of labels have."""
+    """Read the triples of one split, with all entities and relations that the tables of labels have."""
     *tables, last = mapping_files(path)
     _, *columns = next(kind for kind in _RELATIONS if kind[0] == last.name)
     with in_file(last):
@@ -77,7 +77,7 @@ def read_ogb(path: PathLike) -> Triples:
 
 
 def tails_beside(path: PathLike) -> list[Path]:
-    """The file of the tails of ``val_hr.npy``; none for triples in one array.
+    """Return the file of the tails of ``val_hr.npy``; none for triples in one array.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def tails_beside(path: PathLike) -> list[Path]:
 
 
 def read_wikikg90m(path: PathLike) -> Triples:
-    """The triples of an array of WikiKG90Mv2; a label is a number, and entities are in the order of their numbers.
+    """Read the triples of an array of WikiKG90Mv2; a label is a number, and entities are in the order of their numbers.
 
     Raises
     ------

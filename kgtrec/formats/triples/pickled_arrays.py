@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"[iu][1248]")
 
 
 def read_pickled_arrays(path: PathLike) -> dict[str, NDArray[np.integer[Any]] | list[str]]:
-    """The arrays of whole numbers and the lists of texts in a dict that was saved by ``torch.save`` or ``pickle.dump``.
+    """Read arrays of whole numbers and lists of texts of a dict that ``torch.save`` or ``pickle.dump`` wrote.
 
     Raises
     ------

@@ -16,7 +16,7 @@ _Row = tuple[str, str, str]
 
 
 def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
-    """The triples of an N-Triples file.
+    """Read the triples of an N-Triples file.
 
     IRIs become labels without their angle brackets, blank nodes keep their ``_:x``: the same ``_:x`` in two files
     counts as one entity. A literal, if kept, is labelled as in N-Triples, ``"Rome"@it``.
@@ -75,5 +75,4 @@ def _rows(path: PathLike) -> Iterator[tuple[_Row, bool]]:
 
 
 def _label(term: Any, ox: Any) -> str:
-    label: str = term.value if isinstance(term, ox.NamedNode) else str(term)
-    return label
+    return term.value if isinstance(term, ox.NamedNode) else str(term)

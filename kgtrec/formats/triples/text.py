@@ -35,13 +35,15 @@ class Line:
     path: str
     number: int
 
-    def once(self, lines: dict[_Key, int], key: _Key, found: str, what: str = "each") -> None:
+    def once(
+        self, lines: dict[_Key, int], key: _Key, found: str, what: str = "each", *, way_out: str = "remove one of them"
+    ) -> None:
         """Note in ``lines`` on which line a key is; a FormatError, which calls it ``found``, if it is on another."""
         if (first := lines.setdefault(key, self.number)) != self.number:
-            raise self.error(f"expected {what} once, found {found} here and on line {first}; remove one of them")
+            raise self.error(f"expected {what} once, found {found} here and on line {first}; {way_out}")
 
     def error(self, message: str) -> FormatError:
-        """The error about this line."""
+        """Return the error about this line."""
         return FormatError(message, path=self.path, line=self.number)
 
 
@@ -57,7 +59,7 @@ class TextLine(Line):
         return decoded(self.data, self.path, self.number)
 
     def fields(self, columns: Sequence[str], n_filled: int | None = None) -> list[str]:
-        """The texts between tabs, one for each column, of which the first ``n_filled`` (default: all) are not empty.
+        """Return the texts between tabs, one per column, the first ``n_filled`` (default: all) not empty.
 
         Raises
         ------
@@ -84,7 +86,7 @@ class Lines:
 
     @classmethod
     def read(cls, path: PathLike, *, stream: BinaryIO | None = None) -> Lines:
-        """The whole file, decompressed, without a byte-order mark; ``stream`` may hold its bytes, already open."""
+        """Read the whole file, decompressed, without a byte-order mark; ``stream`` may hold its bytes, already open."""
         with reading(path) if stream is None else nullcontext(stream) as source:
             return cls(str(path), text_of(source, path))
 
@@ -94,13 +96,13 @@ class Lines:
         return [line for line in self.every() if line.data.strip(_BLANK)]
 
     def every(self) -> Iterator[TextLine]:
-        """Every line, blank ones too."""
+        """Return every line, blank ones too."""
         parts = self.data.removesuffix(b"\n").split(b"\n") if self.data else []
         for number, part in enumerate(parts, self.first):
             yield TextLine(self.path, number, part.removesuffix(b"\r"))
 
     def without_nul(self) -> Lines:
-        """The same lines.
+        """Return the same lines.
 
         Raises
         ------
@@ -116,12 +118,12 @@ class Lines:
         return self
 
     def without_first(self) -> tuple[bytes, Lines]:
-        """The first line, and the others."""
+        """Return the first line, and the others."""
         line, _, rest = self.data.partition(b"\n")
         return line.removesuffix(b"\r"), Lines(self.path, rest, self.first + 1)
 
     def below_header(self, columns: Sequence[str]) -> Lines:
-        """The lines below the first one, which must name the columns.
+        """Return the lines below the first one, which must name the columns.
 
         Raises
         ------
@@ -139,7 +141,7 @@ class Lines:
         return rest
 
     def separated(self) -> Lines:
-        """The same with one TAB instead of every run of white space, and none at the ends of lines."""
+        """Return the same with one TAB instead of every run of white space, and none at the ends of lines."""
         data = self.data.translate(_TO_TAB)
         runs = any(pair in data for pair in (b"\t\t", b"\t\n", b"\n\t", b"\t\r"))
         if runs or data.startswith(b"\t") or data.endswith(b"\t"):
@@ -147,7 +149,7 @@ class Lines:
         return Lines(self.path, data, self.first)
 
     def error(self, row: int, message: str) -> FormatError:
-        """The error about a row, with its line number."""
+        """Return the error about a row, with its line number."""
         return self.rows[row].error(f"{message}: {shown(self.rows[row].data)}")
 
     def require(self, is_right: NDArray[np.bool_], message: Callable[[int], str]) -> None:
@@ -169,7 +171,7 @@ class Lines:
 
 
 def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t") -> list[pa.StringArray]:
-    """The columns of lines, as opaque labels: no quoting, no comments, no missing values.
+    """Read the columns of lines, as opaque labels: no quoting, no comments, no missing values.
 
     Parameters
     ----------
@@ -200,7 +202,7 @@ def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str =
 
 
 def read_codes(lines: Lines, column: pa.StringArray, bound: int | None, what: str) -> NDArray[np.int64]:
-    """A column of whole numbers from 0, below ``bound``.
+    """Read a column of whole numbers from 0, below ``bound``.
 
     Raises
     ------

@@ -244,24 +244,24 @@ def test_a_number_in_json_is_whole(number, task, tmp_path):
     ("line", "expected"),
     [
         ("[1]", "expected a JSON object, got '[1]'"),
-        ("{", "expected one JSON object a line in UTF-8, got '{'"),
-        (b'{"task": "\xff"}', "expected one JSON object a line in UTF-8"),
-        ('{"task": 1, "task": 2}', "expected each key once, found 'task' again"),
+        ("{", "expected JSON, found something else (expecting property name"),
+        (b'{"task": "\xff"}', "expected JSON, found something else (not UTF-8); write one"),
+        ('{"task": 1, "task": 2}', "expected JSON, found the key 'task' twice in one object"),
         ('{"task": 1, "relation": "r", "tail": "b"}', "expected 'head' in every object, found none"),
         ('{"task": 1, "head": null, "relation": "r", "tail": "b"}', "expected text as 'head', got 'None'"),
         ('{"task": 1, "head": "a", "relation": "r", "tail": 7}', "expected text as 'tail', got '7'"),
-        ('{"task": 1, "head": "\\ud800", "relation": "r", "tail": "b"}', "expected one JSON object a line in UTF-8"),
-        ("[" * 100_000, "expected one JSON object a line in UTF-8"),
-        ('{"task": ' + "1" * 5000 + "}", "expected one JSON object a line in UTF-8"),
+        ('{"task": 1, "head": "\\ud800", "relation": "r", "tail": "b"}', "expected JSON, found half a surrogate pair"),
+        ("[" * 100_000, "expected JSON, found brackets nested too deeply"),
+        ('{"task": ' + "1" * 5000 + "}", "expected JSON, found a number too long to read"),
     ],
 )
 def test_what_is_no_task_in_json_is_refused(line, expected, tmp_path):
-    """On its line, behind a good one."""
-    good = b'{"task": 1, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}\r\n'
+    """On its line, behind a good one and a blank one."""
+    good = b'{"task": 1, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}\r\n\t\n'
     path = written(tmp_path, "ann.jsonl", good + (line if isinstance(line, bytes) else line.encode()))
     with pytest.raises(FormatError) as caught:
         read_tasks(path)
-    assert str(caught.value).startswith(f"{path}:2: {expected}")
+    assert str(caught.value).startswith(f"{path}:3: {expected}")
 
 
 def test_suffixes_decide(tmp_path):

@@ -51,7 +51,7 @@ def test_a_wrong_column_count_names_the_line():
         read(b"q 0 a 1\nq Q0 a 1 0.5 t\n")
     assert str(caught.value) == (
         "x.qrels:2: expected 4 columns (question iter entity grade), got 6: 'q Q0 a 1 0.5 t'. "
-        "An entity label may not contain spaces: see kgtrec questions --ids."
+        "It looks like a line of a run; give the file of the qrels here."
     )
 
 

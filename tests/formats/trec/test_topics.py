@@ -38,7 +38,7 @@ def test_round_trip(rows, suffix, tmp_path_factory):
 
 def test_blank_lines_comments_and_crlf(tmp_path):
     """They are skipped, as in runs and qrels, and count as lines."""
-    path = written(tmp_path, "x", "\ufeffq1\ta b\tr\r\n\n# note\nq2\tNA\t#r")
+    path = written(tmp_path, "x", "\ufeffq1\ta b\tr\r\n\xa0\n# note\nq2\tNA\t#r")
     assert rows_of(read_topics(path)) == [("q1", "a b", "r"), ("q2", "NA", "#r")]
     wrong = written(tmp_path, "y", "\ufeffq1\ta b\tr\r\n\n# note\nq2\tNA")
     with pytest.raises(FormatError, match="y:4: expected 3 columns"):
@@ -53,6 +53,7 @@ def test_blank_lines_comments_and_crlf(tmp_path):
         ("q 1\ta\tr\n", ":1: expected a question id without white space, got 'q 1'; runs and qrels could not name it"),
         ("q\ta\tr\nr\ta\tr\nq\tb\tr\n", ":3: expected each id once, found 'q' here and on line 1; remove one of them"),
         ("", ": expected lines of 3 columns (id anchor relation), found none"),
+        (b"q\ta\tr\n# caf\xe9\n", ":2: expected UTF-8 text, found '# caf\\xe9'"),
         (b"q\ta\tr\nq\tcaf\xe9\tr\n", ":2: expected UTF-8 text, found 'q\\tcaf\\xe9\\tr'"),
     ],
 )
