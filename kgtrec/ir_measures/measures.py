@@ -124,8 +124,7 @@ def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
         "__doc__": f"{of.description}\n\n{of.source}",
         "__module__": __name__,
     }
-    made: KgtrecMeasure = type(f"_{name}", (KgtrecMeasure,), own)()
-    return made
+    return type(f"_{name}", (KgtrecMeasure,), own)()
 
 
 def by_candidates(measures: Iterable[Measure]) -> Mapping[int | str | None, list[Measure]]:

@@ -96,14 +96,12 @@ def _ends(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _is_open(scores: Scores) -> NDArray[np.bool_]:
     """(measures, items) which values have a least and a most that differ."""
     least, most = _ends(scores)
-    found: NDArray[np.bool_] = (least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(scores.values[0]))
-    return found
+    return (least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(scores.values[0]))
 
 
 def _of_one(scores: Scores) -> NDArray[np.float64]:
     """(measures, items) values of the only system."""
-    values: NDArray[np.float64] = scores.values[0]
-    return values
+    return scores.values[0]
 
 
 class QuestionValue(float):

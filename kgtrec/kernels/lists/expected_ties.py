@@ -46,8 +46,7 @@ def rank(best: Counts, worst: Counts) -> Values:
     >>> rank(np.array([1]), np.array([4]))
     array([2.5])
     """
-    mean: Values = (best + worst) / 2.0
-    return mean
+    return (best + worst) / 2.0
 
 
 def reciprocal(best: Counts, worst: Counts) -> Values:
@@ -80,8 +79,7 @@ def harmonic_rank(best: Counts, worst: Counts) -> Values:
     >>> harmonic_rank(np.array([1, 3]), np.array([2, 3])).round(6)
     array([1.333333, 3.      ])
     """
-    inverted: Values = 1.0 / reciprocal(best, worst)
-    return inverted
+    return 1.0 / reciprocal(best, worst)
 
 
 def hit(best: Counts, worst: Counts, cutoff: int) -> Values:
@@ -119,8 +117,7 @@ def power(best: Counts, worst: Counts, p: float) -> Values:
 
 
 def _mean_over_places(total: Values, best: Counts, worst: Counts) -> Values:
-    mean: Values = total / (worst - best + 1)
-    return mean
+    return total / (worst - best + 1)
 
 
 # over questions: the best relevant candidate

@@ -170,8 +170,7 @@ def _sum_up_to(
     everything = np.r_[0.0, np.cumsum(listed.discounted)]
     size = np.bincount(listed.question, minlength=n_questions)
     first = np.cumsum(size) - size
-    sums: NDArray[np.float64] = everything[found] - everything[first[question]]
-    return sums
+    return everything[found] - everything[first[question]]
 
 
 def normalized_gain(ranking: JudgedRanking) -> Values:

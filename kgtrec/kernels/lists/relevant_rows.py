@@ -74,8 +74,7 @@ def running_sum(
     everything = np.concatenate([[0.0], np.cumsum(value, dtype=np.float64)])
     size = np.bincount(question, minlength=n_questions)
     first = np.cumsum(size) - size
-    sums: NDArray[np.float64] = everything[1:] - everything[first[question]]
-    return sums
+    return everything[1:] - everything[first[question]]
 
 
 def ratio(

@@ -216,8 +216,7 @@ class _RowCounter:
         np.greater(strip, own[:, None], out=self._target[0, :n])
         np.equal(strip, own[:, None], out=self._target[1, :n])
         lanes = np.add.reduce(self._words[:, :n], axis=3).view(np.uint8)
-        counts: NDArray[np.int64] = lanes.sum(axis=2, dtype=np.int64)
-        return counts
+        return lanes.sum(axis=2, dtype=np.int64)
 
 
 def _strips_of_rows(row: Rows, n_rows: int) -> list[tuple[int, int]]:

@@ -171,8 +171,7 @@ class ShiftedProduct:
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
-        found: Matrix = np.einsum("nd,nd->n", queries[:, :-1], entities) + queries[:, -1]
-        return found
+        return np.einsum("nd,nd->n", queries[:, :-1], entities) + queries[:, -1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +222,7 @@ class Biased:
 
 
 def _lengths(vectors: Matrix) -> Matrix:
-    found: Matrix = np.linalg.norm(vectors, axis=1)
-    return found
+    return np.linalg.norm(vectors, axis=1)
 
 
 def _minus_sum(points: Matrix, n: int, dimensions: int, term: Callable[[Matrix, int, Matrix, Matrix], None]) -> Matrix:

@@ -91,8 +91,7 @@ def _odds(hits: Any, total: Any) -> Any:
 
 
 def _normalised(rows: Values) -> Values:
-    shares: Values = rows / rows.sum(axis=1, keepdims=True)
-    return shares
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +162,7 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
                 left[:, h] -= 1.0  # where there is none, the result is not used
             powers = known + np.tensordot(np.maximum(left, 0.0), unknown, axes=1)
             value = np.exp(powers) @ (node_weight / 2.0 * t ** len(chosen))  # (questions, kinds)
-            total: Values = (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
-            return total
+            return (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
 
         with np.errstate(under="ignore"):
             found.one[own] = np.where(relevant[own] > 0, integral(), 0.0)
@@ -300,17 +298,14 @@ def share_by_place(
     ]
     total, hits = (count.sum(axis=1, keepdims=True) for count in counts)
     overall = (hits + 0.5) / (total + 1.0)
-    share: Values = ((counts[1] + _DRAWN * overall) / (counts[0] + _DRAWN)).ravel()[cell]
-    return share
+    return ((counts[1] + _DRAWN * overall) / (counts[0] + _DRAWN)).ravel()[cell]
 
 
 def _quotient(above: Values | Codes, below: Values, otherwise: float) -> Values:
-    quotient: Values = np.divide(above, below, out=np.full(np.shape(below), otherwise), where=np.abs(below) > _NOTHING)
-    return quotient
+    return np.divide(above, below, out=np.full(np.shape(below), otherwise), where=np.abs(below) > _NOTHING)
 
 
 def _above(value: Values, question: Codes) -> Values:
     """(m,) the sum of the values of the rows above each, within its question."""
     before: Values = np.cumsum(value) - value
-    above: Values = before - before[np.searchsorted(question, question)]
-    return above
+    return before - before[np.searchsorted(question, question)]

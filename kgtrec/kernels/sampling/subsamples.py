@@ -74,8 +74,7 @@ def subsample_means(kept: Mask, value: Floats) -> Floats:
            [3. , 1. ]])
     """
     counts = np.count_nonzero(kept, axis=1)
-    means: Floats = sums_of_rows(np.nonzero(kept)[1], counts, value) / counts[:, None]
-    return means
+    return sums_of_rows(np.nonzero(kept)[1], counts, value) / counts[:, None]
 
 
 def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats:
@@ -104,8 +103,7 @@ def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats
 
     bounds = np.concatenate([[0], np.cumsum(counts)])
     shape = (len(counts), len(value))
-    sums: Floats = csr_array((np.ones(len(row)), row, bounds), shape=shape) @ value
-    return sums
+    return csr_array((np.ones(len(row)), row, bounds), shape=shape) @ value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,8 +160,7 @@ def _stretches(
 
 def _starts(size: Counts) -> Counts:
     """The start of each of several consecutive stretches of these sizes."""
-    starts: Counts = np.cumsum(size) - size
-    return starts
+    return np.cumsum(size) - size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -401,8 +398,7 @@ class ListedRows:
         index = _running(kept)[:-1] - self._kind.before(kept)
         room = size - self._kind.inside(kept)
         shift = room * {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}[self._ties]
-        places: Floats = first + index + np.where(self._relevant, shift, room - shift)
-        return places
+        return first + index + np.where(self._relevant, shift, room - shift)
 
     def come_back(self, sample: Sample) -> tuple[Counts, Counts, Counts]:
         """Discarded relevant rows that are not removed, and so compete with each kept one as candidates.

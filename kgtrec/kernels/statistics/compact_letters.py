@@ -69,5 +69,4 @@ def _absorbed(groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
     sizes = groups.sum(axis=1)
     shared = groups.astype(np.int32) @ groups.T.astype(np.int32)
     within = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])
-    kept: NDArray[np.bool_] = groups[~within.any(axis=1)]
-    return kept
+    return groups[~within.any(axis=1)]

@@ -198,9 +198,7 @@ def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDAr
     outside = (1 - confidence) / 2
     quantiles = [outside, 1 - outside]
     if not np.isnan(samples).any():
-        interval: NDArray[np.float64] = np.quantile(samples, quantiles, axis=0)
-        return interval
+        return np.quantile(samples, quantiles, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for a column of only NaN, which gives NaN
-        of_those_known: NDArray[np.float64] = np.nanquantile(samples, quantiles, axis=0)
-        return of_those_known
+        return np.nanquantile(samples, quantiles, axis=0)
