@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.judged_ranking import JudgedRanking
-from kgtrec.kernels.lists.relevant_rows import number_within, ratio, relevant_rows, running_sum
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking, Ranking, number_within
+from kgtrec.kernels.lists.relevant_rows import ratio, relevant_rows, running_sum
 
 Values = NDArray[np.float64]
 Dcg = Literal["log2", "exp-log2"]
@@ -53,7 +53,7 @@ def _retrieved(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = N
     return _rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
 
 
-def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
+def _ideal(ranking: Ranking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
     """All judged candidates, the highest grades first, down to the cutoff."""
     worth = ranking.judged_grade > 0
     question, grade = ranking.judged_question[worth], ranking.judged_grade[worth]
@@ -93,7 +93,7 @@ def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -
     return ratio(ranking.total(listed.question, listed.discounted), ideal_dcg(ranking, cutoff, dcg))
 
 
-def ideal_dcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
+def ideal_dcg(ranking: Ranking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
     """Discounted cumulative gain of the best possible list, which :func:`ndcg` divides by.
 
     Examples

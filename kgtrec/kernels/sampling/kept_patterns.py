@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.relevant_rows import number_within
+from kgtrec.kernels.lists.judged_ranking import number_within
 from kgtrec.kernels.sampling.subsamples import Counts, JudgedRows, Mask, Part
 
 MOST_ANSWERS = 8  # so that a byte can number the cases

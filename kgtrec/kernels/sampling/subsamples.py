@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -352,35 +353,30 @@ class ListedRows:
         if self._interleaved:
             order = np.lexsort((-grade, position, question))
             question, grade, position = question[order], grade[order], position[order]
-        return JudgedRanking(
-            len(sample.questions),
-            self._lengths(kept)[sample.questions],
-            question,
-            position,
-            grade,
-            sample.judged_question,
-            sample.judged_grade,
-        )
+        return JudgedRanking(position=position, **self._common(sample, kept, question, grade))
 
     def tied_ranking(self, sample: Sample) -> TiedRanking:
         """The same while the order of ties is left open."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
         first, size = self._groups(kept)
-        return TiedRanking(
-            len(sample.questions),
-            self._lengths(kept)[sample.questions],
-            sample.number[self._question[listed]],
-            first[listed],
-            size[listed],
-            self._grade[listed],
-            sample.judged_question,
-            sample.judged_grade,
-        )
+        common = self._common(sample, kept, sample.number[self._question[listed]], self._grade[listed])
+        return TiedRanking(first=first[listed], size=size[listed], **common)
 
-    def _lengths(self, kept: Mask) -> Counts:
+    def _common(
+        self, sample: Sample, kept: Mask, question: NDArray[np.int32], grade: NDArray[np.int32]
+    ) -> dict[str, Any]:
+        """The fields that both kinds of rankings have."""
         discarded = self._question[self._removable & ~kept]
-        return self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
+        length = self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
+        return {
+            "n_questions": len(sample.questions),
+            "num_retrieved": length[sample.questions],
+            "question": question,
+            "grade": grade,
+            "judged_question": sample.judged_question,
+            "judged_grade": sample.judged_grade,
+        }
 
     def _groups(self, kept: Mask) -> tuple[Counts, Counts]:
         """(m,) each: first place and size of the group of every row, kept or not."""
