@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.kernels.chance.power_moments import as_candidates, log_mean_power, log_power_spread
+from kgtrec.kernels.chance.power_moments import log_mean_power, log_power_spread
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], Floats]
@@ -77,8 +77,8 @@ def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> 
     >>> groups.candidates, groups.weight_sum
     (array([1, 3]), array([0.25, 0.75]))
     """
-    counts = as_candidates(candidates).ravel()
-    weights = normalised_weights(weight, counts.size)
+    counts = np.asarray(candidates, np.int64).ravel()
+    weights = normalised_weights(weight)
     if weights is None:
         distinct, sizes = _tallied(counts)
         each = np.full(distinct.size, 1.0 / max(counts.size, 1))
@@ -130,21 +130,13 @@ def _is_dense(counts: NDArray[np.int64]) -> bool:
     return counts.size == 0 or int(counts.max()) <= 4 * counts.size + 65_536
 
 
-def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
-    """The weights scaled to sum to 1, or None; ValueError where they cannot be scaled."""
+def normalised_weights(weight: ArrayLike | None) -> Floats | None:
+    """The weights scaled to sum to 1, or None."""
     if weight is None:
         return None
     weights = np.asarray(weight, np.float64).ravel()
-    if weights.size != n:
-        message = f"expected one weight for each of {n} items, found {weights.size}"
-        raise ValueError(message)
-    if n == 0:
-        return weights
-    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
-        message = f"expected finite weights of at least 0, not all 0; found {weights.min()} to {weights.max()}"
-        raise ValueError(message)
-    weights = weights / weights.max()  # before the sum, which could overflow
-    return np.asarray(weights / weights.sum())
+    weights = weights / weights.max(initial=0.0)  # before the sum, which could overflow
+    return weights / weights.sum()
 
 
 def expected_rank(candidates: ArrayLike) -> Floats:
@@ -155,7 +147,7 @@ def expected_rank(candidates: ArrayLike) -> Floats:
     >>> expected_rank([1, 4])
     array([1. , 2.5])
     """
-    return np.asarray((as_candidates(candidates) + 1) / 2)
+    return (np.asarray(candidates, np.int64) + 1) / 2
 
 
 def variance_rank(candidates: ArrayLike) -> Floats:
@@ -166,8 +158,8 @@ def variance_rank(candidates: ArrayLike) -> Floats:
     >>> variance_rank([1, 5])
     array([0., 2.])
     """
-    n = as_candidates(candidates).astype(np.float64)
-    return np.asarray((n - 1.0) * (n + 1.0) / 12.0)
+    n = np.asarray(candidates, np.int64).astype(np.float64)
+    return (n - 1.0) * (n + 1.0) / 12.0
 
 
 def expected_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -178,8 +170,8 @@ def expected_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> expected_reciprocal_rank([1, 2])
     array([1.  , 0.75])
     """
-    n = as_candidates(candidates)
-    return np.asarray(harmonic(n) / n)
+    n = np.asarray(candidates, np.int64)
+    return harmonic(n) / n
 
 
 def variance_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -190,9 +182,9 @@ def variance_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> variance_reciprocal_rank([1, 2])
     array([0.    , 0.0625])
     """
-    n = as_candidates(candidates)
+    n = np.asarray(candidates, np.int64)
     mean = harmonic(n) / n
-    return np.asarray(harmonic_squares(n) / n - mean * mean)
+    return harmonic_squares(n) / n - mean * mean
 
 
 def expected_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
@@ -203,8 +195,8 @@ def expected_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
     >>> expected_hit([1, 4], 2)
     array([1. , 0.5])
     """
-    n = as_candidates(candidates)
-    return np.asarray(np.minimum(_as_cutoff(cutoff), n) / n)
+    n = np.asarray(candidates, np.int64)
+    return np.minimum(np.asarray(cutoff, np.int64), n) / n
 
 
 def variance_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
@@ -215,17 +207,9 @@ def variance_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
     >>> variance_hit([1, 4], 2)
     array([0.  , 0.25])
     """
-    n = as_candidates(candidates)
-    inside = np.minimum(_as_cutoff(cutoff), n)
-    return np.asarray((inside / n) * ((n - inside) / n))
-
-
-def _as_cutoff(cutoff: ArrayLike) -> NDArray[np.int64]:
-    cutoffs = np.asarray(cutoff, np.int64)
-    if cutoffs.size and cutoffs.min() < 1:
-        message = f"expected a cutoff of at least 1, found {cutoffs.min()}"
-        raise ValueError(message)
-    return cutoffs
+    n = np.asarray(candidates, np.int64)
+    inside = np.minimum(np.asarray(cutoff, np.int64), n)
+    return (inside / n) * ((n - inside) / n)
 
 
 def expected_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -239,8 +223,8 @@ def expected_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> expected_log_reciprocal_rank([1, 3]).round(6)  # (1 + 0.63093 + 0.5) / 3
     array([1.     , 0.71031])
     """
-    n = as_candidates(candidates)
-    return np.asarray(discount_sums(n)[0] / n)
+    n = np.asarray(candidates, np.int64)
+    return discount_sums(n)[0] / n
 
 
 def variance_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -251,10 +235,10 @@ def variance_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> variance_log_reciprocal_rank([1, 3]).round(6)
     array([0.      , 0.044817])
     """
-    n = as_candidates(candidates)
+    n = np.asarray(candidates, np.int64)
     first, second = discount_sums(n)
     mean = first / n
-    return np.asarray(np.maximum(second / n - mean * mean, 0.0))
+    return np.maximum(second / n - mean * mean, 0.0)
 
 
 def expected_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
@@ -265,7 +249,7 @@ def expected_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
     >>> expected_power_rank([1, 2]).round(6)  # (1 + 2^-1/2) / 2
     array([1.      , 0.853553])
     """
-    return np.asarray(np.exp(log_mean_power(candidates, -_as_power(p))))
+    return np.exp(log_mean_power(candidates, -p))
 
 
 def variance_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
@@ -277,14 +261,7 @@ def variance_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
     array([0.      , 0.021447])
     """
     mean = expected_power_rank(candidates, p)
-    return np.asarray(mean * mean * np.expm1(log_power_spread(candidates, -_as_power(p))))
-
-
-def _as_power(p: float) -> float:
-    if not 0 < p <= 1:
-        message = f"expected a power p with 0 < p <= 1, found {p}"
-        raise ValueError(message)
-    return p
+    return mean * mean * np.expm1(log_power_spread(candidates, -p))
 
 
 @lru_cache(maxsize=1)
@@ -412,7 +389,7 @@ def median_rank(ranks: Floats, weight: Floats) -> Floats:
     array([3.])
     """
     if np.ptp(weight) == 0:
-        return np.asarray(np.median(ranks, axis=-1))
+        return np.median(ranks, axis=-1)
     ranks, weight = ranks[..., weight > 0], weight[weight > 0]
     order = np.argsort(ranks, axis=-1, kind="stable")
     ordered = np.take_along_axis(ranks, order, axis=-1)
@@ -422,7 +399,7 @@ def median_rank(ranks: Floats, weight: Floats) -> Floats:
     low = np.minimum(np.sum(below < 0.5 - slack, axis=-1, keepdims=True), last)
     high = np.minimum(np.sum(below <= 0.5 + slack, axis=-1, keepdims=True), last)
     middle = np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
-    return np.asarray(middle[..., 0] / 2)
+    return middle[..., 0] / 2
 
 
 def monte_carlo(
@@ -465,11 +442,8 @@ def monte_carlo(
     >>> abs(found.expectation - 1.5) < 4 * found.expectation_error
     True
     """
-    counts = as_candidates(candidates).ravel()
-    weights = normalised_weights(weight, counts.size)
-    if repeats < 4:
-        message = f"expected at least 4 repeats, since the error of the variance needs them, found {repeats}"
-        raise ValueError(message)
+    counts = np.asarray(candidates, np.int64).ravel()
+    weights = normalised_weights(weight)
     n = counts.size
     if n == 0:
         nan = float("nan")

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.kernels.chance.ranks import Floats, GroupedCandidates, Moments, as_candidates, normalised_weights
+from kgtrec.kernels.chance.ranks import Floats, GroupedCandidates, Moments, normalised_weights
 
 
 def compatible_candidates(candidates: ArrayLike, compat: Literal["exact", "one fewer"] = "exact") -> NDArray[np.int64]:
@@ -22,13 +22,8 @@ def compatible_candidates(candidates: ArrayLike, compat: Literal["exact", "one f
     >>> compatible_candidates([1, 5], "one fewer")
     array([1, 4])
     """
-    counts = as_candidates(candidates)
-    if compat == "exact":
-        return counts
-    if compat == "one fewer":
-        return np.maximum(counts - 1, 1)
-    message = f"expected compat 'exact' or 'one fewer', found {compat!r}"
-    raise ValueError(message)
+    counts = np.asarray(candidates, np.int64)
+    return counts if compat == "exact" else np.maximum(counts - 1, 1)
 
 
 def continuous_reciprocal_rank(candidates: ArrayLike, weight: ArrayLike | None = None) -> float:
@@ -42,10 +37,10 @@ def continuous_reciprocal_rank(candidates: ArrayLike, weight: ArrayLike | None =
     >>> round(continuous_reciprocal_rank([2, 4]), 4)  # ln 3 / 2
     0.5493
     """
-    counts = as_candidates(candidates).ravel()
+    counts = np.asarray(candidates, np.int64).ravel()
     if counts.size == 0:
         return float("nan")
-    mean = float(np.average(counts, weights=normalised_weights(weight, counts.size)))
+    mean = float(np.average(counts, weights=normalised_weights(weight)))
     return float(np.log(mean) / (mean - 1.0)) if mean > 1.0 else 1.0
 
 
@@ -89,7 +84,7 @@ def weighted_moments(expectation: ArrayLike, variance: ArrayLike, weight: ArrayL
     n = means.size
     if n == 0:
         return Moments(float("nan"), float("nan"))
-    weights = normalised_weights(weight, n)
+    weights = normalised_weights(weight)
     if weights is None:
         return Moments(float(means.sum() / n), float(variances.sum() / n / n))
     return Moments(float(np.sum(weights * means)), float(np.sum(weights * weights * variances)))
