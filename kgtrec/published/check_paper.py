@@ -161,23 +161,10 @@ def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:
         if name in own[-1]:
             own.append({})
         own[-1][name] = value
-    return [
-        Row(
-            system,
-            sizes[data_set],
-            setting,
-            side,
-            part,
-            level,
-            values,
-            place,
-            _ranks(sizes[data_set], level, side, next(iter(values.values())).count),
-        )
-        for (system, data_set, setting, side, part, level), several in found.items()
-        for place, values in enumerate(several)
-    ]
-
-
-def _ranks(size: Size, level: str, side: str, count: int | None) -> int | None:
-    """How many ranks each number is a mean of."""
-    return size.ranks(level, side) if count is None or level == "macro" else count
+    rows = []
+    for (system, data_set, setting, side, part, level), several in found.items():
+        for place, values in enumerate(several):
+            size, count = sizes[data_set], next(iter(values.values())).count
+            ranks = size.ranks(level, side) if count is None or level == "macro" else count
+            rows.append(Row(system, size, setting, side, part, level, values, place, ranks))
+    return rows

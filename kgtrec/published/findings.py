@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -110,6 +110,27 @@ class Row:
             " ".join(filter(None, (self.setting, self.side if self.side != "both" else "", self.part))),
             value.line,
         )
+
+    def unless_possible(
+        self,
+        possible: Iterable[bool],
+        name: str,
+        reason: str,
+        source: str = DEFINITION,
+        low: float = np.nan,
+        high: float = np.nan,
+    ) -> Iterator[PaperFinding]:
+        """Yield a finding about a number that is impossible, or possible only if it is printed in an unusual way.
+
+        ``possible`` says of each of the WAYS whether the number is possible in it; what comes after the first is not
+        computed.
+        """
+        for way, is_possible in zip(WAYS, possible, strict=False):
+            if is_possible:
+                if way.excuse:
+                    yield self.finding("doubtful", name, f"{reason}; {way.excuse}", source, low, high)
+                return
+        yield self.finding("impossible", name, reason, source, low, high)
 
     def ends(self, name: str, way: Way) -> tuple[float, float]:
         """Lowest and highest number that is printed as the one under a name."""
