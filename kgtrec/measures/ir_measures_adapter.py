@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,12 @@ from numpy.typing import NDArray
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.errors import MeasureError, nearest
+from kgtrec.errors import MeasureError
 from kgtrec.measures.aggregate import aggregate
-from kgtrec.measures.record import Aggregate, Items, Measure
+from kgtrec.measures.record import Items, Measure, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MOST = 2**31 - 1  # cutoffs and grades are stored in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,9 @@ def label_of(measure: Any) -> str:
 
 def wrapped(measure: Any) -> ProvidedMeasure | None:
     """A measure that only the object itself knows how to compute (``ir_measures.define``); None for all others."""
-    return _provided(measure, str(measure)) if hasattr(measure, "runtime_impl") else None
+    if not hasattr(measure, "runtime_impl"):
+        return None
+    return ProvidedMeasure(_record(measure, str(measure)), str(measure), measure)
 
 
 def provided_names() -> list[str]:
@@ -93,70 +92,51 @@ def provided_names() -> list[str]:
     return list(ir_measures.measures.registry)
 
 
-def provided(label: str, name: str, arguments: Mapping[str, Any], at: Any) -> ProvidedMeasure | None:
-    """The measure that has this ``name`` in ir-measures, or None.
-
-    Raises
-    ------
-    MeasureError
-        If a parameter or the cutoff is wrong or missing.
-    """
+def provided_record(name: str) -> Measure | None:
+    """The record of the measure that has this ``name`` in ir-measures, or None."""
     if name not in provided_names():
         return None
     import ir_measures
 
-    base = ir_measures.measures.registry[name]
-    parameters = dict(arguments)
-    if at is not None:
-        if base.AT_PARAM not in base.SUPPORTED_PARAMS:
-            raise MeasureError(f"{label}: {name} takes no cutoff{_takes(base)}")
-        if base.AT_PARAM in parameters:
-            raise MeasureError(f"{label}: expected one {base.AT_PARAM}, found both @{at} and {base.AT_PARAM}=")
-        parameters[base.AT_PARAM] = at
-    for key, value in parameters.items():
-        rule = base.SUPPORTED_PARAMS.get(key)
-        if rule is None:
-            raise MeasureError(
-                f"{label}: {name} has no parameter {key!r}{nearest(key, base.SUPPORTED_PARAMS)}{_takes(base)}"
-            )
-        if rule.dtype is float and type(value) is int:
-            parameters[key] = float(value)
-        # bool is an int to Python, but not a cutoff
-        if not rule.validate(parameters[key]) or (isinstance(value, bool) and rule.dtype is not bool):
-            raise MeasureError(f"{label}: {value!r} is not allowed as {key} ({rule.desc}){_takes(base)}")
-    given = {**base.params, **parameters}
-    needed = [key for key, rule in base.SUPPORTED_PARAMS.items() if rule.required and key not in given]
-    if needed:
-        raise MeasureError(f"{label}: {name} needs {' and '.join(needed)}{_takes(base)}")
-    for key, value in parameters.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise MeasureError(f"{label}: expected a finite number as {key}, found {value!r}")
-        least = 1 if key == "cutoff" else -_MOST
-        if type(value) is int and not least <= value <= _MOST:
-            raise MeasureError(f"{label}: expected a whole number from {least:,} to {_MOST:,} as {key}, found {value}")
-    return _provided(base(**parameters), label)
+    return _record(ir_measures.measures.registry[name], name)
 
 
-def _takes(base: Any) -> str:
-    """The clause that says what may follow a name of ir-measures."""
-    inside = ", ".join(f"{key}=..." for key in base.SUPPORTED_PARAMS if key != base.AT_PARAM)
-    cutoff = base.SUPPORTED_PARAMS.get(base.AT_PARAM)
-    sign = "" if cutoff is None else "@k" if cutoff.required else "[@k]"
-    return f"; it is written {base.NAME}{f'({inside})' if inside else ''}{sign}"
+def provided(record: Measure, label: str, parameters: Mapping[str, Any]) -> ProvidedMeasure:
+    """The measure of a record with checked parameters.
+
+    Raises
+    ------
+    MeasureError
+        If a parameter is missing.
+    """
+    import ir_measures
+
+    base = ir_measures.measures.registry[record.name]
+    own = {name: value for name, value in parameters.items() if value != record.parameters.get(name)}
+    if missing := [name for name, rule in base.SUPPORTED_PARAMS.items() if rule.required and name not in own]:
+        raise MeasureError(f"{label}: {record.name} needs {' and '.join(missing)}")
+    return ProvidedMeasure(record, label, base(**own))
 
 
-def _provided(measure: Any, label: str) -> ProvidedMeasure:
-    how: Aggregate = "sum" if type(measure.aggregator()).__name__ == "SumAgg" else "mean"
-    record = Measure(
-        name=str(measure.NAME or label),
-        value=_no_value,
-        items="questions",
-        description=str(getattr(measure, "SHORT_DESC", None) or "A measure of ir-measures."),
-        source="ir-measures (https://ir-measur.es), by one of its providers",
+def _record(measure: Any, name: str) -> Measure:
+    import ir_measures
+
+    absent = ir_measures.ParamInfo().default  # type: ignore[no-untyped-call]
+    at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
+    others = {key: rule for key, rule in measure.SUPPORTED_PARAMS.items() if key != measure.AT_PARAM}
+    return Measure(
+        name,
+        _no_value,
+        "questions",
+        str(getattr(measure, "SHORT_DESC", None) or "A measure of ir-measures."),
+        "ir-measures (https://ir-measur.es), by one of its providers",
         bounds=(-np.inf, np.inf),  # ir-measures does not say
-        aggregate=how,
+        cutoff="none" if at is None else "required" if at.required else "optional",
+        at=measure.AT_PARAM,
+        parameters={key: None if rule.default is absent else rule.default for key, rule in others.items()},
+        rules={key: Rule(rule.dtype) for key, rule in others.items()},
+        aggregate="sum" if type(measure.aggregator()).__name__ == "SumAgg" else "mean",
     )
-    return ProvidedMeasure(record, label, measure)
 
 
 def _no_value(*_: Any, **__: Any) -> NDArray[np.float64]:

@@ -18,7 +18,15 @@ from kgtrec.errors import MeasureError, nearest, warn
 from kgtrec.measures import answers as _answers  # noqa: F401
 from kgtrec.measures import lists as _lists  # noqa: F401
 from kgtrec.measures.aggregate import aggregate
-from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, is_foreign, label_of, provided, provided_names, wrapped
+from kgtrec.measures.ir_measures_adapter import (
+    ProvidedMeasure,
+    is_foreign,
+    label_of,
+    provided,
+    provided_names,
+    provided_record,
+    wrapped,
+)
 from kgtrec.measures.record import Items, Measure, Rule
 from kgtrec.measures.registry import lookup, registered, spellings
 
@@ -54,6 +62,19 @@ _PYKEEN_NAMES = {
     "z_inverse_harmonic_mean_rank": "micro.ZMRR",
 }
 _SPOKEN = {"mean_reciprocal_rank": "MRR", "mean_rank": "MR", "h": "Hits"}  # other names in PyKEEN and in papers
+# names in ranx, and in torchmetrics behind "retrieval", without their "_" and "-"
+_NEIGHBOURS = {
+    "hitrate": "Success",
+    "precision": "P",
+    "recall": "R",
+    "rprecision": "Rprec",
+    "averageprecision": "AP",
+    "normalizeddcg": "nDCG",
+    "ndcgburges": "nDCG(dcg='exp-log2')",
+    "reciprocalrank": "RR",
+    "retrievalmap": "AP",
+    "retrievalmrr": "RR",
+}
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
@@ -182,8 +203,9 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     ----------
     measure : str or measure object
         ``NAME[(parameter=value, ...)][@cutoff]`` with ir-measures' names (``nDCG(dcg='exp-log2')@20``), trec_eval's
-        (``ndcg_cut_20``), PyKEEN's (``hits_at_10``, which becomes ``micro.Hits@10``) or kgtrec's own
-        (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or an earlier result of this function.
+        (``ndcg_cut_20``), PyKEEN's (``hits_at_10``, which becomes ``micro.Hits@10``), those of ranx and torchmetrics
+        (``hit_rate@10``, which becomes ``Success@10``), or kgtrec's own (``micro.Hits@10``); or one of ir-measures'
+        objects (``nDCG @ 20``), or an earlier result of this function.
 
     Returns
     -------
@@ -221,17 +243,22 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
             f"{label[:40]}...: expected numbers below {_MOST + 1:,} in a measure's name, found one of "
             f"{len(long[0]):,} digits"
         )
-    label = named_by_pykeen(label) or label
+    label = named_by_pykeen(label) or _named_by_neighbours(label) or label
     if wrong := two_meanings(label):
         raise MeasureError(wrong)
+    parsed = _lookup(label)
+    if parsed is None:
+        raise MeasureError(_unknown(label, _split(label)[0]))
+    return parsed
+
+
+def _lookup(label: str) -> ParsedMeasure | ProvidedMeasure | None:
+    """The measure of a label whose name is known here or in ir-measures; None for other names."""
     name, arguments, at = _split(label)
-    known = lookup(name)
-    if known is not None:
+    if known := lookup(name):
         return ParsedMeasure(known[0], _parameters(known[0], label, known[1], arguments, at), label)
-    foreign = provided(label, name, arguments, at)
-    if foreign is None:
-        raise MeasureError(_unknown(label, name))
-    return foreign
+    record = provided_record(name)
+    return None if record is None else provided(record, label, _parameters(record, label, {}, arguments, at))
 
 
 def digits_of(measure: str) -> int:
@@ -334,6 +361,16 @@ def named_by_pykeen(label: str) -> str | None:
         f"{label}: expected a measure's name alone, such as {ours}, found a key of PyKEEN's results; "
         "--ties sets the rank type, and --per side gives each side"
     )
+
+
+def _named_by_neighbours(label: str) -> str | None:
+    """The measure over questions that a name of ranx or torchmetrics means, such as ``hit_rate@10``."""
+    form = _FORM.fullmatch(label)
+    if form is None or lookup(form["name"]):
+        return None
+    name = re.sub("[_-]", "", form["name"].casefold())
+    ours = _NEIGHBOURS.get(name) or _NEIGHBOURS.get(name.removeprefix("retrieval"))
+    return ours and ours + label[len(form["name"]) :]
 
 
 def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
@@ -553,12 +590,7 @@ def _unknown(label: str, name: str) -> str:
 
 
 def _is_measure(label: str) -> bool:
-    name, arguments, at = _split(label)
     try:
-        known = lookup(name)
-        if known is None:
-            return provided(label, name, arguments, at) is not None
-        _parameters(known[0], label, known[1], arguments, at)
+        return _lookup(label) is not None
     except MeasureError:
         return False
-    return True
