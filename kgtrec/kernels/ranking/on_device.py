@@ -134,14 +134,12 @@ class DeviceRanker:
         torch = sys.modules["torch"]
         scores = scores.detach()
         column, tie_order = self._on(scores.device)
-        if k and tie_order is None:
-            raise ValueError("expected a tie order to list by, found none")
         n_rows, width = len(scores), self._n_entities
         k = min(k, width)
         most = _most_scores(scores)
         step = max(1, most // max(width, 1))
         parts = []
-        for first in range(0, n_rows, step):
+        for first in range(0, max(n_rows, 1), step):  # a block without rows has one chunk, without rows
             chunk = scores[first : first + step]
             chunk = _widened(chunk.contiguous() if column is None else chunk.index_select(1, column))
             low, high = np.searchsorted(row, [first, first + len(chunk)])
@@ -150,8 +148,6 @@ class DeviceRanker:
             )
             lists = _listed(chunk, k, _flat(left_out_row, left_out_entity, first, chunk), tie_order) if k else ()
             parts.append((~(chunk.amax(dim=1) < np.inf), own, above, tied, *lists))
-        if not parts:
-            parts.append(_nothing(scores, k))
         found = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
         is_wrong, own, above, tied = found[:4]
         if is_wrong.any():
@@ -288,12 +284,3 @@ def _listed(chunk: Tensor, k: int, left_out: Tensor, tie_order: Tensor) -> tuple
     entity = key.topk(k, dim=1).indices
     score = chunk.gather(1, entity)
     return entity.int(), (score.float() if chunk.dtype == torch.bfloat16 else score)
-
-
-def _nothing(scores: Tensor, k: int) -> tuple[Tensor, ...]:
-    """What a chunk without rows would give."""
-    torch = sys.modules["torch"]
-    score = scores.new_zeros(0, dtype=torch.float32)
-    none = scores.new_zeros(0, dtype=torch.int64)
-    lists = (none.view(0, k), score.view(0, k)) if k else ()
-    return none.bool(), score, none, none, *lists
