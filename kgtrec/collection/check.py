@@ -78,20 +78,20 @@ def check_together(
     findings: list[Finding] = []
     for source, found in systems.items():
         questions, listed = _used_by(found)
-        findings += _strangers(source, questions, wanted, wanted_name, "question", "questions")
+        findings += _strangers(source, questions, wanted, wanted_name, "question")
         findings += _missing(source, questions, wanted, f"all questions of {wanted_name}")
-        findings += _strangers(source, listed, in_graph, _names(entities), "entity", "entities")
+        findings += _strangers(source, listed, in_graph, _names(entities), "entity")
     for source, judgements in qrels.items():
         questions = _used(judgements.questions, judgements.question)
-        findings += _strangers(source, questions, asked, _names(topics), "question", "questions")
+        findings += _strangers(source, questions, asked, _names(topics), "question")
         if source not in partial:
             findings += _missing(source, questions, asked, f"judgements for every topic of {_names(topics)}")
         findings += _strangers(
-            source, _used(judgements.entities, judgements.entity), in_graph, _names(entities), "entity", "entities"
+            source, _used(judgements.entities, judgements.entity), in_graph, _names(entities), "entity"
         )
     for source, topic in topics.items():
         anchors = pc.unique(topic.anchor)
-        findings += _strangers(source, anchors, in_graph, _names(entities), "", "anchors")
+        findings += _strangers(source, anchors, in_graph, _names(entities), "")
     return findings
 
 
@@ -133,10 +133,10 @@ def _strangers(
     wanted: pa.StringArray | None,
     wanted_name: str,
     column: Literal["", "question", "entity"],
-    what: str,
 ) -> list[Finding]:
     if wanted is None:
         return []
+    what = {"": "anchors", "question": "questions", "entity": "entities"}[column]
     others = labels.filter(pc.invert(pc.is_in(labels, value_set=wanted)))
     if len(others) == 0:
         return []

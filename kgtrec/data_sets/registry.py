@@ -75,24 +75,15 @@ class DataSets(Result):
     def tables(self) -> tuple[Table, ...]:
         """One row per data set."""
         found = self.data_sets
-        counts = {split: pa.array([each.triples.get(split) for each in found], pa.int64()) for split in SPLITS}
-        data = pa.table(
-            {
-                "name": pa.array([each.name for each in found], pa.string()),
-                "entities": pa.array([each.entities for each in found], pa.int64()),
-                "relations": pa.array([each.relations for each in found], pa.int64()),
-                **counts,
-                "bytes": pa.array([each.size for each in found], pa.int64()),
-                "licence": pa.array([each.licence or None for each in found], pa.string()),
-                "source": pa.array([each.source for each in found], pa.string()),
-                "citation": pa.array([each.citation for each in found], pa.string()),
-                "layout": pa.array([each.layout for each in found], pa.string()),
-                "checked": pa.array([each.checked or None for each in found], pa.string()),
-                "unconfirmed": pa.array([each.unconfirmed or None for each in found], pa.string()),
-            }
-        )
-        numbers = [Column(name, digits=0) for name in ("entities", "relations", *SPLITS, "bytes")]
-        columns = [Column("name", "data set"), *numbers, Column("licence")]
+        numbers = ("entities", "relations", *SPLITS, "bytes")
+        texts = ("licence", "source", "citation", "layout", "checked", "unconfirmed")
+        kinds = {"name": pa.string()} | dict.fromkeys(numbers, pa.int64()) | dict.fromkeys(texts, pa.string())
+        own = ("name", "entities", "relations", *texts)
+        rows = [
+            {name: getattr(each, name) or None for name in own} | each.triples | {"bytes": each.size} for each in found
+        ]
+        data = pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+        columns = [Column("name", "data set"), *(Column(name, digits=0) for name in numbers), Column("licence")]
         if any(each.unconfirmed for each in found):
             columns.append(Column("unconfirmed", "not listed because"))
         caption = "Triples of each split; bytes to download; licence of the repository that publishes the files."
@@ -155,11 +146,10 @@ def list_data_sets(*, unconfirmed: bool = False) -> DataSets:
 def _read() -> Mapping[str, DataSet]:
     """By name, every data set of the registry, in its order."""
     found = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
-    return {name: _data_set(name, **record) for name, record in found.items()}
-
-
-def _data_set(name: str, *, files: list[dict[str, Any]], **record: Any) -> DataSet:
-    return DataSet(name, files=tuple(_file(**file) for file in files), **record)
+    return {
+        name: DataSet(name, files=tuple(_file(**file) for file in record.pop("files")), **record)
+        for name, record in found.items()
+    }
 
 
 def _file(*, members: list[dict[str, Any]] | None = None, **record: Any) -> DataFile:

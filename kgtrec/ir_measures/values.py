@@ -43,13 +43,13 @@ class Evaluated:
             If answers below the ends of cut lists leave a value open.
         """
         if not isinstance(self.system, AnswerRanks) or self.system.cut is None:
-            return _of_one(evaluate(self.qrels, self.system, self.measures, per="question"))
+            return evaluate(self.qrels, self.system, self.measures, per="question").values[0]
         scores = self._quiet_scores(self.qrels, per="question")  # it would warn of bounds, and none is returned
         if len(wrong := np.argwhere(_is_open(scores))):
             measure, question = map(int, wrong[0])
             holder = f"that of question {self.judgements.questions[question]}"
             raise self._refused(scores, measure, question, holder, "value")
-        return _of_one(scores)
+        return scores.values[0]
 
     @cached_property
     def _whole(self) -> Scores:
@@ -70,7 +70,7 @@ class Evaluated:
             scores = self._quiet_scores(self.judgements.of_questions(np.unique(rows)))
         if _is_open(scores)[measure, 0]:
             raise self._refused(scores, measure, 0, "that of some question", "total")
-        return float(_of_one(scores)[measure, 0])
+        return float(scores.values[0, measure, 0])
 
     def _quiet_scores(self, qrels: Qrels | Collection, per: str | None = None) -> Scores:
         with warnings.catch_warnings():
@@ -97,11 +97,6 @@ def _is_open(scores: Scores) -> NDArray[np.bool_]:
     """(measures, items) which values have a least and a most that differ."""
     least, most = _ends(scores)
     return (least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(scores.values[0]))
-
-
-def _of_one(scores: Scores) -> NDArray[np.float64]:
-    """(measures, items) values of the only system."""
-    return scores.values[0]
 
 
 class QuestionValue(float):

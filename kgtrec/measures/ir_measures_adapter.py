@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import MeasureError
-from kgtrec.measures.aggregate import aggregate
 from kgtrec.measures.record import Items, Measure, Rule
 
 if TYPE_CHECKING:
@@ -50,17 +49,39 @@ class ProvidedMeasure:
         return f"{self.label} is computed by ir-measures' providers, which order ties in their own way; use --ties trec"
 
     def per_question(self, qrels: Qrels, run: Run) -> NDArray[np.float64]:
-        """(n_questions,) values in the order of ``qrels.questions``; 0 where the provider gives none.
+        """Compute the value of each question by the first provider that supports the measure.
+
+        The providers see ordinal numbers instead of labels, and the positions in the run's order as scores, so that all
+        of them see one order of tied candidates.
+
+        Parameters
+        ----------
+        qrels : Qrels
+        run : Run
+            Its vocabularies need not be those of the qrels.
+
+        Returns
+        -------
+        (n_questions,) float array
+            In the order of ``qrels.questions``; 0 where the provider gives none.
 
         Raises
         ------
         MeasureError
             If no provider of the measure is installed (the message says how to install one), or it fails.
         """
-        return provided_values([self], qrels, run)[0]
+        import ir_measures
 
-    def aggregate(self, values: NDArray[np.float64]) -> float:
-        return aggregate(values, self.record.aggregate)
+        values = np.zeros(len(qrels.questions))
+        row_of = {_id(question): question for question in range(len(qrels.questions))}
+        try:
+            for result in ir_measures.iter_calc([self.measure], *_frames(qrels, run)):
+                question = row_of.get(result.query_id)  # gdeval gives the mean as one more question
+                if question is not None:
+                    values[question] = result.value
+        except Exception as error:  # providers raise errors of any kind
+            raise MeasureError(_failure(self, error)) from error
+        return values
 
 
 def is_foreign(thing: Any) -> bool:
@@ -141,45 +162,6 @@ def _record(measure: Any, name: str) -> Measure:
 
 def _no_value(*_: Any, **__: Any) -> NDArray[np.float64]:
     raise MeasureError("a measure of ir-measures' providers is computed from a run, not from ranks")
-
-
-def provided_values(measures: Sequence[ProvidedMeasure], qrels: Qrels, run: Run) -> NDArray[np.float64]:
-    """Values of several measures, for which the frames are made once.
-
-    The providers are given numbers instead of labels, so that no label can confuse them, and instead of scores
-    the positions in the run's order, so that all of them see one order of tied candidates.
-
-    Parameters
-    ----------
-    measures : sequence of ProvidedMeasure
-    qrels : Qrels
-    run : Run
-        Its vocabularies need not be those of the qrels.
-
-    Returns
-    -------
-    (len(measures), n_questions) float array
-        In the order of ``qrels.questions``; 0 where the provider gives none.
-
-    Raises
-    ------
-    MeasureError
-        As :meth:`ProvidedMeasure.per_question`.
-    """
-    import ir_measures
-
-    frames = _frames(qrels, run)
-    values = np.zeros((len(measures), len(qrels.questions)))
-    row_of = {_id(question): question for question in range(len(qrels.questions))}
-    for row, measure in enumerate(measures):
-        try:
-            for result in ir_measures.iter_calc([measure.measure], *frames):
-                question = row_of.get(result.query_id)  # gdeval gives the mean as one more question
-                if question is not None:
-                    values[row, question] = result.value
-        except Exception as error:  # providers raise errors of any kind
-            raise MeasureError(_failure(measure, error)) from error
-    return values
 
 
 def _id(code: int) -> str:

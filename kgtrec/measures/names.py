@@ -17,7 +17,6 @@ from kgtrec.errors import MeasureError, nearest, warn
 # importing a module of definitions registers them
 from kgtrec.measures import answers as _answers  # noqa: F401
 from kgtrec.measures import lists as _lists  # noqa: F401
-from kgtrec.measures.aggregate import aggregate
 from kgtrec.measures.ir_measures_adapter import (
     ProvidedMeasure,
     is_foreign,
@@ -191,9 +190,6 @@ class ParsedMeasure:
                 "ties: realistic, optimistic or pessimistic"
             )
         return self.record.expected(*inputs, **self.own_parameters)
-
-    def aggregate(self, values: NDArray[np.float64]) -> float:
-        return aggregate(values, self.record.aggregate)
 
 
 def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
