@@ -89,17 +89,6 @@ def aggregate_groups(
     return LINKS[how].back(mean)
 
 
-def aggregate(value: Floats, how: Aggregate = "mean") -> float:
-    """One number for all items, see :func:`aggregate_groups`.
-
-    Examples
-    --------
-    >>> aggregate(np.array([1.0, 0.25]), "geometric mean")
-    0.5
-    """
-    return float(aggregate_groups(value, np.zeros(len(value), np.int32), 1, how)[0])
-
-
 def _sums(group: NDArray[np.int32], value: Floats, size: int) -> Floats:
     return np.bincount(group, weights=value, minlength=size).astype(np.float64, copy=False)
 

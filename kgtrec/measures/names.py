@@ -542,14 +542,8 @@ def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
         raise MeasureError(f"{label}: expected a whole number from {least:,} to {_MOST:,} as {name}, found {value}")
     if rule.type is float and type(value) is int:
         value = float(value)
-    fits = type(value) is rule.type and _fits(value)
-    if fits and rule.low is not None:
-        fits = value >= rule.low
-    if fits and rule.high is not None:
-        fits = value <= rule.high
-    if fits and rule.choices:
-        fits = value in rule.choices
-    if not fits:
+    fits = type(value) is rule.type and _fits(value) and (not rule.choices or value in rule.choices)
+    if not fits or (rule.low is not None and value < rule.low) or (rule.high is not None and value > rule.high):
         raise MeasureError(f"{label}: expected {_expected(rule)} as {name}, found {value!r}")
     return value
 

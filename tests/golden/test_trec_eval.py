@@ -14,8 +14,8 @@ import pytest
 
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.relevant_rows import ranking_of
-from kgtrec.measures.aggregate import aggregate
 from kgtrec.measures.names import ParsedMeasure, parse_measure
+from tests.measures.test_aggregate import aggregate
 
 CASES = [f"case-{number:03}" for number in range(1, 21)]
 NOT_NUMBERS = {"runid", "relstring"}

@@ -141,36 +141,33 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
     while len(pending):
         n_nodes = 16 + int(3 * np.sqrt(most[pending[0]]))
         own, pending = np.split(pending, [max(1, _CELLS_AT_A_TIME // (n_nodes * model.share.shape[1]))])
-        node, node_weight = np.polynomial.legendre.leggauss(n_nodes)
-        t = (node + 1.0) / 2.0
-        unknown = np.log(1.0 - model.share[:, :, None] * (1.0 - t))  # (classes, kinds, nodes)
-        known = np.log(t) * (relevant[own, None, None] - 1.0)
-        size = unjudged[own].astype(np.float64)
-
-        def integral(
-            *chosen: int,
-            size: Values = size,
-            known: Values = known,
-            unknown: Values = unknown,
-            t: Values = t,
-            own: Codes = own,
-            node_weight: Values = node_weight,
-        ) -> Values:
-            """The expectation with one more relevant candidate of each of these classes, and as many fewer open."""
-            left = size.copy()
-            for h in chosen:
-                left[:, h] -= 1.0  # where there is none, the result is not used
-            powers = known + np.tensordot(np.maximum(left, 0.0), unknown, axes=1)
-            value = np.exp(powers) @ (node_weight / 2.0 * t ** len(chosen))  # (questions, kinds)
-            return (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
-
-        with np.errstate(under="ignore"):
-            found.one[own] = np.where(relevant[own] > 0, integral(), 0.0)
-            for h in range(n_classes):
-                found.single[own, h] = integral(h)
-                for j in range(h + 1):
-                    found.pair[own, h, j] = found.pair[own, j, h] = integral(h, j)
+        _set_expectations(found, own, relevant[own], unjudged[own].astype(np.float64), model, n_nodes)
     return found
+
+
+def _set_expectations(
+    found: ExpectedShares, own: Codes, relevant: Codes, size: Values, model: ShareModel, n_nodes: int
+) -> None:
+    node, node_weight = np.polynomial.legendre.leggauss(n_nodes)
+    t = (node + 1.0) / 2.0
+    unknown = np.log(1.0 - model.share[:, :, None] * (1.0 - t))  # (classes, kinds, nodes)
+    known = np.log(t) * (relevant[:, None, None] - 1.0)
+
+    def integral(*chosen: int) -> Values:
+        """The expectation with one more relevant candidate of each of these classes, and as many fewer open."""
+        left = size.copy()
+        for h in chosen:
+            left[:, h] -= 1.0  # where there is none, the result is not used
+        powers = known + np.tensordot(np.maximum(left, 0.0), unknown, axes=1)
+        value = np.exp(powers) @ (node_weight / 2.0 * t ** len(chosen))  # (questions, kinds)
+        return (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
+
+    with np.errstate(under="ignore"):
+        found.one[own] = np.where(relevant > 0, integral(), 0.0)
+        for h in range(size.shape[1]):
+            found.single[own, h] = integral(h)
+            for j in range(h + 1):
+                found.pair[own, h, j] = found.pair[own, j, h] = integral(h, j)
 
 
 def expected_average_precision(
