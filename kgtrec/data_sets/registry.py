@@ -80,7 +80,8 @@ class DataSets(Result):
         kinds = {"name": pa.string()} | dict.fromkeys(numbers, pa.int64()) | dict.fromkeys(texts, pa.string())
         own = ("name", "entities", "relations", *texts)
         rows = [
-            {name: getattr(each, name) or None for name in own} | each.triples | {"bytes": each.size} for each in found
+            {name: getattr(each, name) or None for name in own} | dict(each.triples) | {"bytes": each.size}
+            for each in found
         ]
         data = pa.Table.from_pylist(rows, schema=pa.schema(kinds))
         columns = [Column("name", "data set"), *(Column(name, digits=0) for name in numbers), Column("licence")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -39,6 +39,8 @@ __all__ = [
 ]
 
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
+# up to a blank or comma that is not inside brackets; brackets inside quotes are none
+_PART = re.compile(r"""(?:\((?:'[^']*'|"[^"]*"|[^()'"])*\)|[^\s,])+""")
 _LONG_NUMBER = re.compile(r"\d{40,}")  # no float is written with so many digits
 _MOST = 2**31 - 1  # the greatest grade or position
 _PYKEEN_FORMS = {"": "", "adjusted_": "A", "z_": "Z"}
@@ -382,7 +384,7 @@ def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
     many = isinstance(measures, Iterable) and not isinstance(measures, str) and not is_foreign(measures)
     found: dict[str, ParsedMeasure | ProvidedMeasure] = {}
     for item in measures if many else [measures]:
-        for part in _separated(item) if isinstance(item, str) else [item]:
+        for part in _PART.findall(item) if isinstance(item, str) else [item]:
             parsed = parse_measure(part)
             found.setdefault(parsed.label, parsed)
     if not found:
@@ -428,28 +430,6 @@ def describe_measures() -> list[MeasureDescription]:
 def _cutoff_form(measure: Measure) -> str:
     sign = "@k" if measure.at == "cutoff" else f"@{measure.at}"
     return {"none": "", "required": sign, "optional": f"[{sign}]"}[measure.cutoff]
-
-
-def _separated(text: str) -> Iterator[str]:
-    """The parts between blanks and commas that are not inside brackets or quotes."""
-    part, depth, quote = "", 0, ""
-    for sign in text:
-        if quote:
-            quote = "" if sign == quote else quote
-        elif depth and sign in "'\"":
-            quote = sign
-        elif sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-        if depth <= 0 and not quote and (sign == "," or sign.isspace()):
-            if part:
-                yield part
-            part = ""
-        else:
-            part += sign
-    if part:
-        yield part
 
 
 def _split(label: str) -> tuple[str, dict[str, Any], Any]:

@@ -17,7 +17,7 @@ Bounds = tuple[float, float]
 def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
     """The row without the numbers that no range of their measure holds, and a finding about each that is outside."""
     ranges = {name: _range(row, name) for name in row.values}
-    found = []
+    found: list[PaperFinding] = []
     for name, (low, high, reason) in ranges.items():
         possible = (_meet(row.ends(name, way), (low, high)) for way in WAYS)
         found += row.unless_possible(possible, name, reason, low=low, high=high)

@@ -290,8 +290,8 @@ class ListedRows:
         listed = np.full(len(rows.question), -1)
         listed[self.row] = np.arange(len(row))
         self._by_row = listed[listed >= 0]
-        self._columns = first[order], size[order], position[order], label_order[order]
-        self._first, self._size, self._position, _ = self._columns
+        self._first, self._size, self._position = first[order], size[order], position[order]
+        self._label_order = label_order[order]
         self._question, self._grade = rows.question[self.row], grade[order]
         self._relevant = self._grade >= 1
         self._removable = self._relevant & removable[order]
@@ -314,7 +314,10 @@ class ListedRows:
         return ListedRows(
             part.rows,
             row,
-            *(column[listed] for column in self._columns),
+            self._first[listed],
+            self._size[listed],
+            self._position[listed],
+            self._label_order[listed],
             self._num_retrieved[part.questions],
             self._ties,
             removable=self._removable[listed],
@@ -331,7 +334,10 @@ class ListedRows:
         return ListedRows(
             rows.copies(len(lists)),
             np.concatenate([own.row + copy * len(rows.question) for copy, own in enumerate(lists)]),
-            *map(np.concatenate, zip(*(own._columns for own in lists), strict=True)),
+            np.concatenate([own._first for own in lists]),
+            np.concatenate([own._size for own in lists]),
+            np.concatenate([own._position for own in lists]),
+            np.concatenate([own._label_order for own in lists]),
             np.concatenate([own._num_retrieved for own in lists]),
             lists[0]._ties,
             removable=np.concatenate([own._removable for own in lists]),
