@@ -48,7 +48,7 @@ class TrecMetricResults(MetricResults[TrecMetricKey]):
 
     @classmethod
     def key_from_string(cls, s: str | None) -> TrecMetricKey:
-        """The measure of a name: kgtrec's, trec_eval's, ir-measures', or PyKEEN's such as ``mrr`` or ``hits@10``.
+        """Parse a name: kgtrec's, trec_eval's, ir-measures', or PyKEEN's such as ``mrr`` or ``hits@10``.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         pre_filtered_triples: bool = True,
         targets: Several[str] = (LABEL_HEAD, LABEL_TAIL),
     ) -> TrecMetricResults:
-        """The measures of a model on mapped triples; the arguments are those of PyKEEN's evaluators.
+        """Return the measures of a model on mapped triples; the arguments are those of PyKEEN's evaluators.
 
         Each question is scored once, whatever number of triples asks it. Where entities or relations are restricted, a
         model is inductive, or is sliced, PyKEEN's own loop calls :meth:`process_scores_`, with the same result.
@@ -228,7 +228,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         self._counts.clear()
 
     def finalize(self) -> TrecMetricResults:
-        """The measures of all batches of PyKEEN's loop.
+        """Return the measures of all batches of PyKEEN's loop.
 
         Raises
         ------

@@ -42,7 +42,7 @@ def check_together(
     *,
     partial: Collection[str] = (),
 ) -> list[Finding]:
-    """Contradictions between files of one evaluation.
+    """Find contradictions between the files of one evaluation.
 
     Every question of a run or of qrels must be among the topics (for runs, among the questions of the qrels where no
     topics are given), and every run must have all of those; every topic must have a row in each qrels; every entity

@@ -174,7 +174,7 @@ def _triples(split: str, triples: Any) -> Triples:
 
 
 def questions_of(test: Triples) -> Questions:
-    """The triple questions of test triples: head questions, then tail questions, each by first appearance.
+    """Return the triple questions of test triples: head questions, then tail questions, each by first appearance.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def questions_of(test: Triples) -> Questions:
 
 
 def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The questions that the triples answer, and with which entity.
+    """Return the questions that the triples answer, and with which entity.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int3
 def completed_rows(
     questions: Questions, triples: Triples
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
-    """The result of :func:`completions`, and the row of the triple behind each."""
+    """Return the result of :func:`completions`, and the row of the triple behind each."""
     sides = np.repeat([True, False], len(triples))
     row = np.tile(np.arange(len(triples)), 2)
     anchor = np.concatenate([triples.tail, triples.head])
@@ -236,7 +236,7 @@ def completed_rows(
 def categorize(
     splits: Splits, *, threshold: float = 1.5, categories_from: Sequence[str] = SPLITS
 ) -> RelationCategories:
-    """The category of every relation: 1-1, 1-N, N-1 or N-N; see :mod:`kgtrec.kernels.triples.categories`.
+    """Return the category of every relation: 1-1, 1-N, N-1 or N-N; see :mod:`kgtrec.kernels.triples.categories`.
 
     Parameters
     ----------

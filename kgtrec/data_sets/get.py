@@ -25,7 +25,7 @@ _LOCK = ".lock"
 
 
 def cache_folder() -> Path:
-    """Where data sets are kept: the folder that ``KGTREC_DATA_CACHE`` names, else ``kgtrec`` in the user's cache.
+    """Return the folder of data sets: what ``KGTREC_DATA_CACHE`` names, else ``kgtrec`` in the user's cache.
 
     Each data set has a folder of its name in it. The folder need not exist.
     """
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 
 def get(name: str, *, progress: ShowProgress | None = None) -> Path:
-    """The folder of a data set, downloaded if it is not there yet, with all its files as they were published.
+    """Download a data set unless it is in the cache, and return its folder, with all files as they were published.
 
     Every file is compared with its published SHA-256 before it is used, each time. Two programs that ask for the same
     data set download it once.
@@ -96,7 +96,7 @@ def get(name: str, *, progress: ShowProgress | None = None) -> Path:
 
 
 def folder_of(text: str, *, progress: ShowProgress | None = None) -> Path:
-    """A folder, or that of the data set of this name, which is downloaded if need be; a folder that exists comes first.
+    """Return a folder that exists, or that of the data set of this name, which is downloaded if need be.
 
     Parameters
     ----------

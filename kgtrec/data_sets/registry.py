@@ -61,7 +61,7 @@ class DataSet:
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def parts(self) -> Iterator[DataFile]:
-        """The files that are used in the end: those of an archive instead of the archive."""
+        """Return the files that are used in the end: those of an archive instead of the archive."""
         for file in self.files:
             yield from file.members or (file,)
 
@@ -73,7 +73,7 @@ class DataSets(Result):
     data_sets: tuple[DataSet, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """One row per data set."""
+        """Lay out one row per data set."""
         found = self.data_sets
         numbers = ("entities", "relations", *SPLITS, "bytes")
         texts = ("licence", "source", "citation", "layout", "checked", "unconfirmed")
@@ -92,7 +92,7 @@ class DataSets(Result):
 
 
 def data_set(name: str) -> DataSet:
-    """The record of a data set; upper and lower case are the same.
+    """Return the record of a data set; upper and lower case are the same.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def data_set(name: str) -> DataSet:
 
 
 def list_data_sets(*, unconfirmed: bool = False) -> DataSets:
-    """The data sets that can be had by name.
+    """List the data sets that are available by name.
 
     Parameters
     ----------

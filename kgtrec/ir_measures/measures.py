@@ -22,7 +22,7 @@ _EXPECTED = "the number of candidates of each question, or 'listed' if the run l
 class KgtrecMeasure(Measure):
     """One of kgtrec's measures: ``micro_MRR``, ``micro_Hits @ 10``, ``micro_AMRI(candidates='listed')``.
 
-    ``candidates`` tells what a run does not: how many candidates each question has, its answers included.
+    ``candidates`` states what a run does not: how many candidates each question has, its answers included.
     """
 
     KGTREC_NAME: ClassVar[str] = ""
@@ -72,7 +72,7 @@ class KgtrecMeasure(Measure):
         return self.RECORD.items == "answers" or self.RECORD.form != "plain"
 
     def aggregator(self) -> Agg:
-        """What makes one number of the questions' values: kgtrec's own, which is seldom their mean."""
+        """Return kgtrec's own aggregator of the questions' values, which seldom takes their mean."""
         return _Total(repr(self))
 
 
@@ -89,7 +89,7 @@ class _Total(Agg):
 
 
 def measures(taken: Container[str]) -> dict[str, KgtrecMeasure]:
-    """Every registered measure by its name in ir-measures, without those of ir-measures itself (``taken``).
+    """Return every registered measure by its name in ir-measures, without those of ir-measures itself (``taken``).
 
     ``micro.MRR`` becomes ``micro_MRR``, since ir-measures reads names as Python does; names that Python cannot read
     are left out.
@@ -128,7 +128,7 @@ def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
 
 
 def by_candidates(measures: Iterable[Measure]) -> Mapping[int | str | None, list[Measure]]:
-    """The measures that see the same lists; those of ir-measures itself have no ``candidates``."""
+    """Return the measures that see the same lists; those of ir-measures itself have no ``candidates``."""
     groups: dict[int | str | None, list[Measure]] = {}
     for measure in measures:
         groups.setdefault(measure.candidates if isinstance(measure, KgtrecMeasure) else None, []).append(measure)

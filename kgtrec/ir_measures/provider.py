@@ -28,7 +28,7 @@ class KgtrecProvider(Provider):
     NAME = "kgtrec"
 
     def supports(self, measure: Measure) -> bool:
-        """Whether kgtrec computes a measure itself."""
+        """Return whether kgtrec computes a measure itself."""
         measure.validate_params()
         try:
             return isinstance(_parsed(measure), ParsedMeasure)

@@ -56,7 +56,7 @@ class Evaluated:
         return self._quiet_scores(self.qrels)  # the warnings were given with the values of the questions
 
     def total(self, measure: int, rows: Sequence[int]) -> float:
-        """The total of one measure over some questions, given as rows of those of the qrels.
+        """Return the total of one measure over some questions, given as rows of those of the qrels.
 
         Raises
         ------

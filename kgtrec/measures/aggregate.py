@@ -42,7 +42,7 @@ LINKS: Mapping[Aggregate, Link] = {
 def aggregate_groups(
     value: Floats, group: NDArray[np.int32], size: int, how: Aggregate = "mean", weight: Floats | None = None
 ) -> Floats:
-    """One number for each group of items.
+    """Aggregate the values of each group of items to one number.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class ProvidedMeasure:
         )
 
     def needs_whole_message(self, n_rows: int) -> str:
-        """That the whole run has to be in memory for it."""
+        """Say that the whole run has to be in memory."""
         return (
             f"{self.label} is computed by ir-measures' providers, which need the whole run in memory, found one of "
             f"{n_rows:,} rows that is read in parts; leave the measure out, or read the run with kgtrec.read_run"
@@ -85,27 +85,27 @@ class ProvidedMeasure:
 
 
 def is_foreign(thing: Any) -> bool:
-    """Whether ``thing`` is one of ir-measures' measures, without importing ir-measures to find out."""
+    """Return whether ``thing`` is one of ir-measures' measures, without importing ir-measures to find out."""
     return any(
         (base.__module__, base.__name__) == ("ir_measures.measures.base", "Measure") for base in type(thing).__mro__
     )
 
 
 def label_of(measure: Any) -> str:
-    """The name of one of ir-measures' measures; those of kgtrec.ir_measures have a name of their own in kgtrec."""
+    """Name one of ir-measures' measures; those of kgtrec.ir_measures have a name of their own in kgtrec."""
     text, name = str(measure), getattr(measure, "KGTREC_NAME", None)
     return text if name is None else f"{name}{text.removeprefix(measure.NAME)}"
 
 
 def wrapped(measure: Any) -> ProvidedMeasure | None:
-    """A measure that only the object itself knows how to compute (``ir_measures.define``); None for all others."""
+    """Wrap a measure that only the object itself can compute (``ir_measures.define``); None for all others."""
     if not hasattr(measure, "runtime_impl"):
         return None
     return ProvidedMeasure(_record(measure, str(measure)), str(measure), measure)
 
 
 def provided_names() -> list[str]:
-    """The names that ir-measures knows; none if it cannot be imported."""
+    """Return the names that ir-measures knows; none if it cannot be imported."""
     try:
         import ir_measures
     except ImportError:
@@ -114,7 +114,7 @@ def provided_names() -> list[str]:
 
 
 def provided_record(name: str) -> Measure | None:
-    """The record of the measure that has this ``name`` in ir-measures, or None."""
+    """Return the record of the measure that has this ``name`` in ir-measures, or None."""
     if name not in provided_names():
         return None
     import ir_measures
@@ -123,7 +123,7 @@ def provided_record(name: str) -> Measure | None:
 
 
 def provided(record: Measure, label: str, parameters: Mapping[str, Any]) -> ProvidedMeasure:
-    """The measure of a record with checked parameters.
+    """Return the measure of a record with checked parameters.
 
     Raises
     ------

@@ -135,7 +135,7 @@ class ParsedMeasure:
         return "gains" in self.parameters or self.parameters.get("rel", 1) not in (0, 1)
 
     def by_relevance(self, highest: int) -> bool:
-        """Whether it is never worse where a relevant candidate, or one of a higher grade, moves up or a wrong one down.
+        """Return whether a relevant candidate, or one of a higher grade, that moves up never makes it worse.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class ParsedMeasure:
         return self.record.value(*inputs, **self.own_parameters)
 
     def expected(self, *inputs: Any) -> NDArray[np.float64]:
-        """Means of the items' values over all orders of tied candidates.
+        """Return means of the items' values over all orders of tied candidates.
 
         They come from the optimistic and pessimistic ranks of answers, or from a TiedRanking.
 
@@ -195,7 +195,7 @@ class ParsedMeasure:
 
 
 def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
-    """The measure that a name means.
+    """Parse the name of a measure.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _lookup(label: str) -> ParsedMeasure | ProvidedMeasure | None:
 
 
 def digits_of(measure: str) -> int:
-    """The number of decimals of a measure: 2 for ranks, sums and z values; 4 for others, and for unknown measures."""
+    """Return how many decimals a measure is shown with: 2 for ranks, sums and z values; 4 for others and unknown ones."""
     try:
         record = parse_measure(measure).record
     except MeasureError:
@@ -269,7 +269,7 @@ def digits_of(measure: str) -> int:
 
 
 def better_of(measure: str) -> str:
-    """Which values of a measure are better; "higher" if the name is unknown."""
+    """Return which values of a measure are better; "higher" if the name is unknown."""
     try:
         return parse_measure(measure).record.better
     except MeasureError:
@@ -277,7 +277,7 @@ def better_of(measure: str) -> str:
 
 
 def two_meanings(label: str) -> str | None:
-    """The message about a bare name.
+    """Return the message about a bare name.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def two_meanings(label: str) -> str | None:
 
 
 def over_answers(label: str) -> str:
-    """A measure's name in a table of others, where a bare one is over answers, as link-prediction papers report it.
+    """Read a measure's name in a table of others, where a bare one is over answers, as link-prediction papers report it.
 
     Examples
     --------
@@ -335,7 +335,7 @@ def _meanings(label: str) -> tuple[str, str] | None:
 
 
 def named_by_pykeen(label: str) -> str | None:
-    """The measure that one of PyKEEN's names means, None if it is not one of them.
+    """Return the measure that one of PyKEEN's names means, None if it is not one of them.
 
     Raises
     ------
@@ -372,7 +372,7 @@ def _named_by_neighbours(label: str) -> str | None:
 
 
 def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
-    """Several measures: one text of names separated by blanks or commas, or an iterable of names and objects.
+    """Parse several measures: one text of names, separated by blanks or commas, or an iterable of names and objects.
 
     Repeated labels are dropped.
 
@@ -410,7 +410,7 @@ class MeasureDescription:
 
 
 def describe_measures() -> list[MeasureDescription]:
-    """Every registered measure, for documentation and help.
+    """Describe every registered measure, for documentation and help.
 
     Examples
     --------

@@ -15,7 +15,7 @@ Bounds = tuple[float, float]
 
 
 def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
-    """The row without the numbers that no range of their measure holds, and a finding about each that is outside."""
+    """Leave out the numbers that are outside the range of their measure, with a finding about each."""
     ranges = {name: _range(row, name) for name in row.values}
     found: list[PaperFinding] = []
     for name, (low, high, reason) in ranges.items():
@@ -47,7 +47,7 @@ def _range(row: Row, name: str) -> tuple[float, float, str]:
 
 
 def falling_hits(row: Row) -> Iterator[PaperFinding]:
-    """Findings about Hits that are lower than Hits at a smaller cutoff."""
+    """Yield findings about Hits that are lower than Hits at a smaller cutoff."""
     names = list(row.hits.values())
     for place, larger in enumerate(names[1:], start=1):
         before = names[:place]
@@ -58,7 +58,7 @@ def falling_hits(row: Row) -> Iterator[PaperFinding]:
 
 
 def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds], list[PaperFinding]]:
-    """Bounds of MRR and MR by the other numbers of the row, and findings about those that are outside.
+    """Return bounds of MRR and MR by the other numbers of the row, and findings about those that are outside.
 
     A number is held against more and more of the others; what is ``known`` of them, or found of fewer, is not repeated.
     """

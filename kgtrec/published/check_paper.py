@@ -30,7 +30,7 @@ class PaperCheck(Result):
     n_systems: int
 
     def count(self, severity: str) -> int:
-        """How many findings are of one severity: "impossible", "doubtful" or "note"."""
+        """Return how many findings are of one severity: "impossible", "doubtful" or "note"."""
         return sum(finding.severity == severity for finding in self.findings)
 
     def tables(self) -> tuple[Table, Table]:
@@ -74,7 +74,7 @@ def check_paper(
     triples: int | None = None,
     chance: ChanceTable | None = None,
 ) -> PaperCheck:
-    """Hold the numbers of a published table against what is possible.
+    """Find impossible or doubtful numbers in a published table.
 
     Each number is the mean of n ranks from 1 to N, printed with some digits. These are checked: ranges; Hits@k that
     fall as k grows; MRR and MR outside the bounds that Hits@k give, and MRR outside those that Hits@k and MR give;

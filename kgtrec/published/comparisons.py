@@ -19,7 +19,7 @@ _COLUMN = attrgetter("size.data_set", "setting", "side", "part", "level")
 
 
 def filtered_and_raw(rows: Sequence[Row]) -> Iterator[PaperFinding]:
-    """Findings about filtered numbers that are worse than the raw ones of the same system."""
+    """Yield findings about filtered numbers that are worse than the raw ones of the same system."""
     raw = {_APART_FROM_SETTING(row): row for row in rows if row.setting == "raw"}
     for row in rows:
         other = raw.get(_APART_FROM_SETTING(row))
@@ -62,13 +62,13 @@ def both_sides(rows: Sequence[Row]) -> Iterator[PaperFinding]:
 
 
 def small_leads(rows: Sequence[Row]) -> Iterator[PaperFinding]:
-    """Notes about the best number of each column where its lead over others may mean nothing.
+    """Yield notes about the best number of each column where its lead over others may mean nothing.
 
     A lead is nothing where both numbers may be rounded from the same one; one test answer can make up for it where it
     is at most what one rank can change, :math:`1/n` for Hits@k and MRR; and it is within sampling noise where it is
     smaller than 1.96 standard errors of the difference of two independent samples of n ranks. The variance of Hits@k is
     p (1 - p); that of 1 / rank is the largest that the printed Hits allow. Systems on the same test triples are no
-    independent samples, so that a test of paired ranks may still tell them apart.
+    independent samples, so that a test of paired ranks may still find a difference.
     """
     columns: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
@@ -115,8 +115,8 @@ def _lead(best: Row, row: Row, name: str) -> tuple[str, float]:
     if lead >= needed:
         return "", 0.0
     return (
-        f"is smaller than {_Z} standard errors of two independent samples of {n:,} ranks; a paired test may tell them "
-        "apart",
+        f"is smaller than {_Z} standard errors of two independent samples of {n:,} ranks; a paired test may find "
+        "a difference",
         needed,
     )
 

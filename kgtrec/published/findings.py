@@ -95,7 +95,7 @@ class Row:
     def finding(
         self, severity: Severity, name: str, reason: str, source: str, low: float = np.nan, high: float = np.nan
     ) -> PaperFinding:
-        """A finding about one of the numbers."""
+        """Return a finding about one of the numbers."""
         value = self.values[name]
         return PaperFinding(
             severity,
@@ -133,7 +133,7 @@ class Row:
         yield self.finding("impossible", name, reason, source, low, high)
 
     def ends(self, name: str, way: Way) -> tuple[float, float]:
-        """Lowest and highest number that is printed as the one under a name."""
+        """Return lowest and highest number that is printed as the one under a name."""
         value = self.values[name]
         return value.cut if way.ends == "cut" else value.rounded
 
@@ -144,7 +144,7 @@ class Row:
 
 
 def shown(number: float) -> str:
-    """A bound with at most six significant digits; empty if it is not a finite number.
+    """Return a bound with at most six significant digits; empty if it is not a finite number.
 
     Examples
     --------

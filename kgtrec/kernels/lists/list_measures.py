@@ -323,7 +323,7 @@ def rank_biased_gain(ranking: Ranking, rel: int | None = None) -> Values:
 
 
 def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
-    """How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
+    """Return how much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
 
     0 where the list has no unjudged candidate, as in trec_eval.
 
@@ -394,7 +394,7 @@ def num_retrieved(ranking: Ranking, rel: int | None = None) -> Values:
 
 
 def num_relevant(ranking: Ranking, rel: int = 1) -> Values:
-    """How many relevant candidates the qrels have.
+    """Return how many relevant candidates the qrels have.
 
     References
     ----------
@@ -410,7 +410,7 @@ def num_relevant(ranking: Ranking, rel: int = 1) -> Values:
 
 
 def num_nonrelevant_retrieved(ranking: Ranking, rel: int = 1) -> Values:
-    """How many candidates of the list are judged not relevant.
+    """Return how many candidates of the list are judged not relevant.
 
     References
     ----------

@@ -31,7 +31,7 @@ class ScoreError(ValueError):
 
 
 def score_in_words(score: float) -> str:
-    """What no score may be.
+    """Name a score that is not allowed: NaN or an infinity.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Counts:
 
 
 def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows) -> Counts:
-    """How many entities of a pair's row score higher, and the same, without some of the row's entities.
+    """Return how many entities of a pair's row score higher, and the same, without some of the row's entities.
 
     Everything in the row is counted first and the left-out entities are then subtracted, so that the block is neither
     masked nor copied. Equal means ``==`` in the block's own type; all ``-inf`` tie.
@@ -99,7 +99,7 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
 
 
 def count_against(scores: Scores, row: Rows, own: Scores, aside_row: Rows, aside_entity: Rows) -> tuple[Rows, Rows]:
-    """How many entities of a row score higher than a value, and the same, without some of the row's entities.
+    """Return how many entities of a row score higher than a value, and the same, without some of the row's entities.
 
     The counts of several blocks, each with other entities of the same questions, add up.
 
@@ -145,7 +145,7 @@ def require_numbers(scores: Scores) -> None:
 
 
 def strip_rows(scores: Scores) -> int:
-    """How many rows of a block make a strip that fits the cache."""
+    """Return how many rows of a block make a strip that fits the cache."""
     row_bytes = int(scores.shape[1]) * max(scores.dtype.itemsize, 4)
     return max(1, _STRIP_BYTES // max(row_bytes, 1))
 

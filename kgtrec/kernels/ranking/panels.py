@@ -39,7 +39,7 @@ class Vectors:
 
 
 def are_wide(*arrays: Any) -> bool:
-    """Whether one of some arrays is of a type that float32 does not hold; None is no array.
+    """Return whether one of some arrays is of a type that float32 does not hold; None is no array.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def tied_by_rounding(
     aside_row: NDArray[np.intp],
     aside_column: NDArray[np.intp],
 ) -> NDArray[np.int64]:
-    """How many entities score the same as an answer in float32 alone, as they do not in float64.
+    """Return how many entities score the same as an answer in float32 alone, as they do not in float64.
 
     Only rows with pairs are scored again, so that it costs nothing where there are few ties.
 

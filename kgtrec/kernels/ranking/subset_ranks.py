@@ -25,7 +25,7 @@ class SubsetCounts:
 def count_within_subsets(
     scores: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows, members: NDArray[np.bool_]
 ) -> SubsetCounts:
-    """How many are above and tied, among the members of each of many subsets of entities.
+    """Return how many are above and tied, among the members of each of many subsets of entities.
 
     Each score is compared with the pair's own once. The resulting flags, and the members of each subset, are
     packed 64 to a word; the set bits that a pair's words and a subset's have in common are then counted. That is exact,

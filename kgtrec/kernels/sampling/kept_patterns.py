@@ -54,7 +54,7 @@ class KeptPatterns:
 
     @staticmethod
     def count(rows: JudgedRows, most: int) -> int:
-        """How many cases there are."""
+        """Return how many cases there are."""
         size = rows.num_relevant
         return int(((1 << size[size <= most]) - 1).sum())
 

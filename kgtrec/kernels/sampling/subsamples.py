@@ -176,7 +176,7 @@ class Sample:
     num_relevant: Counts  # (q,) relevant rows that each of the questions has left
 
     def copies(self, n: int) -> Sample:
-        """The same of :meth:`JudgedRows.copies`."""
+        """Repeat the subsample, as :meth:`JudgedRows.copies` does the rows."""
         copy = np.arange(n, dtype=np.int32)[:, None]
         q, n_questions = np.int32(len(self.questions)), len(self.number)
         return Sample(
@@ -356,7 +356,7 @@ class ListedRows:
         return JudgedRanking(position=position, **self._common(sample, kept, question, grade))
 
     def tied_ranking(self, sample: Sample) -> TiedRanking:
-        """The same while the order of ties is left open."""
+        """Return the same list while the order of ties is left open."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
         first, size = self._groups(kept)
@@ -423,7 +423,7 @@ class MicroRanks:
     worst: Counts  # (r,) the pessimistic rank
 
     def take(self, rows: NDArray[np.intp] | Mask) -> MicroRanks:
-        """Those of some rows."""
+        """Take some rows."""
         return MicroRanks(self.rank[rows], self.candidates[rows], self.best[rows], self.worst[rows])
 
     def among(self, above: Counts, tied: Counts, others: Counts, ties: Ties | None) -> MicroRanks:

@@ -19,7 +19,7 @@ Start = int | Mapping[str, Any]
 
 
 def bootstrap_blocks(n: int, repeats: int, seed: int) -> Iterator[tuple[Start, int]]:
-    """Where the generator begins each block of :func:`bootstrap_counts`, and how many samples that has.
+    """Return where the generator begins each block of :func:`bootstrap_counts`, and how many samples that has.
 
     So that anybody can draw any block: ``bootstrap_counts(n, many, start)``.
 
@@ -40,7 +40,7 @@ def bootstrap_blocks(n: int, repeats: int, seed: int) -> Iterator[tuple[Start, i
 
 
 def bootstrap_counts(n: int, repeats: int, seed: Start) -> Iterator[NDArray[np.float64]]:
-    """How often each of ``n`` items is drawn in bootstrap samples of size ``n``.
+    """Return how often each of ``n`` items is drawn in bootstrap samples of size ``n``.
 
     Parameters
     ----------
