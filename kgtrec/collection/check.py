@@ -71,13 +71,13 @@ def check_together(
     transe.run: expected only questions of topics.tsv, found 1 other: 'tail7'
     transe.run: expected all questions of topics.tsv, found 1 missing: 'tail0'
     """
-    asked = _union([found.ids.labels for found in topics.values()])
-    judged = _union([_used(found.questions, found.question) for found in qrels.values()])
-    in_graph = _union([found.labels for found in entities.values()])
+    asked = _union([own.ids.labels for own in topics.values()])
+    judged = _union([_used(own.questions, own.question) for own in qrels.values()])
+    in_graph = _union([own.labels for own in entities.values()])
     wanted, wanted_name = (asked, _names(topics)) if asked is not None else (judged, _names(qrels))
     findings: list[Finding] = []
-    for source, found in systems.items():
-        questions, listed = _used_by(found)
+    for source, own in systems.items():
+        questions, listed = _used_by(own)
         findings += _strangers(source, questions, wanted, wanted_name, "question")
         findings += _missing(source, questions, wanted, f"all questions of {wanted_name}")
         findings += _strangers(source, listed, in_graph, _names(entities), "entity")
@@ -103,9 +103,11 @@ def _used_by(system: AnyRun | AnswerRanks) -> tuple[pa.StringArray, pa.StringArr
     first = np.full(len(system.entities), _NOWHERE)
     for part in system.parts():
         is_listed[part.question] = True
-        place = part.question.astype(np.int64) << 32 | np.arange(len(part))
-        earlier = np.flatnonzero(place < first[part.entity])[::-1]
-        first[part.entity[earlier]] = place[earlier]  # of several rows the last that is written counts: the first one
+        order_of_row = part.question.astype(np.int64) << 32 | np.arange(len(part))
+        earlier = np.flatnonzero(order_of_row < first[part.entity])[::-1]
+        first[part.entity[earlier]] = order_of_row[
+            earlier
+        ]  # of several rows the last that is written counts: the first one
     order = np.argsort(first, kind="stable")
     return (
         system.questions.decode(np.flatnonzero(is_listed)),

@@ -228,9 +228,9 @@ def completed_rows(
     row = np.tile(np.arange(len(triples)), 2)
     anchor = np.concatenate([triples.tail, triples.head])
     question = questions.rows(sides, triples.relation[row], anchor)
-    found = question >= 0
+    asked = question >= 0
     entity = np.concatenate([triples.head, triples.tail])
-    return question[found].astype(np.int32), entity[found], row[found]
+    return question[asked].astype(np.int32), entity[asked], row[asked]
 
 
 def categorize(
@@ -389,14 +389,14 @@ def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     """Which of the test triples a sample names."""
     named = sample.recoded(entities=full.entities, relations=full.relations)
     known = (named.head >= 0) & (named.relation >= 0) & (named.tail >= 0)
-    found = np.zeros(len(sample), bool)
-    found[known] = is_among(named.take(known).keys(), full.keys())
+    is_test = np.zeros(len(sample), bool)
+    is_test[known] = is_among(named.take(known).keys(), full.keys())
     if not len(sample):
         raise KgtrecError("expected a sample of at least one test triple, found none")
-    if not found.all():
-        first = sample.labels_at(np.argmin(found))
+    if not is_test.all():
+        first = sample.labels_at(np.argmin(is_test))
         raise KgtrecError(
-            f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are not test "
+            f"expected a sample of the test triples, found {(~is_test).sum():,} of {len(sample):,} that are not test "
             f"triples or were dropped, the first is {first}"
         )
     return is_among(full.keys(), named.keys())

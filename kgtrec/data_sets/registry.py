@@ -74,18 +74,18 @@ class DataSets(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Lay out one row per data set."""
-        found = self.data_sets
+        data_sets = self.data_sets
         numbers = ("entities", "relations", *SPLITS, "bytes")
         texts = ("licence", "source", "citation", "layout", "checked", "unconfirmed")
         kinds = {"name": pa.string()} | dict.fromkeys(numbers, pa.int64()) | dict.fromkeys(texts, pa.string())
         own = ("name", "entities", "relations", *texts)
         rows = [
             {name: getattr(each, name) or None for name in own} | dict(each.triples) | {"bytes": each.size}
-            for each in found
+            for each in data_sets
         ]
         data = pa.Table.from_pylist(rows, schema=pa.schema(kinds))
         columns = [Column("name", "data set"), *(Column(name, digits=0) for name in numbers), Column("licence")]
-        if any(each.unconfirmed for each in found):
+        if any(each.unconfirmed for each in data_sets):
             columns.append(Column("unconfirmed", "not listed because"))
         caption = "Triples of each split; bytes to download; licence of the repository that publishes the files."
         return (Table("data-sets", "Data sets", caption, data, tuple(columns)),)
@@ -146,10 +146,10 @@ def list_data_sets(*, unconfirmed: bool = False) -> DataSets:
 @cache
 def _read() -> Mapping[str, DataSet]:
     """By name, every data set of the registry, in its order."""
-    found = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
+    records = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
     return {
         name: DataSet(name, files=tuple(_file(**file) for file in record.pop("files")), **record)
-        for name, record in found.items()
+        for name, record in records.items()
     }
 
 

@@ -53,18 +53,18 @@ class KgtrecMeasure(Measure):
     def parsed(self) -> ParsedMeasure:
         """The measure as kgtrec computes it; ``candidates`` is about the run, and is no part of it."""
         own = {name: value for name, value in self.params.items() if name != CANDIDATES}
-        found = parse_measure(type(self)(**own))
-        assert isinstance(found, ParsedMeasure)  # noqa: S101  # nosec B101  # the name is registered
-        return found
+        parsed = parse_measure(type(self)(**own))
+        assert isinstance(parsed, ParsedMeasure)  # noqa: S101  # nosec B101  # the name is registered
+        return parsed
 
     @property
     def candidates(self) -> int | str | None:
         """The number of candidates of each question, ``listed``, or None where it was not given."""
-        given = self.params.get(CANDIDATES)
-        is_number = isinstance(given, int) and not isinstance(given, bool) and given >= 1
-        if given is None or given == LISTED or is_number:
-            return given
-        raise MeasureError(f"{self!r}: expected {_EXPECTED}, found {given!r}")
+        candidates = self.params.get(CANDIDATES)
+        is_number = isinstance(candidates, int) and not isinstance(candidates, bool) and candidates >= 1
+        if candidates is None or candidates == LISTED or is_number:
+            return candidates
+        raise MeasureError(f"{self!r}: expected {_EXPECTED}, found {candidates!r}")
 
     @property
     def needs_candidates(self) -> bool:

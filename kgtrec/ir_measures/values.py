@@ -114,9 +114,9 @@ class QuestionValue(float):
 
     def __new__(cls, value: float, evaluated: Evaluated, measure: int, question: int) -> QuestionValue:
         """A number as any other, with notes."""
-        found = super().__new__(cls, value)
-        found.evaluated, found.measure, found.question = evaluated, measure, question
-        return found
+        number = super().__new__(cls, value)
+        number.evaluated, number.measure, number.question = evaluated, measure, question
+        return number
 
     def _plus(self, other: float) -> float:
         record = self.evaluated.measures[self.measure].record

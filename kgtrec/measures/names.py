@@ -108,9 +108,11 @@ class ParsedMeasure:
         >>> [parse_measure(name).sees_wrong for name in ("bpref", "AP@20", "AP(judged_only=True)", "P(rel=0)@5")]
         [True, False, True, True]
         """
-        given = self.parameters
-        gains = given.get("gains") or {}
-        return self.record.sees_wrong or given.get("judged_only") is True or given.get("rel") == 0 or 0 in gains
+        parameters = self.parameters
+        gains = parameters.get("gains") or {}
+        return (
+            self.record.sees_wrong or parameters.get("judged_only") is True or parameters.get("rel") == 0 or 0 in gains
+        )
 
     @property
     def sees_unsampled(self) -> bool:
@@ -231,9 +233,9 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
             raise MeasureError(
                 f"expected a measure's name or one of ir-measures' measures, found {type(measure).__name__}"
             )
-        found = wrapped(measure)
-        if found is not None:
-            return found
+        own = wrapped(measure)
+        if own is not None:
+            return own
         measure = label_of(measure)
     label = measure.strip()
     if long := _LONG_NUMBER.search(label):
@@ -260,7 +262,7 @@ def _lookup(label: str) -> ParsedMeasure | ProvidedMeasure | None:
 
 
 def digits_of(measure: str) -> int:
-    """Return how many decimals a measure is shown with: 2 for ranks, sums and z values; 4 for others and unknown ones."""
+    """Return the number of decimals of a measure: 2 for ranks, sums and z values, 4 for others and unknown ones."""
     try:
         record = parse_measure(measure).record
     except MeasureError:
@@ -285,14 +287,14 @@ def two_meanings(label: str) -> str | None:
     'Hits: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10, over questions'
     >>> two_meanings("micro.MRR")
     """
-    if (found := _meanings(label)) is None:
+    if (meanings := _meanings(label)) is None:
         return None
-    micro, macro = (name + "@10" * name.endswith("Hits") for name in found)
+    micro, macro = (name + "@10" * name.endswith("Hits") for name in meanings)
     return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
 
 
 def over_answers(label: str) -> str:
-    """Read a measure's name in a table of others, where a bare one is over answers, as link-prediction papers report it.
+    """Read a measure's name in a table: a bare one is over answers, as link-prediction papers report it.
 
     Examples
     --------
@@ -314,23 +316,23 @@ def warn_of_bare(names: Iterable[str], place: str) -> None:
     >>> print(noted[0].message)
     table.csv: read MRR, H@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them
     """
-    found = {name: over_answers(name) for name in names if two_meanings(name)}
-    if found:
-        read = f"{', '.join(found)} as {', '.join(found.values())}"
+    bare = {name: over_answers(name) for name in names if two_meanings(name)}
+    if bare:
+        read = f"{', '.join(bare)} as {', '.join(bare.values())}"
         warn(f"{place}: read {read}, over answers, as link-prediction papers report them")
 
 
 def _meanings(label: str) -> tuple[str, str] | None:
     """The measure over answers and the one over questions that share a name; None if it has one meaning."""
-    found = _FORM.fullmatch(label := label.strip())
-    if found is None or lookup(found["name"]) is not None:
+    form = _FORM.fullmatch(label := label.strip())
+    if form is None or lookup(form["name"]) is not None:
         return None
     folded = {record.name.casefold(): record for record in registered()}
-    name = _SPOKEN.get(found["name"].casefold(), found["name"])
+    name = _SPOKEN.get(form["name"].casefold(), form["name"])
     micro, macro = (folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro"))
     if micro is None or macro is None:
         return None
-    after = label[len(found["name"]) :]
+    after = label[len(form["name"]) :]
     return micro.name + after, macro.name + after
 
 
@@ -382,14 +384,14 @@ def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
     ['RR', 'nDCG(gains={1: 2, 2: 5})@20']
     """
     many = isinstance(measures, Iterable) and not isinstance(measures, str) and not is_foreign(measures)
-    found: dict[str, ParsedMeasure | ProvidedMeasure] = {}
+    parsed_by_label: dict[str, ParsedMeasure | ProvidedMeasure] = {}
     for item in measures if many else [measures]:
         for part in _PART.findall(item) if isinstance(item, str) else [item]:
             parsed = parse_measure(part)
-            found.setdefault(parsed.label, parsed)
-    if not found:
+            parsed_by_label.setdefault(parsed.label, parsed)
+    if not parsed_by_label:
         raise MeasureError("expected at least one measure, found none")
-    return list(found.values())
+    return list(parsed_by_label.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,12 +436,12 @@ def _cutoff_form(measure: Measure) -> str:
 
 def _split(label: str) -> tuple[str, dict[str, Any], Any]:
     """Name, parameters and the text after @ (None if there is none) of one measure."""
-    found = _FORM.fullmatch(label)
-    if found is None:
+    form = _FORM.fullmatch(label)
+    if form is None:
         raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")
-    arguments = _arguments(label, found["arguments"] or "")
-    at = None if found["at"] is None else _number(found["at"])
-    return found["name"], arguments, at
+    arguments = _arguments(label, form["arguments"] or "")
+    at = None if form["at"] is None else _number(form["at"])
+    return form["name"], arguments, at
 
 
 def _arguments(label: str, text: str) -> dict[str, Any]:
@@ -469,23 +471,23 @@ def _parameters(
     """All parameters of a measure: its defaults, those that its alias fixes, and the user's."""
     takes_at = measure.cutoff != "none"
     allowed = [*measure.parameters, *([measure.at] if takes_at else [])]
-    given = dict(arguments)
+    values = dict(arguments)
     if at is not None:
         if not takes_at:
             raise MeasureError(f"{label}: {measure.name} takes no cutoff{_takes(measure)}")
-        if measure.at in given:
+        if measure.at in values:
             raise MeasureError(f"{label}: expected one {measure.at}, found both @{at} and {measure.at}=")
-        given[measure.at] = at
+        values[measure.at] = at
     for name, value in fixed.items():
-        if name in given:
+        if name in values:
             raise MeasureError(f"{label}: the name itself sets {name}; write {measure.name}(...) instead")
-        given[name] = _number(value) if isinstance(value, str) else value
-    for name in given:
+        values[name] = _number(value) if isinstance(value, str) else value
+    for name in values:
         if name not in allowed:
             raise MeasureError(
                 f"{label}: {measure.name} has no parameter {name!r}{nearest(name, allowed)}{_takes(measure)}"
             )
-    checked = {name: _checked(measure, label, name, value) for name, value in given.items()}
+    checked = {name: _checked(measure, label, name, value) for name, value in values.items()}
     if measure.cutoff == "required" and checked.get(measure.at) is None:
         example = "10" if measure.at == "cutoff" else "0.5"
         raise MeasureError(f"{label}: {measure.name} needs a {measure.at}, such as {measure.name}@{example}")

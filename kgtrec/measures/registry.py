@@ -52,9 +52,9 @@ def lookup(name: str) -> tuple[Measure, Mapping[str, Any]] | None:
     if name in _NAMES:
         return _NAMES[name]
     for form, measure, parameter, fixed in _PATTERNS.values():
-        found = form.fullmatch(name)
-        if found:
-            return measure, {**fixed, parameter: found[1]}
+        match = form.fullmatch(name)
+        if match:
+            return measure, {**fixed, parameter: match[1]}
     return None
 
 

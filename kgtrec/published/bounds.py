@@ -17,12 +17,12 @@ Bounds = tuple[float, float]
 def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
     """Leave out the numbers that are outside the range of their measure, with a finding about each."""
     ranges = {name: _range(row, name) for name in row.values}
-    found: list[PaperFinding] = []
+    findings: list[PaperFinding] = []
     for name, (low, high, reason) in ranges.items():
         possible = (_meet(row.ends(name, way), (low, high)) for way in WAYS)
-        found += row.unless_possible(possible, name, reason, low=low, high=high)
-    outside = {finding.measure.partition(".")[2] for finding in found if finding.severity == "impossible"}
-    return replace(row, values={name: value for name, value in row.values.items() if name not in outside}), found
+        findings += row.unless_possible(possible, name, reason, low=low, high=high)
+    outside = {finding.measure.partition(".")[2] for finding in findings if finding.severity == "impossible"}
+    return replace(row, values={name: value for name, value in row.values.items() if name not in outside}), findings
 
 
 def _range(row: Row, name: str) -> tuple[float, float, str]:
@@ -63,7 +63,7 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
     A number is held against more and more of the others; what is ``known`` of them, or found of fewer, is not repeated.
     """
     bounds: list[MeanBounds] = []
-    found: list[PaperFinding] = []
+    findings: list[PaperFinding] = []
     hits = list(row.hits.values())
     of_hits = (
         f"with {_printed(row, hits)}, the mean is between these bounds, where every rank is at its worst or at its best"
@@ -83,10 +83,10 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
             whose = (row.size.data_set, row.setting or row.part)
             bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, given, *whose))
         of_these = {row.values[each].measure for each in (name, *others)}
-        shown_already = {each.severity for each in (*known, *found) if each.measure in of_these}
+        shown_already = {each.severity for each in (*known, *findings) if each.measure in of_these}
         if finding is not None and not shown_already & {"impossible", finding.severity}:
             low, high = next((ends for ends in tried if not np.isnan(ends[0])), tried[0])
-            found.append(replace(finding, low=low, high=high))
+            findings.append(replace(finding, low=low, high=high))
 
     if "MRR" in row.values and hits:
         hold("MRR", lambda way: reciprocal_rank_bounds(_shares(row, way), step=way.step), hits, of_hits, DEFINITION)
@@ -95,7 +95,7 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
     if {"MR", "MRR"} <= row.values.keys() and row.size.entities is not None:
         of_all = f"no ranks have another mean of 1 / rank with {_printed(row, ['MR', *hits])}"
         hold("MRR", lambda way: _joint(row, way), [*hits, "MR"], of_all, _PROGRAM)
-    return bounds, found
+    return bounds, findings
 
 
 def _printed(row: Row, names: Sequence[str]) -> str:

@@ -195,9 +195,9 @@ def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = N
     array([0.75      , 0.91666667])
     """
     groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
-    found = np.cumsum(groups.members) - groups.members
+    before = np.cumsum(groups.members) - groups.members
     per_question = ranking.total(groups.question, groups.members.astype(np.float64)).astype(np.int64)
-    above = found - (np.cumsum(per_question) - per_question)[groups.question]
+    above = before - (np.cumsum(per_question) - per_question)[groups.question]
     places = groups.up_to(cutoff)
     total = (above + 1) * sum_reciprocals(groups.before, places)
     total += ratio(groups.members - 1, groups.size - 1) * sum_places_behind(groups.before, places)

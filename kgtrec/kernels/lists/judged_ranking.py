@@ -49,10 +49,10 @@ class Ranking(ABC):
             return self
 
         def mapped(grade: NDArray[np.int32]) -> NDArray[np.int32]:
-            found = grade.copy()
+            replaced = grade.copy()
             for old, new in gains.items():
-                found[grade == old] = new
-            return found
+                replaced[grade == old] = new
+            return replaced
 
         return replace(self, grade=mapped(self.grade), judged_grade=mapped(self.judged_grade))
 

@@ -277,10 +277,10 @@ def set_utility(
     >>> set_utility(ranking_of([[1, None, 0]]))
     array([-1.])
     """
-    found = ranking.count(rel)
-    value: Values = relevant * found
-    value += nonrelevant * (ranking.num_retrieved - found)
-    value += missed * (ranking.num_relevant(rel) - found)
+    retrieved = ranking.count(rel)
+    value: Values = relevant * retrieved
+    value += nonrelevant * (ranking.num_retrieved - retrieved)
+    value += missed * (ranking.num_relevant(rel) - retrieved)
     return value
 
 

@@ -42,7 +42,7 @@ def stays_on_device(scores: object) -> bool:
 
 
 def is_rankable_tensor(scores: object) -> bool:
-    """Return whether :class:`DeviceRanker` can rank scores, on any device: a torch tensor of a known type and layout."""
+    """Return whether :class:`DeviceRanker` can rank scores, on any device: a dense tensor of a known type."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(scores, torch.Tensor):
         return False
@@ -148,8 +148,8 @@ class DeviceRanker:
             )
             lists = _listed(chunk, k, _flat(left_out_row, left_out_entity, first, chunk), tie_order) if k else ()
             parts.append((~(chunk.amax(dim=1) < np.inf), own, above, tied, *lists))
-        found = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
-        is_wrong, own, above, tied = found[:4]
+        columns = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
+        is_wrong, own, above, tied = columns[:4]
         if is_wrong.any():
             wrong = int(np.flatnonzero(is_wrong)[0])
             values = scores[wrong] if column is None else scores[wrong].index_select(0, column)
@@ -167,7 +167,7 @@ class DeviceRanker:
             return counts, None
         n_listed = np.minimum(k, width - np.bincount(left_out_row, minlength=n_rows))
         is_listed = np.arange(k) < n_listed[:, None]
-        best, score = found[4:]
+        best, score = columns[4:]
         return counts, TopK(np.repeat(np.arange(n_rows), n_listed), best[is_listed].astype(np.intp), score[is_listed])
 
     def _on(self, device: Any) -> tuple[Tensor | None, Tensor | None]:
@@ -239,17 +239,17 @@ def _counted(chunk: Tensor, row: Rows, entity: Rows, aside: Tensor, most: int) -
     own = chunk.view(-1)[_sent(row * width + entity, chunk.device)]
     counted = chunk.clone()
     counted.view(-1).index_fill_(0, aside, _not_counted(chunk.dtype))
-    found = torch.zeros((2, len(row)), dtype=torch.int64, device=chunk.device)
+    counts = torch.zeros((2, len(row)), dtype=torch.int64, device=chunk.device)
     step = max(1, most // max(width, 1))
     for start in range(0, len(compared), step):
         place = compared[start : start + step]
         strip, where = _gathered(counted, row[place]), _sent(place, chunk.device)
         score = own[where, None]
-        found[0, where] = (strip > score).sum(dim=1)
-        found[1, where] = (strip == score).sum(dim=1)
+        counts[0, where] = (strip > score).sum(dim=1)
+        counts[1, where] = (strip == score).sum(dim=1)
     if len(bisected):
-        found[:, _sent(bisected, chunk.device)] = _by_bisection(chunk, counted, row[bisected], entity[bisected])
-    return (own.float() if chunk.dtype == torch.bfloat16 else own), found[0], found[1]
+        counts[:, _sent(bisected, chunk.device)] = _by_bisection(chunk, counted, row[bisected], entity[bisected])
+    return (own.float() if chunk.dtype == torch.bfloat16 else own), counts[0], counts[1]
 
 
 def _gathered(chunk: Tensor, row: Rows) -> Tensor:

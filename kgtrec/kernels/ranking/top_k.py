@@ -154,28 +154,28 @@ class RunningTopK:
         self._sort()
         return self._lists[0] if self._lists else TopK(*(np.zeros(0, np.intp),) * 2, np.zeros(0))
 
-    def _add(self, found: TopK) -> None:
+    def _add(self, listed: TopK) -> None:
         """Keep entities for later; many are sorted in at once."""
-        if len(found.row):
-            self._lists.append(found)
-            self._n_added += len(found.row)
+        if len(listed.row):
+            self._lists.append(listed)
+            self._n_added += len(listed.row)
             if self._n_added > _ADDED * self.n_rows * self.k:
                 self._sort()
 
     def _sort(self) -> None:
         if self._n_added == 0:
             return
-        found = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
-        in_rows = np.argsort(found.row, kind="stable")  # fast, since each list is sorted
-        counts = np.bincount(found.row, minlength=self.n_rows)
+        every = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
+        in_rows = np.argsort(every.row, kind="stable")  # fast, since each list is sorted
+        counts = np.bincount(every.row, minlength=self.n_rows)
         # one 64-bit key per entity, score above tie order; padding is 0 and comes first
         keys = np.zeros((self.n_rows, int(counts.max(initial=0))), np.uint64)
-        tie_key = self._tie_order[found.entity[in_rows]].astype(np.uint64)
-        keys[np.arange(keys.shape[1]) < counts[:, None]] = (order_code(found.score[in_rows]) << np.uint64(32)) | tie_key
+        tie_key = self._tie_order[every.entity[in_rows]].astype(np.uint64)
+        keys[np.arange(keys.shape[1]) < counts[:, None]] = (order_code(every.score[in_rows]) << np.uint64(32)) | tie_key
         best = np.argsort(keys, axis=1)[:, ::-1][:, : self.k]
         listed = np.arange(best.shape[1]) < counts[:, None]
         kept = in_rows[((np.cumsum(counts) - counts)[:, None] + best)[listed]]
-        self._hold(TopK(found.row[kept], found.entity[kept], found.score[kept]))
+        self._hold(TopK(every.row[kept], every.entity[kept], every.score[kept]))
 
     def _hold(self, best: TopK) -> None:
         """Keep sorted lists, and nothing else."""

@@ -148,8 +148,8 @@ def _by_drawing(group: Counts, size: Counts, key: Keys) -> Counts:
         code = offset[pending] + drawn
         order = np.lexsort((key[pending], code))
         accepted = np.r_[True, code[order][1:] != code[order][:-1]]
-        found = np.searchsorted(taken, code[order])
-        accepted &= ~((found < len(taken)) & (np.append(taken, -1)[found] == code[order]))
+        at = np.searchsorted(taken, code[order])
+        accepted &= ~((at < len(taken)) & (np.append(taken, -1)[at] == code[order]))
         place[pending[order[accepted]]] = drawn[order[accepted]] + 1
         taken = np.sort(np.concatenate([taken, code[order[accepted]]]))
         pending = np.sort(pending[order[~accepted]])

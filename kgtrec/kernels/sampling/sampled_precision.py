@@ -135,18 +135,18 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
     (array([0.75]), array([[0.25]]))
     """
     n, n_classes = unjudged.shape
-    found = ExpectedShares(np.zeros(n), np.zeros((n, n_classes)), np.zeros((n, n_classes, n_classes)))
+    shares = ExpectedShares(np.zeros(n), np.zeros((n, n_classes)), np.zeros((n, n_classes, n_classes)))
     most = relevant + unjudged.sum(axis=1)
     pending = np.argsort(-most, kind="stable")  # few nodes are enough for most
     while len(pending):
         n_nodes = 16 + int(3 * np.sqrt(most[pending[0]]))
         own, pending = np.split(pending, [max(1, _CELLS_AT_A_TIME // (n_nodes * model.share.shape[1]))])
-        _set_expectations(found, own, relevant[own], unjudged[own].astype(np.float64), model, n_nodes)
-    return found
+        _set_expectations(shares, own, relevant[own], unjudged[own].astype(np.float64), model, n_nodes)
+    return shares
 
 
 def _set_expectations(
-    found: ExpectedShares, own: Codes, relevant: Codes, size: Values, model: ShareModel, n_nodes: int
+    shares: ExpectedShares, own: Codes, relevant: Codes, size: Values, model: ShareModel, n_nodes: int
 ) -> None:
     node, node_weight = np.polynomial.legendre.leggauss(n_nodes)
     t = (node + 1.0) / 2.0
@@ -163,11 +163,11 @@ def _set_expectations(
         return (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
 
     with np.errstate(under="ignore"):
-        found.one[own] = np.where(relevant > 0, integral(), 0.0)
+        shares.one[own] = np.where(relevant > 0, integral(), 0.0)
         for h in range(size.shape[1]):
-            found.single[own, h] = integral(h)
+            shares.single[own, h] = integral(h)
             for j in range(h + 1):
-                found.pair[own, h, j] = found.pair[own, j, h] = integral(h, j)
+                shares.pair[own, h, j] = shares.pair[own, j, h] = integral(h, j)
 
 
 def expected_average_precision(

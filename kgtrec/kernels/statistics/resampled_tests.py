@@ -87,14 +87,14 @@ class BootstrapTest:
         return bootstrap_blocks(shape[1], repeats, seed) if several else [(seed, repeats)]
 
     def beyond(self, start: Any, repeats: int) -> Floats:
-        found = np.where(np.isnan(self.observed), np.nan, 0.0)
+        extreme_samples = np.where(np.isnan(self.observed), np.nan, 0.0)
         if len(self.size) < 2:
-            return found
+            return extreme_samples
         for counts in bootstrap_counts(len(self.size), repeats, start):
             # a sample equal to the data counts as at least as extreme; rounding must not decide
             extreme = np.abs(self._studentised(counts)) >= np.abs(self.observed) * (1 - 1e-12)
-            found += extreme.sum(axis=0)
-        return found
+            extreme_samples += extreme.sum(axis=0)
+        return extreme_samples
 
     def _studentised(self, counts: Floats) -> Floats:
         """(b, pairs) mean divided by its cluster-robust error, for samples with each cluster ``counts`` times."""
@@ -155,9 +155,9 @@ class TukeyTest:
     def beyond(self, start: Any, repeats: int) -> Floats:
         # a shuffle equal to the data counts as at least as extreme; rounding of the sums must not decide
         rounding = 64 * np.finfo(np.float64).eps * np.abs(self.value).sum(axis=1).max() / self.n_items
-        found = np.zeros(len(self.gap))
+        extreme_samples = np.zeros(len(self.gap))
         rng = np.random.default_rng(start)
         for _ in range(repeats):
             shuffled = rng.permuted(self.value, axis=0).sum(axis=1) / self.n_items  # each unit separately
-            found += (shuffled.max() - shuffled.min()) >= self.gap - rounding
-        return found
+            extreme_samples += (shuffled.max() - shuffled.min()) >= self.gap - rounding
+        return extreme_samples
