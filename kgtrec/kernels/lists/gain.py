@@ -26,11 +26,11 @@ class _Rows:
     question: NDArray[np.int32]  # (m,)
     position: NDArray[np.float64]  # (m,)
     gain: NDArray[np.float64]  # (m,) above 0
-    discounted: NDArray[np.float64]  # (m,) gain / log2(position + 1)
 
-
-def _rows(question: NDArray[np.int32], position: NDArray[np.float64], gain: NDArray[np.float64]) -> _Rows:
-    return _Rows(question, position, gain, gain / np.log2(position + 1.0))
+    @property
+    def discounted(self) -> NDArray[np.float64]:
+        """(m,) gain / log2(position + 1)."""
+        return self.gain / np.log2(self.position + 1.0)
 
 
 def gain_of(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
@@ -50,7 +50,7 @@ def _retrieved(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = N
     worth = ranking.grade > 0
     if cutoff is not None:
         worth &= ranking.position <= cutoff
-    return _rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
+    return _Rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
 
 
 def _ideal(ranking: Ranking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
@@ -64,7 +64,7 @@ def _ideal(ranking: Ranking, dcg: Dcg = "log2", cutoff: int | None = None) -> _R
     if cutoff is not None:
         seen = place <= cutoff
         question, grade, place = question[seen], grade[seen], place[seen]
-    return _rows(question, place.astype(np.float64), gain_of(grade, dcg))
+    return _Rows(question, place.astype(np.float64), gain_of(grade, dcg))
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:

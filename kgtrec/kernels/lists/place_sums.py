@@ -164,27 +164,18 @@ def _sums(
     # equal stretches are added up once: there are many answers at few positions
     width = int(count.max()) + 1
     pairs, back = np.unique(after[many] * width + count[many], return_inverse=True)
-    total[many] = _distinct_sums(term, slopes, integral, pairs // width, pairs % width)[back]
-    return total
-
-
-def _distinct_sums(
-    term: Callable[[Floats], Floats],
-    slopes: Callable[[Floats], tuple[Floats, Floats]],
-    integral: Callable[[Floats, Floats], Floats],
-    after: Counts,
-    count: Counts,
-) -> Floats:
+    after, count = pairs // width, pairs % width
     # the formula needs a start far enough from 0: up to there, term by term
     single = np.clip(_TERMS - after, 0, count)
     start = after.astype(np.float64)
-    total = np.zeros(len(after))
+    sums = np.zeros(len(after))
     own = np.flatnonzero(single)
     for step in range(1, int(single.max()) + 1):
         own = own[single[own] >= step]
-        total[own] += term(start[own] + step)
+        sums[own] += term(start[own] + step)
     rest = np.flatnonzero(count > single)
-    low, width = start[rest] + single[rest] + 0.5, (count[rest] - single[rest]).astype(np.float64)
-    (first, third), (first_end, third_end) = slopes(low), slopes(low + width)
-    total[rest] += integral(low, width) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
+    low, width_of_rest = start[rest] + single[rest] + 0.5, (count[rest] - single[rest]).astype(np.float64)
+    (first, third), (first_end, third_end) = slopes(low), slopes(low + width_of_rest)
+    sums[rest] += integral(low, width_of_rest) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
+    total[many] = sums[back]
     return total

@@ -87,9 +87,16 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     require_numbers(scores)
     own = scores[row, entity]
     above, tied = count_against(scores, row, own, aside_row, aside_entity)
-    width = scores.shape[1]
-    n_aside = np.bincount(aside_row, minlength=len(scores))[row]
+    return without_themselves(above, tied, own, row, entity, aside_row, aside_entity, scores.shape)
+
+
+def without_themselves(
+    above: Rows, tied: Rows, own: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows, shape: Any
+) -> Counts:
+    """Counts of pairs, of which each is still among its own tied candidates unless it is set aside."""
+    n_rows, width = shape
     counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
+    n_aside = np.bincount(aside_row, minlength=n_rows)[row]
     return Counts(
         above=above.astype(np.int32),
         tied=(tied - counts_itself).astype(np.int32),

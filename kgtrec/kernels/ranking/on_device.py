@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.integer_keys import is_among_sorted
-from kgtrec.kernels.ranking.answer_ranks import Counts, Rows, ScoreError
+from kgtrec.kernels.ranking.answer_ranks import Counts, Rows, ScoreError, without_themselves
 from kgtrec.kernels.ranking.top_k import TopK
 
 Tensor = Any
@@ -155,14 +154,7 @@ class DeviceRanker:
             values = scores[wrong] if column is None else scores[wrong].index_select(0, column)
             place = int(np.argmin((values < np.inf).cpu().numpy()))
             raise ScoreError(wrong, place, float(values[place]))
-        counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
-        n_aside = np.bincount(aside_row, minlength=n_rows)[row]
-        counts = Counts(
-            above=above.astype(np.int32),
-            tied=(tied - counts_itself).astype(np.int32),
-            n_other=(width - n_aside - counts_itself).astype(np.int32),
-            score=own,
-        )
+        counts = without_themselves(above, tied, own, row, entity, aside_row, aside_entity, (n_rows, width))
         if not k:
             return counts, None
         n_listed = np.minimum(k, width - np.bincount(left_out_row, minlength=n_rows))
