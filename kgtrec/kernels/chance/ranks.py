@@ -7,7 +7,6 @@ geometric means, w) are computed once, so time and memory depend on the number o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,97 +36,6 @@ class Simulated(NamedTuple):
     expectation_error: float
     variance_error: float
     repeats: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupedCandidates:
-    """Candidate counts of all items, equal ones grouped; the weights sum to 1."""
-
-    n_answers: int
-    candidates: NDArray[np.int64]  # (g,) distinct N, ascending
-    weight_sum: Floats  # (g,) sum of the weights of the items with this N
-    squared_weight_sum: Floats  # (g,) sum of their squares
-    row_candidates: NDArray[np.int64]  # (m,) N of each distinct pair (N, weight), ascending by N, then weight
-    row_weight: Floats  # (m,)
-    row_count: NDArray[np.int64]  # (m,) how many items have this pair
-
-
-def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> GroupedCandidates:
-    """Group equal candidate counts.
-
-    Parameters
-    ----------
-    candidates : (n,) int array, entities
-        Size of each filtered candidate set, the true answer included.
-    weight : (n,) float array, optional
-        Any scale, at least 0; by default all equal.
-
-    Returns
-    -------
-    GroupedCandidates
-
-    Raises
-    ------
-    ValueError
-        If a count is below 1, or the weights are negative, not finite, all 0 or of another length.
-
-    Examples
-    --------
-    >>> groups = group_candidates([3, 1, 3, 3])
-    >>> groups.candidates, groups.weight_sum
-    (array([1, 3]), array([0.25, 0.75]))
-    """
-    counts = np.asarray(candidates, np.int64).ravel()
-    weights = normalised_weights(weight)
-    if weights is None:
-        distinct, sizes = _tallied(counts)
-        each = np.full(distinct.size, 1.0 / max(counts.size, 1))
-        return GroupedCandidates(
-            n_answers=counts.size,
-            candidates=distinct,
-            weight_sum=sizes * each,
-            squared_weight_sum=sizes * each**2,
-            row_candidates=distinct,
-            row_weight=each,
-            row_count=sizes,
-        )
-    distinct, code = _distinct_counts(counts)
-    values, weight_code = np.unique(weights, return_inverse=True)
-    pairs, row_count = np.unique(code * np.int64(values.size) + weight_code, return_counts=True)
-    row, row_weight = pairs // values.size, values[pairs % values.size]
-    return GroupedCandidates(
-        n_answers=counts.size,
-        candidates=distinct,
-        weight_sum=np.bincount(row, row_count * row_weight, distinct.size).astype(np.float64, copy=False),
-        squared_weight_sum=np.bincount(row, row_count * row_weight**2, distinct.size).astype(np.float64, copy=False),
-        row_candidates=distinct[row],
-        row_weight=row_weight,
-        row_count=row_count,
-    )
-
-
-def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct counts, ascending, and how many items have each."""
-    if not _is_dense(counts):
-        return np.unique(counts, return_counts=True)
-    tally = np.bincount(counts, minlength=1)
-    distinct = np.flatnonzero(tally)
-    return distinct, tally[distinct]
-
-
-def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct counts, ascending, and the index of each item's count among them."""
-    if not _is_dense(counts):
-        return np.unique(counts, return_inverse=True)
-    distinct, _ = _tallied(counts)
-    place = np.zeros(int(distinct[-1]) + 1 if distinct.size else 1, np.int64)
-    place[distinct] = np.arange(distinct.size)
-    return distinct, place[counts]
-
-
-def _is_dense(counts: NDArray[np.int64]) -> bool:
-    """Whether a tally of all numbers up to the greatest is short enough to pay off."""
-    return counts.size == 0 or int(counts.max()) <= 4 * counts.size + 65_536
 
 
 def normalised_weights(weight: ArrayLike | None) -> Floats | None:
@@ -341,7 +249,16 @@ def _discount_antidifference(x: Floats) -> tuple[Floats, Floats]:
     return first, second
 
 
-def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
+def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, and how many items have each."""
+    if int(counts.max()) > 4 * counts.size + 65_536:  # too long a tally to pay off
+        return np.unique(counts, return_counts=True)
+    tally = np.bincount(counts)
+    distinct = np.flatnonzero(tally)
+    return distinct, tally[distinct]
+
+
+def geometric_mean_moments(candidates: ArrayLike, weight: ArrayLike | None = None) -> Moments:
     r"""Exact expectation and variance of the weighted geometric mean rank.
 
     :math:`E = \prod E[r_i^{w_i}]` and :math:`Var = \prod E[r_i^{2 w_i}] - E^2 = E^2 (e^B - 1)`, where
@@ -350,7 +267,10 @@ def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
 
     Parameters
     ----------
-    groups : GroupedCandidates
+    candidates : (n,) int array, entities
+        Size of each filtered candidate set, the true answer included.
+    weight : (n,) float array, optional
+        Any scale, at least 0; by default all equal.
 
     Returns
     -------
@@ -363,16 +283,24 @@ def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
 
     Examples
     --------
-    >>> moments = geometric_mean_moments(group_candidates([2, 2]))  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 minus its square
+    >>> moments = geometric_mean_moments([2, 2])  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 minus its square
     >>> round(moments.expectation, 6), round(moments.variance, 6)
     (1.457107, 0.12684)
     """
-    if groups.n_answers == 0:
+    counts = np.asarray(candidates, np.int64).ravel()
+    if counts.size == 0:
         return Moments(float("nan"), float("nan"))
-    alike = groups.row_weight.min() == groups.row_weight.max()
-    exponent = groups.row_weight[0] if alike else groups.row_weight
-    log_mean = np.sum(groups.row_count * log_mean_power(groups.row_candidates, exponent))
-    spread = np.sum(groups.row_count * log_power_spread(groups.row_candidates, exponent))
+    weights = normalised_weights(weight)
+    exponent: float | Floats
+    if weights is None:
+        n, times = _tallied(counts)
+        exponent = 1.0 / counts.size
+    else:  # each pair of a count and a weight once
+        values, code = np.unique(weights, return_inverse=True)
+        rows, times = np.unique(counts * np.int64(values.size) + code, return_counts=True)
+        n, exponent = rows // values.size, values[rows % values.size] if values.size > 1 else float(values[0])
+    log_mean = np.sum(times * log_mean_power(n, exponent))
+    spread = np.sum(times * log_power_spread(n, exponent))
     mean = float(np.exp(log_mean))
     return Moments(mean, mean * mean * float(np.expm1(spread)))
 
