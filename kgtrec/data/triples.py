@@ -17,7 +17,7 @@ from kgtrec.data.frames import frame_labels, frame_of, has_columns
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 from kgtrec.kernels.integer_keys import distinct
-from kgtrec.kernels.sampling.random_order import Keys, hashes_of_texts, mixed
+from kgtrec.kernels.sampling.random_order import Keys, hashed, hashes_of_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +216,7 @@ def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
     True
     """
     entity, relation = label_hashes(triples.entities), label_hashes(triples.relations)
-    return mixed(*of, entity[triples.head], relation[triples.relation], entity[triples.tail])
+    return hashed(*of, entity[triples.head], relation[triples.relation], entity[triples.tail])
 
 
 def check_numbers(triples: Triples) -> NDArray[np.int32]:

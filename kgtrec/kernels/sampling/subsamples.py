@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.kernels.ranking.positions import Ties, rank_among
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -48,7 +48,7 @@ def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask
     >>> int(subset.sum()), (subset == again[::-1]).all()
     (2, np.True_)
     """
-    keys = mixed(seed, size, repeat, hashes)
+    keys = hashed(seed, size, repeat, hashes)
     kept = np.zeros(len(hashes), np.bool_)
     kept[np.argpartition(keys, size - 1)[:size]] = True
     return kept
