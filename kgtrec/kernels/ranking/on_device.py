@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.ranking.answer_ranks import Counts, Rows, ScoreError, without_themselves
+from kgtrec.kernels.ranking.answer_ranks import Counts, Index, ScoreError, without_themselves
 from kgtrec.kernels.ranking.top_k import TopK
 
 Tensor = Any
@@ -57,7 +57,7 @@ def extremes(scores: Tensor) -> tuple[int, int]:
     return largest, smallest
 
 
-def rows_at(scores: Tensor, places: Rows) -> Tensor:
+def rows_at(scores: Tensor, places: Index) -> Tensor:
     """The rows of a tensor at these places, on its device."""
     return scores.index_select(0, _sent(places, scores.device))
 
@@ -87,7 +87,9 @@ class DeviceRanker:
         counts.above, counts.tied, counts.n_other  # 1, 1, 3
     """
 
-    def __init__(self, n_entities: int, column: Rows | None = None, tie_order: NDArray[np.int32] | None = None) -> None:
+    def __init__(
+        self, n_entities: int, column: Index | None = None, tie_order: NDArray[np.int32] | None = None
+    ) -> None:
         self._n_entities = n_entities
         self._tables = column, tie_order
         self._sent: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
@@ -95,13 +97,13 @@ class DeviceRanker:
     def rank(
         self,
         scores: Tensor,
-        row: Rows,
-        entity: Rows,
-        aside_row: Rows,
-        aside_entity: Rows,
+        row: Index,
+        entity: Index,
+        aside_row: Index,
+        aside_entity: Index,
         k: int,
-        left_out_row: Rows,
-        left_out_entity: Rows,
+        left_out_row: Index,
+        left_out_entity: Index,
     ) -> tuple[Counts, TopK | None]:
         """Counts of the pairs, and the best ``k`` of each row.
 
@@ -188,7 +190,7 @@ def _sent(array: NDArray[Any], device: Any) -> Tensor:
     return sys.modules["torch"].tensor(array, device=device)
 
 
-def _flat(row: Rows, entity: Rows, first: int, chunk: Tensor) -> Tensor:
+def _flat(row: Index, entity: Index, first: int, chunk: Tensor) -> Tensor:
     """Places in the flattened chunk, whose first row is ``first``, of pairs sorted by row."""
     low, high = np.searchsorted(row, [first, first + len(chunk)])
     return _sent((row[low:high] - first) * chunk.shape[1] + entity[low:high], chunk.device)
@@ -218,7 +220,7 @@ def _order_code(values: Tensor) -> Tensor:
     return torch.where(bits < 0, bits ^ (2**31 - 1), bits).long()
 
 
-def _counted(chunk: Tensor, row: Rows, entity: Rows, aside: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+def _counted(chunk: Tensor, row: Index, entity: Index, aside: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
     """(n,) score of each pair, and its above and tied among what is not aside, itself included where it is not."""
     torch = sys.modules["torch"]
     n_rows, width = chunk.shape
@@ -244,13 +246,13 @@ def _counted(chunk: Tensor, row: Rows, entity: Rows, aside: Tensor, most: int) -
     return (own.float() if chunk.dtype == torch.bfloat16 else own), counts[0], counts[1]
 
 
-def _gathered(chunk: Tensor, row: Rows) -> Tensor:
+def _gathered(chunk: Tensor, row: Index) -> Tensor:
     start, stop = int(row[0]), int(row[-1]) + 1
     ascending = stop - start == len(row) and bool(np.all(row[1:] > row[:-1]))
     return chunk[start:stop] if ascending else chunk.index_select(0, _sent(row, chunk.device))
 
 
-def _by_bisection(chunk: Tensor, counted: Tensor, row: Rows, entity: Rows) -> Tensor:
+def _by_bisection(chunk: Tensor, counted: Tensor, row: Index, entity: Index) -> Tensor:
     """(2, n) above and tied, by sorting the rows; what is not counted comes before all others."""
     torch = sys.modules["torch"]
     rows, first, place = np.unique(row, return_index=True, return_inverse=True)
