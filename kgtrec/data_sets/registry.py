@@ -1,4 +1,4 @@
-"""The data sets that can be had by name: their files, where those are, and what they are known by."""
+"""The data sets that are available by name: their files, where those are, and what they are known by."""
 
 from __future__ import annotations
 
