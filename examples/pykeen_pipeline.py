@@ -37,8 +37,7 @@ def main() -> None:
     print(f"in the pipeline: macro.MRR {result.get_metric('macro.MRR'):.4f}, AP@20 {result.get_metric('AP@20'):.4f}")
 
     # on the command line: kgtrec questions, and kgtrec rank OUT/C OUT/distmult --trust --out OUT/ranks
-    splits = (data.training, data.validation, data.testing)
-    collection = kgtrec.build_questions(*(kgtrec.Triples.of(map(tuple, split.triples)) for split in splits))
+    collection = kgtrec.build_questions(data)
     kgtrec.write_collection(out / "C", collection)
     result.save_to_directory(out / "distmult")
     kgtrec.ranking.write_ranked(

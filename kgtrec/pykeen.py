@@ -5,8 +5,8 @@ Importing this module needs PyKEEN, and makes ``pipeline(evaluator="trec")`` wor
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Several
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, MeasureError
 from kgtrec.evaluation.evaluate import default_measures, evaluate
-from kgtrec.measures.names import parse_measure, parse_measures
+from kgtrec.measures.names import named_by_pykeen, parse_measure, parse_measures
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.pykeen import n_relations_of, pykeen_ranks, pykeen_system
@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from pykeen.models import Model
 
 __all__ = ["TrecEvaluator", "TrecMetricKey", "TrecMetricResults", "pykeen_ranks", "pykeen_system"]
-
-#: PyKEEN's names of measures over all answers, and ours
-_OF_PYKEEN = {
-    "arithmetic_mean_rank": "micro.MR",
-    "inverse_harmonic_mean_rank": "micro.MRR",
-    "adjusted_arithmetic_mean_rank_index": "micro.AMRI",
-    "adjusted_inverse_harmonic_mean_rank": "micro.AMRR",
-    "geometric_mean_rank": "micro.GMR",
-    "harmonic_mean_rank": "micro.HMR",
-    "median_rank": "micro.MedianRank",
-}
 
 
 class TrecMetricKey(NamedTuple):
@@ -59,7 +48,7 @@ class TrecMetricResults(MetricResults[TrecMetricKey]):
 
     @classmethod
     def key_from_string(cls, s: str | None) -> TrecMetricKey:
-        """The measure of a name: kgtrec's, trec_eval's, ir-measures', or PyKEEN's such as ``mrr`` or ``hits@10``.
+        """Parse a name: kgtrec's, trec_eval's, ir-measures', or PyKEEN's such as ``mrr`` or ``hits@10``.
 
         Raises
         ------
@@ -75,27 +64,25 @@ class TrecMetricResults(MetricResults[TrecMetricKey]):
                 key = RankBasedMetricResults.key_from_string(s)
             except (ValueError, KeyError):
                 raise unknown from None
-            side, _, name = key
-            ours = _OF_PYKEEN.get(name, f"micro.Hits@{name.rpartition('_')[2]}" if name.startswith("hits_at_") else "")
-            if side != SIDE_BOTH or not ours:
+            ours = named_by_pykeen(key.metric)
+            if key.side != SIDE_BOTH or ours is None:
                 raise unknown from None
             return TrecMetricKey(ours)
 
+    #: the value of any other measure, where the ranks are known
+    compute: Callable[[str], float] | None = None
+
     def get_metric(self, name: str | TrecMetricKey) -> float:
-        """The value of a measure that was computed.
+        """Get the value of a measure, such as that of early stopping, also where ``measures=`` does not name it.
 
         Raises
         ------
-        KgtrecError
-            If it was not.
+        MeasureError
+            If the name is unknown.
         """
         key = self.string_or_key_to_key(name)
-        if key not in self.data:
-            known = ", ".join(each.measure for each in self.data)
-            raise KgtrecError(
-                f"expected one of the measures that were computed ({known}), found {key.measure}; name it in "
-                "TrecEvaluator(measures=...), or evaluator_kwargs=dict(measures=...) of a pipeline"
-            )
+        if key not in self.data and self.compute is not None:
+            return self.compute(key.measure)
         return float(self.data[key])
 
 
@@ -173,14 +160,14 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         pre_filtered_triples: bool = True,
         targets: Several[str] = (LABEL_HEAD, LABEL_TAIL),
     ) -> TrecMetricResults:
-        """The measures of a model on mapped triples; the arguments are those of PyKEEN's evaluators.
+        """Return the measures of a model on mapped triples; the arguments are those of PyKEEN's evaluators.
 
         Each question is scored once, whatever number of triples asks it. Where entities or relations are restricted, a
         model is inductive, or is sliced, PyKEEN's own loop calls :meth:`process_scores_`, with the same result.
         """
         for_pykeens_loop = restrict_entities_to, restrict_relations_to, slice_size, self.slice_size, self.mode
         if any(each is not None for each in for_pykeens_loop):
-            found: TrecMetricResults = super().evaluate(
+            return super().evaluate(
                 model,
                 mapped_triples,
                 batch_size,
@@ -195,7 +182,6 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
                 pre_filtered_triples,
                 targets,
             )
-            return found
         collection = self._collection(model, mapped_triples, additional_filter_triples)
         labels = [[str(number) for number in range(n)] for n in (model.num_entities, n_relations_of(model))]
         sides = [side for side, label in zip(SIDES, (LABEL_HEAD, LABEL_TAIL), strict=True) if label in targets]
@@ -242,7 +228,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         self._counts.clear()
 
     def finalize(self) -> TrecMetricResults:
-        """The measures of all batches of PyKEEN's loop.
+        """Return the measures of all batches of PyKEEN's loop.
 
         Raises
         ------
@@ -288,8 +274,14 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
 
     def _results(self, collection: Collection, ranks: AnswerRanks, sides: Sequence[str]) -> TrecMetricResults:
         self.answer_ranks = ranks
-        scores = evaluate(collection, ranks, self.measures, ties=self.ties, sides=sides)
-        return TrecMetricResults(dict(zip(self.measures, map(float, scores.values[0, :, 0]), strict=True)))
+        ties = self.ties
+
+        def compute(measures: str | Sequence[str]) -> Any:
+            return evaluate(collection, ranks, measures, ties=ties, sides=sides).values[0, :, 0].tolist()
+
+        results = TrecMetricResults(dict(zip(self.measures, compute(self.measures), strict=True)))
+        results.compute = lambda measure: compute(measure)[0]
+        return results
 
 
 def _collection_of(test: Any, others: Any, n_entities: int, n_relations: int) -> Collection:

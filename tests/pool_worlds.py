@@ -15,7 +15,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.kernels.sampling.random_order import hashes_of_texts, mixed
+from kgtrec.kernels.sampling.random_order import hashed, hashes_of_texts
 
 Labels = tuple[str, str, str]
 Scores = dict[str, dict[tuple[str, str], float]]  # run -> (question id, entity label) -> score
@@ -68,7 +68,7 @@ class PoolWorld:
 def key_of(seed: int, question: str, entity: str) -> int:
     """What orders candidates of one score."""
     hashes = (hashes_of_texts(*bytes_and_offsets(Vocabulary.of([label]).labels)) for label in (question, entity))
-    return int(mixed(seed, *hashes)[0])
+    return int(hashed(seed, *hashes)[0])
 
 
 def run_of(name: str, scores: dict[tuple[str, str], float], reverse: bool = False) -> Run:

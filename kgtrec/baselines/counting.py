@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places
 from kgtrec.baselines.record import Baseline, Scorer, each
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 
 
 def _fit_popularity(graph: Graph, *, seed: int) -> Scorer:
@@ -31,12 +31,12 @@ def _fit_constant(graph: Graph, *, seed: int) -> Scorer:
 
 
 def _fit_random(graph: Graph, *, seed: int) -> Scorer:
-    entity = mixed(np.arange(graph.n_entities, dtype=np.uint64) + np.uint64(seed) * np.uint64(1 << 32))
+    entity = hashed(np.arange(graph.n_entities, dtype=np.uint64) + np.uint64(seed) * np.uint64(1 << 32))
 
     def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
-        question = mixed((anchor * graph.n_directions + direction).astype(np.uint64))
+        question = hashed((anchor * graph.n_directions + direction).astype(np.uint64))
         # the upper 32 bits: whole numbers, which are exact and rarely tie
-        return (mixed(question[:, None] ^ entity) >> np.uint64(32)).astype(np.float64)
+        return (hashed(question[:, None] ^ entity) >> np.uint64(32)).astype(np.float64)
 
     return score
 

@@ -14,7 +14,7 @@ from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR
 from kgtrec.data.triples import Triples, triple_keys
-from kgtrec.kernels.sampling.random_order import Keys, hashes_of_texts, mixed
+from kgtrec.kernels.sampling.random_order import Keys, hashed, hashes_of_texts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,8 +87,8 @@ def sides_of(campaign: Campaign, rows: NDArray[np.integer]) -> Sides:
         own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
     )
     key = triple_keys(own, campaign.assignment_seed)[place]
-    by_words = mixed(key, _hashes(said.source), _hashes(said.note))  # of those who say the same
-    order = np.lexsort((by_words, mixed(key, said.verdict.astype(np.uint64)), place))
+    by_words = hashed(key, _hashes(said.source), _hashes(said.note))  # of those who say the same
+    order = np.lexsort((by_words, hashed(key, said.verdict.astype(np.uint64)), place))
     said = said.take(order)
     return Sides(place[order], said.verdict, said.source, said.note)
 

@@ -14,7 +14,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.sampling.random_order import Keys, mixed, places_by_key
+from kgtrec.kernels.sampling.random_order import Keys, hashed, places_by_key
 
 _Codes = NDArray[np.int64]
 
@@ -94,7 +94,7 @@ def assign(
     if per_triple < 1:
         raise KgtrecError(f"expected at least one annotator per triple, got {per_triple}")
     everybody = people.names.extended(judgements.annotators.labels)  # the codes of people.names are first
-    person_key, question_key = (mixed(seed, label_hashes(labels)) for labels in (everybody, pool.questions.ids))
+    person_key, question_key = (hashed(seed, label_hashes(labels)) for labels in (everybody, pool.questions.ids))
     group = groups_of(pool, automatic, seed=seed)
     active = np.unique(people.person[(people.role == ANNOTATOR) & people.is_active]).astype(np.int64)
 
@@ -104,7 +104,7 @@ def assign(
     lacking = np.maximum(lacking, 0)
 
     before = _tasks(everybody.encode(previous.annotators.labels)[previous.annotator], previous.triple)
-    kept = _kept(before, judged, active, lacking, mixed(person_key[before.person], question_key[group[before.triple]]))
+    kept = _kept(before, judged, active, lacking, hashed(person_key[before.person], question_key[group[before.triple]]))
     lacking -= np.bincount(kept.triple, minlength=len(pool))
     desk = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
     given = desk.deal(lacking, lambda found: _too_few(people, active, per_triple, found))
@@ -130,13 +130,13 @@ def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.int
     >>> [own_order(triples, name).tolist() for name in ("ann", "bob")]
     [[0, 2, 3, 1], [2, 0, 1, 3]]
     """
-    person_key = mixed(seed, label_hashes(Vocabulary.of([person])))
+    person_key = hashed(seed, label_hashes(Vocabulary.of([person])))
     return np.argsort(_own_keys(person_key, triples), kind="stable")
 
 
 def _own_keys(person_key: Keys, triples: Triples) -> Keys:
     """(n,) by which each triple stands in the order of its person."""
-    return mixed(person_key, triple_keys(triples))
+    return hashed(person_key, triple_keys(triples))
 
 
 def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
@@ -149,7 +149,7 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     triple, question = pair[0], pair[1]
     for_people = ~automatic.is_automatic[triple]
     size = np.bincount(question[for_people], minlength=len(pool.questions))
-    key = mixed(seed, label_hashes(pool.questions.ids))
+    key = hashed(seed, label_hashes(pool.questions.ids))
     best = np.lexsort((key[question], -size[question], triple))
     _, first = np.unique(triple[best], return_index=True)
     group: NDArray[np.int32] = question[best][first]
@@ -222,7 +222,7 @@ class _Workload:
         """
         open_triples = np.flatnonzero(lacking)
         holders = np.zeros(len(lacking), np.uint64)  # equal for triples that the same people have
-        np.add.at(holders, self.taken.triple, mixed(self.person_key[self.place[self.taken.person]], 1))
+        np.add.at(holders, self.taken.triple, hashed(self.person_key[self.place[self.taken.person]], 1))
         keys = self.group[open_triples], lacking[open_triples], holders[open_triples]
         units = _units(*(key.astype(np.uint64) for key in keys))
         first = open_triples[units.first]
@@ -231,7 +231,7 @@ class _Workload:
         unit_of[first] = np.arange(len(first))
         mine = unit_of[self.taken.triple] >= 0
         has[unit_of[self.taken.triple[mine]], self.place[self.taken.person[mine]]] = True
-        key = mixed(self.question_key[self.group[first]], holders[first])
+        key = hashed(self.question_key[self.group[first]], holders[first])
         wanted = lacking[first]
         which: list[int] = []
         chosen: list[NDArray[np.intp]] = []
@@ -266,7 +266,7 @@ class _Workload:
         units = _units((group[rows].astype(np.int64) * n_active + who[rows]).astype(np.uint64))
         person = todo.person.copy()
         unit_group, unit_who = group[rows[units.first]], who[rows[units.first]]
-        key = mixed(self.question_key[unit_group], self.person_key[unit_who])
+        key = hashed(self.question_key[unit_group], self.person_key[unit_who])
         for unit in np.lexsort((key, -units.size)):
             size, of, at = units.size[unit], unit_who[unit], unit_group[unit]
             if self.load[of] - size < share:

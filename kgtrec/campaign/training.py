@@ -17,7 +17,7 @@ from kgtrec.data.triples import triple_keys
 from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.campaign.folder import write_settings
 from kgtrec.formats.files import PathLike
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 
 
 def training_rows(campaign: Campaign) -> NDArray[np.intp]:
@@ -80,7 +80,7 @@ def _chosen(settings: Mapping[str, Any], gold: Gold, n: int) -> list[list[str]]:
     before = list(settings.get("training_gold", []))
     is_explained = [bool(text) for text in gold.explanation.to_pylist()]
     turn, seen = np.zeros(len(gold), np.intp), Counter[tuple[bool, int]]()
-    for row in np.argsort(mixed(int(settings.get("seed", 0)), triple_keys(gold.triples)), kind="stable").tolist():
+    for row in np.argsort(hashed(int(settings.get("seed", 0)), triple_keys(gold.triples)), kind="stable").tolist():
         kind = is_explained[row], int(gold.verdict[row])
         turn[row] = seen[kind]
         seen[kind] += 1

@@ -42,7 +42,7 @@ def check_together(
     *,
     partial: Collection[str] = (),
 ) -> list[Finding]:
-    """Contradictions between files of one evaluation.
+    """Find contradictions between the files of one evaluation.
 
     Every question of a run or of qrels must be among the topics (for runs, among the questions of the qrels where no
     topics are given), and every run must have all of those; every topic must have a row in each qrels; every entity
@@ -71,27 +71,27 @@ def check_together(
     transe.run: expected only questions of topics.tsv, found 1 other: 'tail7'
     transe.run: expected all questions of topics.tsv, found 1 missing: 'tail0'
     """
-    asked = _union([found.ids.labels for found in topics.values()])
-    judged = _union([_used(found.questions, found.question) for found in qrels.values()])
-    in_graph = _union([found.labels for found in entities.values()])
+    asked = _union([own.ids.labels for own in topics.values()])
+    judged = _union([_used(own.questions, own.question) for own in qrels.values()])
+    in_graph = _union([own.labels for own in entities.values()])
     wanted, wanted_name = (asked, _names(topics)) if asked is not None else (judged, _names(qrels))
     findings: list[Finding] = []
-    for source, found in systems.items():
-        questions, listed = _used_by(found)
-        findings += _strangers(source, questions, wanted, wanted_name, "question", "questions")
+    for source, own in systems.items():
+        questions, listed = _used_by(own)
+        findings += _strangers(source, questions, wanted, wanted_name, "question")
         findings += _missing(source, questions, wanted, f"all questions of {wanted_name}")
-        findings += _strangers(source, listed, in_graph, _names(entities), "entity", "entities")
+        findings += _strangers(source, listed, in_graph, _names(entities), "entity")
     for source, judgements in qrels.items():
         questions = _used(judgements.questions, judgements.question)
-        findings += _strangers(source, questions, asked, _names(topics), "question", "questions")
+        findings += _strangers(source, questions, asked, _names(topics), "question")
         if source not in partial:
             findings += _missing(source, questions, asked, f"judgements for every topic of {_names(topics)}")
         findings += _strangers(
-            source, _used(judgements.entities, judgements.entity), in_graph, _names(entities), "entity", "entities"
+            source, _used(judgements.entities, judgements.entity), in_graph, _names(entities), "entity"
         )
     for source, topic in topics.items():
         anchors = pc.unique(topic.anchor)
-        findings += _strangers(source, anchors, in_graph, _names(entities), "", "anchors")
+        findings += _strangers(source, anchors, in_graph, _names(entities), "")
     return findings
 
 
@@ -103,9 +103,11 @@ def _used_by(system: AnyRun | AnswerRanks) -> tuple[pa.StringArray, pa.StringArr
     first = np.full(len(system.entities), _NOWHERE)
     for part in system.parts():
         is_listed[part.question] = True
-        place = part.question.astype(np.int64) << 32 | np.arange(len(part))
-        earlier = np.flatnonzero(place < first[part.entity])[::-1]
-        first[part.entity[earlier]] = place[earlier]  # of several rows the last that is written counts: the first one
+        order_of_row = part.question.astype(np.int64) << 32 | np.arange(len(part))
+        earlier = np.flatnonzero(order_of_row < first[part.entity])[::-1]
+        first[part.entity[earlier]] = order_of_row[
+            earlier
+        ]  # of several rows the last that is written counts: the first one
     order = np.argsort(first, kind="stable")
     return (
         system.questions.decode(np.flatnonzero(is_listed)),
@@ -133,10 +135,10 @@ def _strangers(
     wanted: pa.StringArray | None,
     wanted_name: str,
     column: Literal["", "question", "entity"],
-    what: str,
 ) -> list[Finding]:
     if wanted is None:
         return []
+    what = {"": "anchors", "question": "questions", "entity": "entities"}[column]
     others = labels.filter(pc.invert(pc.is_in(labels, value_set=wanted)))
     if len(others) == 0:
         return []

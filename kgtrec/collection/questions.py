@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,9 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of, triple_keys
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
-from kgtrec.errors import KgtrecError, count_of, kind_of, one_of, whole_number
+from kgtrec.errors import KgtrecError, count_of, one_of, whole_number
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.triples import read_triples
+from kgtrec.formats.triples import find_splits, read_triples
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 from kgtrec.kernels.statistics.divergence import kl_divergence
 from kgtrec.kernels.triples.categories import relation_category, relation_fanout
@@ -29,9 +31,9 @@ Report = dict[str, Any]
 
 
 def build_questions(
-    train: Triples,
-    valid: Triples | None = None,
-    test: Triples | None = None,
+    train: Any,
+    valid: Any = None,
+    test: Any = None,
     *,
     repeated: str = "drop",
     leaked: str = "keep",
@@ -43,7 +45,7 @@ def build_questions(
     threshold: float = 1.5,
     categories_from: Sequence[str] = SPLITS,
 ) -> Collection:
-    """The test collection of a link-prediction data set: its triple questions, answers and known answers.
+    """Build the test collection of a link-prediction data set: its triple questions, answers and known answers.
 
     All test triples with the same (side, relation, anchor) make one question; ``head0, head1, ...`` are numbered by
     first appearance in the test triples, then ``tail0, ...`` likewise. The answers are the entities that complete the
@@ -52,9 +54,10 @@ def build_questions(
 
     Parameters
     ----------
-    train, valid, test : Triples
+    train, valid, test : Triples or path, or what Triples.of takes
         With any vocabularies; the collection's has train's entities first, then valid's new ones, then test's. Without
-        validation triples: ``build_questions(train, test=test)``.
+        validation triples: ``build_questions(train, test=test)``. All three in one: a folder as ``train``, see
+        :func:`kgtrec.read_triples` for its files, or a Dataset of PyKEEN.
     repeated : {"drop", "keep", "error"}
         Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once in any
         case.
@@ -84,8 +87,8 @@ def build_questions(
     Raises
     ------
     KgtrecError
-        If there are no test triples, an option is out of range, a policy says "error", a label is empty, or an
-        entity label contains white space and ``ids`` is not set.
+        If a split is none of these, there are no test triples, an option is out of range, a policy says "error", a
+        label is empty, or an entity label contains white space and ``ids`` is not set.
 
     References
     ----------
@@ -111,8 +114,14 @@ def build_questions(
         "unseen_relations": unseen_relations,
     }
     _require_options(policies, threshold, categories_from, seed)
-    valid = Triples.of([]) if valid is None else valid
-    splits = Splits.of(*(_triples(name, given) for name, given in zip(SPLITS, (train, valid, test), strict=True)))
+    if valid is None and test is None:
+        if isinstance(train, str | os.PathLike) and Path(train).is_dir():
+            train, valid, test = find_splits(train)
+        elif hasattr(train, "training"):
+            train, valid, test = train.training, train.validation, train.testing
+    splits = Splits.of(
+        _triples("train", train), _triples("valid", [] if valid is None else valid), _triples("test", test)
+    )
     if isinstance(sample, str | os.PathLike):
         sample = read_triples(sample)
     _require_labels(splits, ids)
@@ -131,7 +140,13 @@ def build_questions(
     splits, report["leaked"] = _without_leaked(splits, leaked)
     splits, report["unseen_entities"] = _without_unseen(splits, "entities", unseen_entities)
     splits, report["unseen_relations"] = _without_unseen(splits, "relations", unseen_relations)
-    _require_test(splits.test, report)
+    if not len(splits.test):
+        found = "none"
+        if n := report["triples_read"]["test"]:
+            found = (
+                f"that all {n:,} were dropped as repeated, leaked or unseen; keep some with the options of these names"
+            )
+        raise KgtrecError(f"expected at least one test triple to make questions of, found {found}")
     categories = categorize(splits, threshold=threshold, categories_from=categories_from)
     full = splits.test.take(first_places(splits.test.keys()))
     chosen, report["sample"] = _sample(full, sample, seed)
@@ -139,37 +154,27 @@ def build_questions(
     labels = splits.entities
     if ids:
         splits, full = _with_ids(splits, full)
-    return _collection(splits, full, chosen, categories, report, labels if ids else None, fingerprint)
-
-
-def _triples(split: str, given: Any) -> Triples:
-    if not isinstance(given, Triples):
-        raise KgtrecError(
-            f"expected Triples as {split}, found {kind_of(given)}; make them with Triples.of(rows) or "
-            "read_triples(path), and leave out valid, not test: build_questions(train, test=test)"
-        )
-    return given
-
-
-def _collection(
-    splits: Splits,
-    full: Triples,
-    chosen: NDArray[np.bool_],
-    categories: RelationCategories,
-    report: Report,
-    labels: Vocabulary | None,
-    fingerprint: str,
-) -> Collection:
-    """Questions of the ``chosen`` distinct test triples, with all others known, and the rest of the report."""
-    questions = questions_of(full.take(chosen))
-    qrels = _qrels(questions, full.take(chosen))
+    test = full.take(chosen)
+    questions = questions_of(test)
+    question, entity = completions(questions, test)
+    qrels = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
     known = _known(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
-    report |= _counts(splits, full.take(chosen), questions, qrels, known, categories)
-    return Collection(questions, qrels, known, categories, splits.train, report, labels, fingerprint)
+    report |= _counts(splits, test, questions, qrels, known, categories)
+    return Collection(questions, qrels, known, categories, splits.train, report, labels if ids else None, fingerprint)
+
+
+def _triples(split: str, triples: Any) -> Triples:
+    if isinstance(triples, str | os.PathLike):
+        return read_triples(triples, may_be_empty=split == "valid")
+    try:
+        return Triples.of(triples)
+    except KgtrecError as error:
+        way_out = "; leave out valid, not test: build_questions(train, test=test)" if triples is None else ""
+        raise KgtrecError(f"{split}: {error}{way_out}") from None
 
 
 def questions_of(test: Triples) -> Questions:
-    """The triple questions of test triples: head questions, then tail questions, each by first appearance.
+    """Return the triple questions of test triples: head questions, then tail questions, each by first appearance.
 
     Examples
     --------
@@ -191,7 +196,7 @@ def questions_of(test: Triples) -> Questions:
 
 
 def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The questions that the triples answer, and with which entity.
+    """Return the questions that the triples answer, and with which entity.
 
     Parameters
     ----------
@@ -218,20 +223,20 @@ def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int3
 def completed_rows(
     questions: Questions, triples: Triples
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
-    """The result of :func:`completions`, and the row of the triple behind each."""
+    """Return the result of :func:`completions`, and the row of the triple behind each."""
     sides = np.repeat([True, False], len(triples))
     row = np.tile(np.arange(len(triples)), 2)
     anchor = np.concatenate([triples.tail, triples.head])
     question = questions.rows(sides, triples.relation[row], anchor)
-    found = question >= 0
+    asked = question >= 0
     entity = np.concatenate([triples.head, triples.tail])
-    return question[found].astype(np.int32), entity[found], row[found]
+    return question[asked].astype(np.int32), entity[asked], row[asked]
 
 
 def categorize(
     splits: Splits, *, threshold: float = 1.5, categories_from: Sequence[str] = SPLITS
 ) -> RelationCategories:
-    """The category of every relation: 1-1, 1-N, N-1 or N-N; see :mod:`kgtrec.kernels.triples.categories`.
+    """Return the category of every relation: 1-1, 1-N, N-1 or N-N; see :mod:`kgtrec.kernels.triples.categories`.
 
     Parameters
     ----------
@@ -291,18 +296,6 @@ def _refuse(vocabulary: Vocabulary, pattern: str, expected: str, way_out: str) -
         first = ", ".join(map(repr, wrong[:3].to_pylist()))
         more = f" and {len(wrong) - 3:,} more" if len(wrong) > 3 else ""
         raise KgtrecError(f"expected {expected}, found {first}{more}; {way_out}")
-
-
-def _require_test(test: Triples, report: Report) -> None:
-    if len(test):
-        return
-    n = report["triples_read"]["test"]
-    if n == 0:
-        raise KgtrecError("expected at least one test triple to make questions of, found none")
-    raise KgtrecError(
-        f"expected at least one test triple to make questions of, found that all {n:,} were dropped as "
-        "repeated, leaked or unseen; keep some with the options of these names"
-    )
 
 
 def _without_repeated(splits: Splits, policy: str) -> tuple[Splits, Report]:
@@ -376,7 +369,7 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
     if sample is None:
         return chosen, None
     if isinstance(sample, Triples):
-        chosen = _given(full, sample)
+        chosen = _among(full, sample)
     else:
         count = count_of(sample, len(full), what="a sample", whole=False)
         chosen[np.argsort(triple_keys(full, seed))[count:]] = False  # whatever the order of lines
@@ -392,18 +385,18 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
     }
 
 
-def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
+def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     """Which of the test triples a sample names."""
     named = sample.recoded(entities=full.entities, relations=full.relations)
     known = (named.head >= 0) & (named.relation >= 0) & (named.tail >= 0)
-    found = np.zeros(len(sample), bool)
-    found[known] = is_among(named.take(known).keys(), full.keys())
+    is_test = np.zeros(len(sample), bool)
+    is_test[known] = is_among(named.take(known).keys(), full.keys())
     if not len(sample):
         raise KgtrecError("expected a sample of at least one test triple, found none")
-    if not found.all():
-        first = sample.labels_at(np.argmin(found))
+    if not is_test.all():
+        first = sample.labels_at(np.argmin(is_test))
         raise KgtrecError(
-            f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are not test "
+            f"expected a sample of the test triples, found {(~is_test).sum():,} of {len(sample):,} that are not test "
             f"triples or were dropped, the first is {first}"
         )
     return is_among(full.keys(), named.keys())
@@ -413,15 +406,10 @@ def _with_ids(splits: Splits, full: Triples) -> tuple[Splits, Triples]:
     """The same triples, with entities named by the places of their labels in byte order, whatever that of the lines."""
     entities = Vocabulary(pa.array([f"e{place}" for place in splits.entities.byte_order.tolist()], pa.string()))
 
-    def renamed(triples: Triples) -> Triples:
-        return Triples(triples.head, triples.relation, triples.tail, entities, triples.relations)
-
-    return Splits(renamed(splits.train), renamed(splits.valid), renamed(splits.test)), renamed(full)
-
-
-def _qrels(questions: Questions, test: Triples) -> Qrels:
-    question, entity = completions(questions, test)
-    return Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
+    train, valid, test, full = (
+        replace(triples, entities=entities) for triples in (splits.train, splits.valid, splits.test, full)
+    )
+    return Splits(train, valid, test), full
 
 
 def _known(questions: Questions, qrels: Qrels, splits: tuple[Triples, Triples, Triples]) -> Known:
@@ -448,7 +436,15 @@ def _counts(
         "relations": len(splits.relations),
         "questions": {side: int(mask.sum()) for side, mask in sides.items()},
         "answers": len(qrels),
-        "answers_per_question": {side: _spread(answers[mask]) for side, mask in sides.items()},
+        "answers_per_question": {
+            side: {
+                "min": int(answers[mask].min()),
+                "median": float(np.median(answers[mask])),
+                "mean": float(answers[mask].mean()),
+                "max": int(answers[mask].max()),
+            }
+            for side, mask in sides.items()
+        },
         "histogram": _histogram(answers),
         "categories": {
             name: {
@@ -458,15 +454,6 @@ def _counts(
             for code, name in [*enumerate(CATEGORIES), (-1, "none")]
         },
         "known": {name: int((known.split == code).sum()) for code, name in enumerate(SPLITS)},
-    }
-
-
-def _spread(values: NDArray[np.int64]) -> Report:
-    return {
-        "min": int(values.min()),
-        "median": float(np.median(values)),
-        "mean": float(values.mean()),
-        "max": int(values.max()),
     }
 
 

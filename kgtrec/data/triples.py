@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_labels, frame_of
+from kgtrec.data.frames import frame_labels, frame_of, has_columns
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, kind_of
 from kgtrec.kernels.integer_keys import distinct
-from kgtrec.kernels.sampling.random_order import Keys, hashes_of_texts, mixed
+from kgtrec.kernels.sampling.random_order import Keys, hashed, hashes_of_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +43,18 @@ class Triples(Columns):
     relations: Vocabulary
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[str, str, str]]) -> Triples:
+    def of(cls, rows: Any) -> Triples:
         """Make triples of labels, codes in order of first appearance (head before tail).
+
+        Parameters
+        ----------
+        rows : iterable of (head, relation, tail), (n, 3) array, data frame or TriplesFactory
+            A frame as for :meth:`from_frame`; PyKEEN's factory with labels.
+
+        Raises
+        ------
+        KgtrecError
+            If a row is not three texts, or ``rows`` is none of these.
 
         Examples
         --------
@@ -51,11 +62,21 @@ class Triples(Columns):
         >>> len(triples), list(triples.entities)
         (2, ['ann', 'bob'])
         """
-        rows = list(rows)
-        if wrong := next(
-            (row for row in rows if len(row) != 3 or not all(isinstance(each, str) for each in row)), None
-        ):
-            raise KgtrecError(f"expected (head, relation, tail), three labels, found {wrong!r}")
+        if isinstance(rows, Triples):
+            return rows
+        if has_columns(rows):
+            return cls.from_frame(rows)
+        if hasattr(rows, "label_triples"):
+            rows = rows.label_triples(rows.mapped_triples)
+        if not isinstance(rows, Iterable) or isinstance(rows, str | os.PathLike):
+            raise KgtrecError(
+                "expected rows of (head, relation, tail), a data frame or PyKEEN's TriplesFactory, found "
+                f"{kind_of(rows)}; kgtrec.read_triples(path) reads a file"
+            )
+        rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
+        for row in rows:
+            if not isinstance(row, tuple | list) or len(row) != 3 or not all(isinstance(label, str) for label in row):
+                raise KgtrecError(f"expected (head, relation, tail), three labels, found {row!r}")
         return cls.of_columns(*(labels_of([row[i] for row in rows]) for i in range(3)))
 
     @classmethod
@@ -195,7 +216,7 @@ def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
     True
     """
     entity, relation = label_hashes(triples.entities), label_hashes(triples.relations)
-    return mixed(*of, entity[triples.head], relation[triples.relation], entity[triples.tail])
+    return hashed(*of, entity[triples.head], relation[triples.relation], entity[triples.tail])
 
 
 def check_numbers(triples: Triples) -> NDArray[np.int32]:

@@ -47,16 +47,17 @@ def download(url: str, place: Path, file: DataFile, progress: ShowProgress | Non
         except exceptions.HTTPError as error:
             answer: Any = error.response
             raise DownloadError(f"the server answered {answer.status_code} {answer.reason}") from None
-        except exceptions.SSLError:
-            raise DownloadError("no safe connection: its certificate was not accepted") from None
-        except exceptions.Timeout:
-            raise DownloadError("no answer in time") from None
-        except exceptions.ChunkedEncodingError:
-            raise DownloadError("the connection was cut off") from None
-        except exceptions.ConnectionError:
-            raise DownloadError("no connection") from None
         except exceptions.RequestException as error:
-            raise DownloadError(f"no answer: {error}") from None
+            reasons = {
+                exceptions.SSLError: "no safe connection: its certificate was not accepted",
+                exceptions.Timeout: "no answer in time",
+                exceptions.ChunkedEncodingError: "the connection was cut off",
+                exceptions.ConnectionError: "no connection",
+            }
+            reason = next(
+                (reason for kind, reason in reasons.items() if isinstance(error, kind)), f"no answer: {error}"
+            )
+            raise DownloadError(reason) from None
 
 
 class _Bar:

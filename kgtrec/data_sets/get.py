@@ -25,7 +25,7 @@ _LOCK = ".lock"
 
 
 def cache_folder() -> Path:
-    """Where data sets are kept: the folder that ``KGTREC_DATA_CACHE`` names, else ``kgtrec`` in the user's cache.
+    """Return the folder of data sets: what ``KGTREC_DATA_CACHE`` names, else ``kgtrec`` in the user's cache.
 
     Each data set has a folder of its name in it. The folder need not exist.
     """
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 
 def get(name: str, *, progress: ShowProgress | None = None) -> Path:
-    """The folder of a data set, downloaded if it is not there yet, with all its files as they were published.
+    """Download a data set unless it is in the cache, and return its folder, with all files as they were published.
 
     Every file is compared with its published SHA-256 before it is used, each time. Two programs that ask for the same
     data set download it once.
@@ -79,24 +79,24 @@ def get(name: str, *, progress: ShowProgress | None = None) -> Path:
     kgtrec.errors.KgtrecError: .../nations/nations.tar.gz: no such file, which KGTREC_DATA_MIRROR says that nations ...
     >>> del os.environ["KGTREC_DATA_MIRROR"], os.environ["KGTREC_DATA_CACHE"]
     """
-    found = data_set(name)
-    folder = cache_folder() / found.name
-    if all(is_published(part, folder / part.path) for part in found.parts()):
-        _tell_of_unknown(found, folder)
+    data = data_set(name)
+    folder = cache_folder() / data.name
+    if all(is_published(part, folder / part.path) for part in data.parts()):
+        _warn_of_unknown(data, folder)
         return folder
-    if found.unconfirmed:
-        _require_by_hand(found, folder)
+    if data.unconfirmed:
+        _require_by_hand(data, folder)
     with _disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with alone_in(folder / _LOCK):
-            for file in found.files:
-                _make_ready(found, file, folder, progress)
-    _tell_of_unknown(found, folder)
+            for file in data.files:
+                _make_ready(data, file, folder, progress)
+    _warn_of_unknown(data, folder)
     return folder
 
 
 def folder_of(text: str, *, progress: ShowProgress | None = None) -> Path:
-    """A folder, or that of the data set of this name, which is downloaded if need be; a folder that exists comes first.
+    """Return a folder that exists, or that of the data set of this name, which is downloaded if need be.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def folder_of(text: str, *, progress: ShowProgress | None = None) -> Path:
     path = Path(text)
     if path.exists() or path.name != text:
         return path
-    names = [found.name for found in list_data_sets(unconfirmed=True).data_sets]
+    names = [data.name for data in list_data_sets(unconfirmed=True).data_sets]
     if text.casefold() not in names:
         raise FormatError(
             "expected a folder with train, valid and test triples, or the name of a data set, found neither"
@@ -125,20 +125,20 @@ def folder_of(text: str, *, progress: ShowProgress | None = None) -> Path:
     return get(text, progress=progress)
 
 
-def _make_ready(found: DataSet, file: DataFile, folder: Path, progress: ShowProgress | None) -> None:
+def _make_ready(data: DataSet, file: DataFile, folder: Path, progress: ShowProgress | None) -> None:
     """Bring a file, or what is unpacked from it, to its place; another program may have done so meanwhile."""
     missing = tuple(part for part in file.members or (file,) if not is_published(part, folder / part.path))
     if not missing:
         return
     if not is_published(file, folder / file.path):
-        _fetch(found, file, folder / file.path, progress)
+        _fetch(data, file, folder / file.path, progress)
     if file.members:
         unpack(folder / file.path, missing, folder)
 
 
-def _fetch(found: DataSet, file: DataFile, place: Path, progress: ShowProgress | None) -> None:
+def _fetch(data: DataSet, file: DataFile, place: Path, progress: ShowProgress | None) -> None:
     """Download a file, or take it from the mirror, and check it."""
-    origin, source = _origin(found, file)
+    origin, source = _origin(data, file)
     mirror = f"unset {MIRROR}" if os.environ.get(MIRROR) else f"name a mirror in {MIRROR}"
     wanted = "that file" if origin == file.url else file.url
     by_hand = f"put {wanted} at {place} and run the same command again, or {mirror}"
@@ -152,57 +152,57 @@ def _fetch(found: DataSet, file: DataFile, place: Path, progress: ShowProgress |
         require_published(file, part)
         part.replace(place)
     except DownloadError as error:
-        raise KgtrecError(f"{found.name}: cannot download {origin}: {error}; {by_hand}") from None
+        raise KgtrecError(f"{data.name}: cannot download {origin}: {error}; {by_hand}") from None
     except WrongFileError as error:
         raise KgtrecError(
-            f"{found.name}: {origin} is not the file that was published: {error}; nothing of it was kept; {by_hand}"
+            f"{data.name}: {origin} is not the file that was published: {error}; nothing of it was kept; {by_hand}"
         ) from None
     finally:
         part.unlink(missing_ok=True)
 
 
-def _origin(found: DataSet, file: DataFile) -> tuple[str, Path | None]:
+def _origin(data: DataSet, file: DataFile) -> tuple[str, Path | None]:
     """The URL of a file, or its place in a mirror that is a folder."""
     mirror = os.environ.get(MIRROR, "")
     if not mirror:
         return file.url, None
     if mirror.startswith(("http://", "https://")):
-        return f"{mirror.rstrip('/')}/{found.name}/{quote(file.path)}", None
-    place = Path(mirror).expanduser() / found.name / file.path
+        return f"{mirror.rstrip('/')}/{data.name}/{quote(file.path)}", None
+    place = Path(mirror).expanduser() / data.name / file.path
     if not place.is_file():
         if "://" in mirror:
             raise KgtrecError(f"{MIRROR}: expected a folder, or a URL of http or https, found {mirror!r}")
         raise KgtrecError(
-            f"{place}: no such file, which {MIRROR} says that {found.name} is taken from; put {file.url} there, or "
+            f"{place}: no such file, which {MIRROR} says that {data.name} is taken from; put {file.url} there, or "
             f"unset {MIRROR}"
         )
     return str(place), place
 
 
-def _require_by_hand(found: DataSet, folder: Path) -> None:
+def _require_by_hand(data: DataSet, folder: Path) -> None:
     """Refuse a data set that is not confirmed, unless what it is made of is there."""
     missing = [
         file
-        for file in found.files
+        for file in data.files
         if not is_published(file, folder / file.path)
         and not (file.members and all(is_published(member, folder / member.path) for member in file.members))
     ]
     if missing:
         raise KgtrecError(
-            f"{found.name}: is not downloaded, since its checksums are not confirmed ({found.unconfirmed}); put "
+            f"{data.name}: is not downloaded, since its checksums are not confirmed ({data.unconfirmed}); put "
             + ", ".join(f"{file.url} at {folder / file.path}" for file in missing)
             + " and run the same command again"
         )
 
 
-def _tell_of_unknown(found: DataSet, folder: Path) -> None:
+def _warn_of_unknown(data: DataSet, folder: Path) -> None:
     """Warn of a data set that was put in place by hand, and of which nothing is known to compare it with."""
-    for file in found.files:
+    for file in data.files:
         is_known = bool(file.sha256 or file.git_blob)
         if file.members and not all(member.sha256 for member in file.members):
             is_known = is_known and (folder / file.path).is_file()
         if not is_known:
-            warn(f"{folder}: was not compared with what was published: {found.unconfirmed}")
+            warn(f"{folder}: was not compared with what was published: {data.unconfirmed}")
             return
 
 

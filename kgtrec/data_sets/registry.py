@@ -1,4 +1,4 @@
-"""The data sets that can be had by name: their files, where those are, and what they are known by."""
+"""The data sets that are available by name: their files, where those are, and what they are known by."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DataSet:
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def parts(self) -> Iterator[DataFile]:
-        """The files that are used in the end: those of an archive instead of the archive."""
+        """Return the files that are used in the end: those of an archive instead of the archive."""
         for file in self.files:
             yield from file.members or (file,)
 
@@ -73,34 +73,26 @@ class DataSets(Result):
     data_sets: tuple[DataSet, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """One row per data set."""
-        found = self.data_sets
-        counts = {split: pa.array([each.triples.get(split) for each in found], pa.int64()) for split in SPLITS}
-        data = pa.table(
-            {
-                "name": pa.array([each.name for each in found], pa.string()),
-                "entities": pa.array([each.entities for each in found], pa.int64()),
-                "relations": pa.array([each.relations for each in found], pa.int64()),
-                **counts,
-                "bytes": pa.array([each.size for each in found], pa.int64()),
-                "licence": pa.array([each.licence or None for each in found], pa.string()),
-                "source": pa.array([each.source for each in found], pa.string()),
-                "citation": pa.array([each.citation for each in found], pa.string()),
-                "layout": pa.array([each.layout for each in found], pa.string()),
-                "checked": pa.array([each.checked or None for each in found], pa.string()),
-                "unconfirmed": pa.array([each.unconfirmed or None for each in found], pa.string()),
-            }
-        )
-        numbers = [Column(name, digits=0) for name in ("entities", "relations", *SPLITS, "bytes")]
-        columns = [Column("name", "data set"), *numbers, Column("licence")]
-        if any(each.unconfirmed for each in found):
+        """Lay out one row per data set."""
+        data_sets = self.data_sets
+        numbers = ("entities", "relations", *SPLITS, "bytes")
+        texts = ("licence", "source", "citation", "layout", "checked", "unconfirmed")
+        kinds = {"name": pa.string()} | dict.fromkeys(numbers, pa.int64()) | dict.fromkeys(texts, pa.string())
+        own = ("name", "entities", "relations", *texts)
+        rows = [
+            {name: getattr(each, name) or None for name in own} | dict(each.triples) | {"bytes": each.size}
+            for each in data_sets
+        ]
+        data = pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+        columns = [Column("name", "data set"), *(Column(name, digits=0) for name in numbers), Column("licence")]
+        if any(each.unconfirmed for each in data_sets):
             columns.append(Column("unconfirmed", "not listed because"))
         caption = "Triples of each split; bytes to download; licence of the repository that publishes the files."
         return (Table("data-sets", "Data sets", caption, data, tuple(columns)),)
 
 
 def data_set(name: str) -> DataSet:
-    """The record of a data set; upper and lower case are the same.
+    """Return the record of a data set; upper and lower case are the same.
 
     Parameters
     ----------
@@ -132,7 +124,7 @@ def data_set(name: str) -> DataSet:
 
 
 def list_data_sets(*, unconfirmed: bool = False) -> DataSets:
-    """The data sets that can be had by name.
+    """List the data sets that are available by name.
 
     Parameters
     ----------
@@ -154,12 +146,11 @@ def list_data_sets(*, unconfirmed: bool = False) -> DataSets:
 @cache
 def _read() -> Mapping[str, DataSet]:
     """By name, every data set of the registry, in its order."""
-    found = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
-    return {name: _data_set(name, **record) for name, record in found.items()}
-
-
-def _data_set(name: str, *, files: list[dict[str, Any]], **record: Any) -> DataSet:
-    return DataSet(name, files=tuple(_file(**file) for file in files), **record)
+    records = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
+    return {
+        name: DataSet(name, files=tuple(_file(**file) for file in record.pop("files")), **record)
+        for name, record in records.items()
+    }
 
 
 def _file(*, members: list[dict[str, Any]] | None = None, **record: Any) -> DataFile:

@@ -34,7 +34,7 @@ def require_published(file: DataFile, path: Path) -> None:
 
 
 def is_published(file: DataFile, path: Path) -> bool:
-    """Whether a file is there; one that is not as published is refused, and stays.
+    """Return whether a file is there; one that is not as published is refused, and stays.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def is_published(file: DataFile, path: Path) -> bool:
 
 
 def git_blob_of(path: Path) -> str:
-    """What git calls a file with these bytes: the SHA-1 of a header with the size, and of them.
+    """Return git's id of a file: the SHA-1 of a header with the size, and of the bytes.
 
     Examples
     --------

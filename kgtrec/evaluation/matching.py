@@ -26,7 +26,7 @@ from kgtrec.kernels.ranking.positions import (
     places_in_tied_groups,
     rank_among,
 )
-from kgtrec.kernels.sampling.random_order import mixed, places_among_unknown, places_by_key
+from kgtrec.kernels.sampling.random_order import hashed, places_among_unknown, places_by_key
 from kgtrec.measures.names import ParsedMeasure
 
 Below = Literal["best", "worst"]
@@ -240,7 +240,7 @@ def _shuffled_places(
 def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) -> NDArray[np.uint64]:
     """(n,) random key of each row: a hash of seed, question label and entity label."""
     question, entity = label_hashes(system.questions), label_hashes(system.entities)
-    return mixed(seed, question[system.question[rows]], entity[system.entity[rows]])
+    return hashed(seed, question[system.question[rows]], entity[system.entity[rows]])
 
 
 def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, below: Below | None) -> MatchedSystem:

@@ -14,7 +14,7 @@ from kgtrec.kernels.ranking.positions import higher_and_equal
 
 
 def ranks_of_lists(run: Run, qrels: Qrels, candidates: int | None) -> AnswerRanks:
-    """The places of the judged entities in the lists of a run.
+    """Return the places of the judged entities in the lists of a run.
 
     An answer that its list lacks stands somewhere below the end, and so does what ties with the last entity of a list
     that is not whole: ``cut`` is True there.

@@ -22,7 +22,7 @@ _EXPECTED = "the number of candidates of each question, or 'listed' if the run l
 class KgtrecMeasure(Measure):
     """One of kgtrec's measures: ``micro_MRR``, ``micro_Hits @ 10``, ``micro_AMRI(candidates='listed')``.
 
-    ``candidates`` tells what a run does not: how many candidates each question has, its answers included.
+    ``candidates`` states what a run does not: how many candidates each question has, its answers included.
     """
 
     KGTREC_NAME: ClassVar[str] = ""
@@ -53,18 +53,18 @@ class KgtrecMeasure(Measure):
     def parsed(self) -> ParsedMeasure:
         """The measure as kgtrec computes it; ``candidates`` is about the run, and is no part of it."""
         own = {name: value for name, value in self.params.items() if name != CANDIDATES}
-        found = parse_measure(type(self)(**own))
-        assert isinstance(found, ParsedMeasure)  # noqa: S101  # nosec B101  # the name is registered
-        return found
+        parsed = parse_measure(type(self)(**own))
+        assert isinstance(parsed, ParsedMeasure)  # noqa: S101  # nosec B101  # the name is registered
+        return parsed
 
     @property
     def candidates(self) -> int | str | None:
         """The number of candidates of each question, ``listed``, or None where it was not given."""
-        given = self.params.get(CANDIDATES)
-        is_number = isinstance(given, int) and not isinstance(given, bool) and given >= 1
-        if given is None or given == LISTED or is_number:
-            return given
-        raise MeasureError(f"{self!r}: expected {_EXPECTED}, found {given!r}")
+        candidates = self.params.get(CANDIDATES)
+        is_number = isinstance(candidates, int) and not isinstance(candidates, bool) and candidates >= 1
+        if candidates is None or candidates == LISTED or is_number:
+            return candidates
+        raise MeasureError(f"{self!r}: expected {_EXPECTED}, found {candidates!r}")
 
     @property
     def needs_candidates(self) -> bool:
@@ -72,7 +72,7 @@ class KgtrecMeasure(Measure):
         return self.RECORD.items == "answers" or self.RECORD.form != "plain"
 
     def aggregator(self) -> Agg:
-        """What makes one number of the questions' values: kgtrec's own, which is seldom their mean."""
+        """Return kgtrec's own aggregator of the questions' values, which seldom takes their mean."""
         return _Total(repr(self))
 
 
@@ -89,7 +89,7 @@ class _Total(Agg):
 
 
 def measures(taken: Container[str]) -> dict[str, KgtrecMeasure]:
-    """Every registered measure by its name in ir-measures, without those of ir-measures itself (``taken``).
+    """Return every registered measure by its name in ir-measures, without those of ir-measures itself (``taken``).
 
     ``micro.MRR`` becomes ``micro_MRR``, since ir-measures reads names as Python does; names that Python cannot read
     are left out.
@@ -124,12 +124,11 @@ def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
         "__doc__": f"{of.description}\n\n{of.source}",
         "__module__": __name__,
     }
-    made: KgtrecMeasure = type(f"_{name}", (KgtrecMeasure,), own)()
-    return made
+    return type(f"_{name}", (KgtrecMeasure,), own)()
 
 
 def by_candidates(measures: Iterable[Measure]) -> Mapping[int | str | None, list[Measure]]:
-    """The measures that see the same lists; those of ir-measures itself have no ``candidates``."""
+    """Return the measures that see the same lists; those of ir-measures itself have no ``candidates``."""
     groups: dict[int | str | None, list[Measure]] = {}
     for measure in measures:
         groups.setdefault(measure.candidates if isinstance(measure, KgtrecMeasure) else None, []).append(measure)

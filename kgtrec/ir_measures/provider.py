@@ -28,7 +28,7 @@ class KgtrecProvider(Provider):
     NAME = "kgtrec"
 
     def supports(self, measure: Measure) -> bool:
-        """Whether kgtrec computes a measure itself."""
+        """Return whether kgtrec computes a measure itself."""
         measure.validate_params()
         try:
             return isinstance(_parsed(measure), ParsedMeasure)
@@ -56,11 +56,11 @@ class KgtrecEvaluator(Evaluator):
         for candidates, measures in by_candidates(self.measures).items():
             seen = _ranked(system, self._judged, candidates, measures)
             parsed = [cast(ParsedMeasure, _parsed(measure)) for measure in measures]
-            found = Evaluated(self._qrels, seen, parsed)
-            values = found.per_question()
+            evaluated = Evaluated(self._qrels, seen, parsed)
+            values = evaluated.per_question()
             for row, measure in enumerate(measures):
                 for place, question in enumerate(self.qrel_qids):
-                    yield Metric(question, measure, QuestionValue(float(values[row, place]), found, row, place))
+                    yield Metric(question, measure, QuestionValue(float(values[row, place]), evaluated, row, place))
 
 
 def _parsed(measure: Measure) -> Any:

@@ -43,20 +43,20 @@ class Evaluated:
             If answers below the ends of cut lists leave a value open.
         """
         if not isinstance(self.system, AnswerRanks) or self.system.cut is None:
-            return _of_one(evaluate(self.qrels, self.system, self.measures, per="question"))
+            return evaluate(self.qrels, self.system, self.measures, per="question").values[0]
         scores = self._quiet_scores(self.qrels, per="question")  # it would warn of bounds, and none is returned
         if len(wrong := np.argwhere(_is_open(scores))):
             measure, question = map(int, wrong[0])
             holder = f"that of question {self.judgements.questions[question]}"
             raise self._refused(scores, measure, question, holder, "value")
-        return _of_one(scores)
+        return scores.values[0]
 
     @cached_property
     def _whole(self) -> Scores:
         return self._quiet_scores(self.qrels)  # the warnings were given with the values of the questions
 
     def total(self, measure: int, rows: Sequence[int]) -> float:
-        """The total of one measure over some questions, given as rows of those of the qrels.
+        """Return the total of one measure over some questions, given as rows of those of the qrels.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Evaluated:
             scores = self._quiet_scores(self.judgements.of_questions(np.unique(rows)))
         if _is_open(scores)[measure, 0]:
             raise self._refused(scores, measure, 0, "that of some question", "total")
-        return float(_of_one(scores)[measure, 0])
+        return float(scores.values[0, measure, 0])
 
     def _quiet_scores(self, qrels: Qrels | Collection, per: str | None = None) -> Scores:
         with warnings.catch_warnings():
@@ -96,14 +96,7 @@ def _ends(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _is_open(scores: Scores) -> NDArray[np.bool_]:
     """(measures, items) which values have a least and a most that differ."""
     least, most = _ends(scores)
-    found: NDArray[np.bool_] = (least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(scores.values[0]))
-    return found
-
-
-def _of_one(scores: Scores) -> NDArray[np.float64]:
-    """(measures, items) values of the only system."""
-    values: NDArray[np.float64] = scores.values[0]
-    return values
+    return (least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(scores.values[0]))
 
 
 class QuestionValue(float):
@@ -121,9 +114,9 @@ class QuestionValue(float):
 
     def __new__(cls, value: float, evaluated: Evaluated, measure: int, question: int) -> QuestionValue:
         """A number as any other, with notes."""
-        found = super().__new__(cls, value)
-        found.evaluated, found.measure, found.question = evaluated, measure, question
-        return found
+        number = super().__new__(cls, value)
+        number.evaluated, number.measure, number.question = evaluated, measure, question
+        return number
 
     def _plus(self, other: float) -> float:
         record = self.evaluated.measures[self.measure].record

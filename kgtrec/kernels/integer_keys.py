@@ -57,5 +57,4 @@ def is_among_sorted(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArr
     if len(others) == 0:
         return np.zeros(len(keys), bool)
     place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
-    found: NDArray[np.bool_] = others[place] == keys
-    return found
+    return others[place] == keys

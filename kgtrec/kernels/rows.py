@@ -57,14 +57,14 @@ class JoinedRows:
             if step != 1:
                 return self[np.arange(first, last, step)]
             return self._between(first, last)
-        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        taken = np.empty((len(rows), *self.shape[1:]), self.dtype)
         if len(rows) and (rows.min() < 0 or rows.max() >= len(self)):
             raise IndexError(f"expected rows from 0 to {len(self) - 1}, found {rows.min()} to {rows.max()}")
         number = np.searchsorted(self._end, rows, side="right")
         for own in np.unique(number):
-            places = np.flatnonzero(number == own)
-            found[places] = self.parts[own][rows[places] - self._start(own)]
-        return found
+            wanted = np.flatnonzero(number == own)
+            taken[wanted] = self.parts[own][rows[wanted] - self._start(own)]
+        return taken
 
     def _start(self, number: int) -> int:
         return int(self._end[number]) - len(self.parts[number])

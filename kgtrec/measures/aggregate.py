@@ -42,7 +42,7 @@ LINKS: Mapping[Aggregate, Link] = {
 def aggregate_groups(
     value: Floats, group: NDArray[np.int32], size: int, how: Aggregate = "mean", weight: Floats | None = None
 ) -> Floats:
-    """One number for each group of items.
+    """Aggregate the values of each group of items to one number.
 
     Parameters
     ----------
@@ -87,17 +87,6 @@ def aggregate_groups(
     mean = np.full(size, np.nan)
     np.divide(total, whole, out=mean, where=whole > 0)
     return LINKS[how].back(mean)
-
-
-def aggregate(value: Floats, how: Aggregate = "mean") -> float:
-    """One number for all items, see :func:`aggregate_groups`.
-
-    Examples
-    --------
-    >>> aggregate(np.array([1.0, 0.25]), "geometric mean")
-    0.5
-    """
-    return float(aggregate_groups(value, np.zeros(len(value), np.int32), 1, how)[0])
 
 
 def _sums(group: NDArray[np.int32], value: Floats, size: int) -> Floats:

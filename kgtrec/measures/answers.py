@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,15 +18,24 @@ from kgtrec.measures.chance_forms import register_forms, register_with_forms
 from kgtrec.measures.record import Chance, Measure, Rule
 from kgtrec.measures.registry import register
 
+Kernel = Callable[..., NDArray[np.float64]]
+
 _UNIFIED = "Hoyt et al. 2022, arXiv:2203.07544"
 _OPEN_WORLD = "Yang et al. 2022, NeurIPS"
 _AMBIGUITY = "Berrendorf et al. 2020, arXiv:2002.06914"
 _PYKEEN = "PyKEEN, MacroRankBasedEvaluator"
-_RANK = Chance(chance.expected_rank, chance.variance_rank)
-_RECIPROCAL = Chance(chance.expected_reciprocal_rank, chance.variance_reciprocal_rank)
-_HIT = Chance(chance.expected_hit, chance.variance_hit)
-_UNBOUNDED = (1.0, np.inf)
 _RETHINKING = "Zhou et al. 2022, SIGIR"
+_AS_RANKS: dict[str, Any] = {"bounds": (1.0, np.inf), "better": "lower"}
+
+
+def _of_answers(
+    name: str, value: Kernel, expected: Kernel, description: str, source: str = _UNIFIED, **more: Any
+) -> Measure:
+    return Measure(name, value, "answers", description, source, expected=expected, **more)
+
+
+def _of_best_answers(name: str, value: Kernel, expected: Kernel, description: str, **more: Any) -> Measure:
+    return Measure(name, value, "questions", description, _RETHINKING, expected=expected, **more)
 
 
 def _best_rank(ranking: JudgedRanking) -> NDArray[np.float64]:
@@ -38,237 +50,172 @@ def _known(best: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isinf(best), np.nan, best)  # a cut list does not show how far below the cut the answer is
 
 
-def _best_reciprocal(ranking: JudgedRanking) -> NDArray[np.float64]:
-    return reciprocal(ranking.best_rank())
-
-
-def _best_hit(ranking: JudgedRanking, cutoff: int) -> NDArray[np.float64]:
-    return hit(ranking.best_rank(), cutoff)
-
-
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.MR",
         identity,
-        "answers",
-        expected=expected_ties.rank,
-        chance=_RANK,
-        has_chance=True,
-        bounds=_UNBOUNDED,
-        better="lower",
-        description="Mean rank of the answers.",
-        source=_UNIFIED,
+        expected_ties.rank,
+        "Mean rank of the answers.",
+        chance=Chance(chance.expected_rank, chance.variance_rank),
+        **_AS_RANKS,
     ),
     ratio="micro.AMR",
 )
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.MRR",
         reciprocal,
-        "answers",
-        expected=expected_ties.reciprocal,
-        chance=_RECIPROCAL,
-        has_chance=True,
-        description="Mean reciprocal rank of the answers.",
-        source=_UNIFIED,
+        expected_ties.reciprocal,
+        "Mean reciprocal rank of the answers.",
+        chance=Chance(chance.expected_reciprocal_rank, chance.variance_reciprocal_rank),
     )
 )
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.Hits",
         hit,
-        "answers",
-        expected=expected_ties.hit,
+        expected_ties.hit,
+        "Share of answers ranked at the cutoff or better: a success, not a precision.",
         cutoff="required",
-        chance=_HIT,
-        has_chance=True,
-        description="Share of answers ranked at the cutoff or better: a success, not a precision.",
-        source=_UNIFIED,
+        chance=Chance(chance.expected_hit, chance.variance_hit),
     )
 )
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.GMR",
         identity,
-        "answers",
-        expected=expected_ties.geometric_rank,
+        expected_ties.geometric_rank,
+        "Geometric mean of the answers' ranks.",
         aggregate="geometric mean",
-        has_chance=True,
-        bounds=_UNBOUNDED,
-        better="lower",
-        description="Geometric mean of the answers' ranks.",
-        source=_UNIFIED,
+        **_AS_RANKS,
     )
 )
 register(
-    Measure(
+    _of_answers(
         "micro.IGMR",
         identity,
-        "answers",
-        expected=expected_ties.geometric_rank,
+        expected_ties.geometric_rank,
+        "1 / the geometric mean of the answers' ranks.",
         aggregate="inverse geometric mean",
-        description="1 / the geometric mean of the answers' ranks.",
-        source=_UNIFIED,
     )
 )
 register(
-    Measure(
+    _of_answers(
         "micro.HMR",
         identity,
-        "answers",
-        expected=expected_ties.harmonic_rank,
+        expected_ties.harmonic_rank,
+        "Harmonic mean of the answers' ranks, 1 / MRR.",
         aggregate="harmonic mean",
-        bounds=_UNBOUNDED,
-        better="lower",
-        description="Harmonic mean of the answers' ranks, 1 / MRR.",
-        source=_UNIFIED,
+        **_AS_RANKS,
     )
 )
 register(
-    Measure(
-        "micro.IMR",
-        identity,
-        "answers",
-        expected=expected_ties.rank,
-        aggregate="inverse mean",
-        description="1 / the mean rank of the answers.",
-        source=_UNIFIED,
+    _of_answers(
+        "micro.IMR", identity, expected_ties.rank, "1 / the mean rank of the answers.", aggregate="inverse mean"
     )
 )
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.MedianRank",
         identity,
-        "answers",
-        expected=expected_ties.rank,
+        expected_ties.rank,
+        "Median rank of the answers; chance by simulation.",
         aggregate="median",
-        has_chance=True,
-        bounds=_UNBOUNDED,
-        better="lower",
-        description="Median rank of the answers; chance by simulation.",
-        source=_UNIFIED,
+        **_AS_RANKS,
     )
 )
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.logMRR",
         log_reciprocal,
-        "answers",
-        expected=expected_ties.log_reciprocal,
-        has_chance=True,
+        expected_ties.log_reciprocal,
+        "Mean of 1 / log2(rank + 1): less focus on the top than MRR.",
+        _OPEN_WORLD,
         chance=Chance(chance.expected_log_reciprocal_rank, chance.variance_log_reciprocal_rank),
-        description="Mean of 1 / log2(rank + 1): less focus on the top than MRR.",
-        source=_OPEN_WORLD,
     )
 )
 register_with_forms(
-    Measure(
+    _of_answers(
         "micro.pMRR",
         power,
-        "answers",
-        expected=expected_ties.power,
-        has_chance=True,
+        expected_ties.power,
+        "Mean of 1 / rank**p, 0 < p <= 1: less focus on the top than MRR, which is p = 1.",
+        _OPEN_WORLD,
         parameters={"p": 0.5},
         rules={"p": Rule(float, low=1e-6, high=1.0)},
         chance=Chance(chance.expected_power_rank, chance.variance_power_rank),
-        description="Mean of 1 / rank**p, 0 < p <= 1: less focus on the top than MRR, which is p = 1.",
-        source=_OPEN_WORLD,
     )
 )
 register(
-    Measure(
+    _of_answers(
         "micro.WMR",
         identity,
-        "answers",
-        expected=expected_ties.geometric_rank,
+        expected_ties.geometric_rank,
+        "Geometric mean of the answers' ranks in which each relation counts equally.",
+        _AMBIGUITY,
         aggregate="geometric mean",
-        bounds=_UNBOUNDED,
-        better="lower",
         weighting="relation",
-        source=_AMBIGUITY,
-        description="Geometric mean of the answers' ranks in which each relation counts equally.",
+        **_AS_RANKS,
     )
 )
-for _name, _value, _more in (
-    ("MR", identity, {"bounds": _UNBOUNDED, "better": "lower", "expected": expected_ties.rank}),
-    ("MRR", reciprocal, {"expected": expected_ties.reciprocal}),
-    ("Hits", hit, {"cutoff": "required", "expected": expected_ties.hit}),
+for _name, _value, _expected, _more in (
+    ("MR", identity, expected_ties.rank, _AS_RANKS),
+    ("MRR", reciprocal, expected_ties.reciprocal, {}),
+    ("Hits", hit, expected_ties.hit, {"cutoff": "required"}),
 ):
+    _shown = f"{_name}@k" if _name == "Hits" else _name
+    _description = f"micro.{_shown}, each question counting equally, with all its answers, not only its best one."
     register(
-        Measure(
-            f"pykeen.macro.{_name}",
-            _value,
-            "answers",
-            weighting="question",
-            source=_PYKEEN,
-            description=f"micro.{_name}{'@k' if _more.get('cutoff') else ''}, each question counting equally, with "
-            "all its answers, not only its best one.",
-            **_more,
-        )
+        _of_answers(f"pykeen.macro.{_name}", _value, _expected, _description, _PYKEEN, weighting="question", **_more)
     )
 register_with_forms(
-    Measure(
+    _of_best_answers(
         "macro.MR",
         _best_rank,
-        "questions",
-        expected=_expected_best_rank,
-        bounds=_UNBOUNDED,
-        better="lower",
-        has_chance=True,
+        _expected_best_rank,
+        "Mean over questions of the best answer's rank; the other answers stay in the list.",
         chance=Chance(chance_lists.expected_best_rank, chance_lists.variance_best_rank),
-        description="Mean over questions of the best answer's rank; the other answers stay in the list.",
-        source=_RETHINKING,
+        **_AS_RANKS,
     )
 )
 register_with_forms(
-    Measure(
+    _of_best_answers(
         "macro.MRR",
-        _best_reciprocal,
-        "questions",
-        expected=expected_ties.reciprocal_rank,
-        has_chance=True,
+        list_measures.reciprocal_rank,
+        expected_ties.reciprocal_rank,
+        "Mean over questions of 1 / the best answer's rank; the other answers stay in the list.",
         chance=Chance(chance_lists.expected_reciprocal_best_rank, chance_lists.variance_reciprocal_best_rank),
-        description="Mean over questions of 1 / the best answer's rank; the other answers stay in the list.",
-        source=_RETHINKING,
     )
 )
 register_with_forms(
-    Measure(
+    _of_best_answers(
         "macro.Hits",
-        _best_hit,
-        "questions",
-        expected=expected_ties.success,
+        list_measures.success,
+        expected_ties.success,
+        "Share of questions whose best answer is ranked at the cutoff or better.",
         cutoff="required",
-        has_chance=True,
         chance=Chance(chance_lists.expected_success, chance_lists.variance_success),
-        description="Share of questions whose best answer is ranked at the cutoff or better.",
-        source=_RETHINKING,
     )
 )
+# the plain forms of these two are registered in lists.py
 register_forms(
-    Measure(
+    _of_best_answers(
         "AP",
         list_measures.average_precision,
-        "questions",
+        expected_ties.average_precision,
+        "",
         cutoff="optional",
-        has_chance=True,
         chance=Chance(chance_lists.expected_average_precision, chance_lists.variance_average_precision),
-        expected=expected_ties.average_precision,
-        description="",
-        source="",
     )
 )
 register_forms(
-    Measure(
+    _of_best_answers(
         "nDCG",
         gain.ndcg,
-        "questions",
+        expected_ties.ndcg,
+        "",
         cutoff="optional",
-        has_chance=True,
         binary=True,
         chance=Chance(chance_lists.expected_ndcg, chance_lists.variance_ndcg),
-        expected=expected_ties.ndcg,
-        description="",
-        source="",
     )
 )

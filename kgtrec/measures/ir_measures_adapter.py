@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +12,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.errors import MeasureError, nearest
-from kgtrec.measures.aggregate import aggregate
-from kgtrec.measures.record import Aggregate, Items, Measure
+from kgtrec.errors import MeasureError
+from kgtrec.measures.record import Items, Measure, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MOST = 2**31 - 1  # cutoffs and grades are stored in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class ProvidedMeasure:
         )
 
     def needs_whole_message(self, n_rows: int) -> str:
-        """That the whole run has to be in memory for it."""
+        """Say that the whole run has to be in memory."""
         return (
             f"{self.label} is computed by ir-measures' providers, which need the whole run in memory, found one of "
             f"{n_rows:,} rows that is read in parts; leave the measure out, or read the run with kgtrec.read_run"
@@ -53,39 +49,63 @@ class ProvidedMeasure:
         return f"{self.label} is computed by ir-measures' providers, which order ties in their own way; use --ties trec"
 
     def per_question(self, qrels: Qrels, run: Run) -> NDArray[np.float64]:
-        """(n_questions,) values in the order of ``qrels.questions``; 0 where the provider gives none.
+        """Compute the value of each question by the first provider that supports the measure.
+
+        The providers see ordinal numbers instead of labels, and the positions in the run's order as scores, so that all
+        of them see one order of tied candidates.
+
+        Parameters
+        ----------
+        qrels : Qrels
+        run : Run
+            Its vocabularies need not be those of the qrels.
+
+        Returns
+        -------
+        (n_questions,) float array
+            In the order of ``qrels.questions``; 0 where the provider gives none.
 
         Raises
         ------
         MeasureError
             If no provider of the measure is installed (the message says how to install one), or it fails.
         """
-        return provided_values([self], qrels, run)[0]
+        import ir_measures
 
-    def aggregate(self, values: NDArray[np.float64]) -> float:
-        return aggregate(values, self.record.aggregate)
+        values = np.zeros(len(qrels.questions))
+        row_of = {_id(question): question for question in range(len(qrels.questions))}
+        try:
+            for result in ir_measures.iter_calc([self.measure], *_frames(qrels, run)):
+                question = row_of.get(result.query_id)  # gdeval gives the mean as one more question
+                if question is not None:
+                    values[question] = result.value
+        except Exception as error:  # providers raise errors of any kind
+            raise MeasureError(_failure(self, error)) from error
+        return values
 
 
 def is_foreign(thing: Any) -> bool:
-    """Whether ``thing`` is one of ir-measures' measures, without importing ir-measures to find out."""
+    """Return whether ``thing`` is one of ir-measures' measures, without importing ir-measures to find out."""
     return any(
         (base.__module__, base.__name__) == ("ir_measures.measures.base", "Measure") for base in type(thing).__mro__
     )
 
 
 def label_of(measure: Any) -> str:
-    """The name of one of ir-measures' measures; those of kgtrec.ir_measures have a name of their own in kgtrec."""
+    """Name one of ir-measures' measures; those of kgtrec.ir_measures have a name of their own in kgtrec."""
     text, name = str(measure), getattr(measure, "KGTREC_NAME", None)
     return text if name is None else f"{name}{text.removeprefix(measure.NAME)}"
 
 
 def wrapped(measure: Any) -> ProvidedMeasure | None:
-    """A measure that only the object itself knows how to compute (``ir_measures.define``); None for all others."""
-    return _provided(measure, str(measure)) if hasattr(measure, "runtime_impl") else None
+    """Wrap a measure that only the object itself can compute (``ir_measures.define``); None for all others."""
+    if not hasattr(measure, "runtime_impl"):
+        return None
+    return ProvidedMeasure(_record(measure, str(measure)), str(measure), measure)
 
 
 def provided_names() -> list[str]:
-    """The names that ir-measures knows; none if it cannot be imported."""
+    """Return the names that ir-measures knows; none if it cannot be imported."""
     try:
         import ir_measures
     except ImportError:
@@ -93,113 +113,55 @@ def provided_names() -> list[str]:
     return list(ir_measures.measures.registry)
 
 
-def provided(label: str, name: str, arguments: Mapping[str, Any], at: Any) -> ProvidedMeasure | None:
-    """The measure that has this ``name`` in ir-measures, or None.
-
-    Raises
-    ------
-    MeasureError
-        If a parameter or the cutoff is wrong or missing.
-    """
+def provided_record(name: str) -> Measure | None:
+    """Return the record of the measure that has this ``name`` in ir-measures, or None."""
     if name not in provided_names():
         return None
     import ir_measures
 
-    base = ir_measures.measures.registry[name]
-    parameters = dict(arguments)
-    if at is not None:
-        if base.AT_PARAM not in base.SUPPORTED_PARAMS:
-            raise MeasureError(f"{label}: {name} takes no cutoff{_takes(base)}")
-        if base.AT_PARAM in parameters:
-            raise MeasureError(f"{label}: expected one {base.AT_PARAM}, found both @{at} and {base.AT_PARAM}=")
-        parameters[base.AT_PARAM] = at
-    for key, value in parameters.items():
-        rule = base.SUPPORTED_PARAMS.get(key)
-        if rule is None:
-            raise MeasureError(
-                f"{label}: {name} has no parameter {key!r}{nearest(key, base.SUPPORTED_PARAMS)}{_takes(base)}"
-            )
-        if rule.dtype is float and type(value) is int:
-            parameters[key] = float(value)
-        # bool is an int to Python, but not a cutoff
-        if not rule.validate(parameters[key]) or (isinstance(value, bool) and rule.dtype is not bool):
-            raise MeasureError(f"{label}: {value!r} is not allowed as {key} ({rule.desc}){_takes(base)}")
-    given = {**base.params, **parameters}
-    needed = [key for key, rule in base.SUPPORTED_PARAMS.items() if rule.required and key not in given]
-    if needed:
-        raise MeasureError(f"{label}: {name} needs {' and '.join(needed)}{_takes(base)}")
-    for key, value in parameters.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise MeasureError(f"{label}: expected a finite number as {key}, found {value!r}")
-        least = 1 if key == "cutoff" else -_MOST
-        if type(value) is int and not least <= value <= _MOST:
-            raise MeasureError(f"{label}: expected a whole number from {least:,} to {_MOST:,} as {key}, found {value}")
-    return _provided(base(**parameters), label)
+    return _record(ir_measures.measures.registry[name], name)
 
 
-def _takes(base: Any) -> str:
-    """The clause that says what may follow a name of ir-measures."""
-    inside = ", ".join(f"{key}=..." for key in base.SUPPORTED_PARAMS if key != base.AT_PARAM)
-    cutoff = base.SUPPORTED_PARAMS.get(base.AT_PARAM)
-    sign = "" if cutoff is None else "@k" if cutoff.required else "[@k]"
-    return f"; it is written {base.NAME}{f'({inside})' if inside else ''}{sign}"
-
-
-def _provided(measure: Any, label: str) -> ProvidedMeasure:
-    how: Aggregate = "sum" if type(measure.aggregator()).__name__ == "SumAgg" else "mean"
-    record = Measure(
-        name=str(measure.NAME or label),
-        value=_no_value,
-        items="questions",
-        description=str(getattr(measure, "SHORT_DESC", None) or "A measure of ir-measures."),
-        source="ir-measures (https://ir-measur.es), by one of its providers",
-        bounds=(-np.inf, np.inf),  # ir-measures does not say
-        aggregate=how,
-    )
-    return ProvidedMeasure(record, label, measure)
-
-
-def _no_value(*_: Any, **__: Any) -> NDArray[np.float64]:
-    raise MeasureError("a measure of ir-measures' providers is computed from a run, not from ranks")
-
-
-def provided_values(measures: Sequence[ProvidedMeasure], qrels: Qrels, run: Run) -> NDArray[np.float64]:
-    """Values of several measures, for which the frames are made once.
-
-    The providers are given numbers instead of labels, so that no label can confuse them, and instead of scores
-    the positions in the run's order, so that all of them see one order of tied candidates.
-
-    Parameters
-    ----------
-    measures : sequence of ProvidedMeasure
-    qrels : Qrels
-    run : Run
-        Its vocabularies need not be those of the qrels.
-
-    Returns
-    -------
-    (len(measures), n_questions) float array
-        In the order of ``qrels.questions``; 0 where the provider gives none.
+def provided(record: Measure, label: str, parameters: Mapping[str, Any]) -> ProvidedMeasure:
+    """Return the measure of a record with checked parameters.
 
     Raises
     ------
     MeasureError
-        As :meth:`ProvidedMeasure.per_question`.
+        If a parameter is missing.
     """
     import ir_measures
 
-    frames = _frames(qrels, run)
-    values = np.zeros((len(measures), len(qrels.questions)))
-    row_of = {_id(question): question for question in range(len(qrels.questions))}
-    for row, measure in enumerate(measures):
-        try:
-            for result in ir_measures.iter_calc([measure.measure], *frames):
-                question = row_of.get(result.query_id)  # gdeval gives the mean as one more question
-                if question is not None:
-                    values[row, question] = result.value
-        except Exception as error:  # providers raise errors of any kind
-            raise MeasureError(_failure(measure, error)) from error
-    return values
+    base = ir_measures.measures.registry[record.name]
+    own = {name: value for name, value in parameters.items() if value != record.parameters.get(name)}
+    if missing := [name for name, rule in base.SUPPORTED_PARAMS.items() if rule.required and name not in own]:
+        raise MeasureError(f"{label}: {record.name} needs {' and '.join(missing)}")
+    return ProvidedMeasure(record, label, base(**own))
+
+
+def _record(measure: Any, name: str) -> Measure:
+    import ir_measures
+
+    absent = ir_measures.ParamInfo().default  # type: ignore[no-untyped-call]
+    at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
+    others = {key: rule for key, rule in measure.SUPPORTED_PARAMS.items() if key != measure.AT_PARAM}
+    return Measure(
+        name,
+        _no_value,
+        "questions",
+        str(getattr(measure, "SHORT_DESC", None) or "A measure of ir-measures."),
+        "ir-measures (https://ir-measur.es), by one of its providers",
+        bounds=(-np.inf, np.inf),  # ir-measures does not say
+        cutoff="none" if at is None else "required" if at.required else "optional",
+        at=measure.AT_PARAM,
+        parameters={key: None if rule.default is absent else rule.default for key, rule in others.items()},
+        rules={key: Rule(rule.dtype) for key, rule in others.items()},
+        aggregate="sum" if type(measure.aggregator()).__name__ == "SumAgg" else "mean",
+    )
+
+
+def _no_value(*_: Any, **__: Any) -> NDArray[np.float64]:
+    raise MeasureError("a measure of ir-measures' providers is computed from a run, not from ranks")
 
 
 def _id(code: int) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.lists import expected_ties, gain, list_measures, preference
-from kgtrec.kernels.lists.relevant_rows import Ranking, only_judged, regraded
-from kgtrec.kernels.lists.tied_ranking import TiedRanking, only_judged_of_tied
+from kgtrec.kernels.lists.judged_ranking import Ranking
 from kgtrec.measures.record import Measure, Rule
 from kgtrec.measures.registry import register
 
@@ -26,57 +25,43 @@ _COUNT: dict[str, Any] = {"bounds": (0.0, np.inf), "better": "neither", "aggrega
 _TREC_EVAL = "trec_eval, {}.c (https://github.com/usnistgov/trec_eval)"
 
 
-def _judged_only(kernel: Kernel, only: Callable[[Any], Any] = only_judged) -> Kernel:
+def _judged_only(kernel: Kernel) -> Kernel:
     """The kernel with a parameter ``judged_only``, which first takes the unjudged candidates out of the list."""
 
-    def value(ranking: Any, judged_only: bool = False, **parameters: Any) -> NDArray[np.float64]:
-        return kernel(only(ranking) if judged_only else ranking, **parameters)
-
-    return value
-
-
-def _in_any_order(kernel: Kernel) -> Kernel:
-    """The mean over the orders of tied candidates of a kernel that ignores the order: its value itself."""
-
-    def value(ranking: TiedRanking, **parameters: Any) -> NDArray[np.float64]:
-        return kernel(ranking.in_some_order(), **parameters)
+    def value(ranking: Ranking, judged_only: bool = False, **parameters: Any) -> NDArray[np.float64]:
+        return kernel(ranking.only_judged() if judged_only else ranking, **parameters)
 
     return value
 
 
 def _with_gains(kernel: Kernel) -> Kernel:
-    """The kernel with a parameter ``gains``, which first replaces grades by other gains."""
+    """The kernel with parameters ``judged_only`` and ``gains``, which first replaces grades by other gains."""
+    judged_only = _judged_only(kernel)
 
     def value(ranking: Ranking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
-        return kernel(regraded(ranking, gains), **parameters)
+        return judged_only(ranking.regraded(gains), **parameters)
 
     return value
 
 
-def _of_relevant(
-    name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any
-) -> Measure:
-    """Register a measure of binary relevance that can leave unjudged candidates out; ``ordered``: it uses the order."""
-    if not ordered:
-        more["expected"] = _in_any_order(kernel)
+def _of_relevant(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> None:
+    """Register a measure of binary relevance that can leave unjudged candidates out."""
     if "expected" in more:
-        more["expected"] = _judged_only(more["expected"], only_judged_of_tied)
+        more["expected"] = _judged_only(more["expected"])
     more["parameters"] = {"judged_only": False} | more.get("parameters", {})
-    return _of_pool(name, _judged_only(kernel), source, description, **more)
+    _of_pool(name, _judged_only(kernel), source, description, **more)
 
 
-def _of_pool(name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any) -> Measure:
+def _of_pool(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> None:
     """Register a measure of binary relevance that needs unjudged candidates."""
-    parameters = {"rel": 1} | more.pop("parameters", {})
-    if not ordered:
-        more["expected"] = _in_any_order(kernel)
-    rules = _REL | more.pop("rules", {})
-    return _over_questions(name, kernel, source, description, parameters=parameters, rules=rules, **more)
+    more["parameters"] = {"rel": 1} | more.get("parameters", {})
+    more["rules"] = _REL | more.get("rules", {})
+    _over_questions(name, kernel, source, description, **more)
 
 
-def _over_questions(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> Measure:
+def _over_questions(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> None:
     """Register a measure over questions."""
-    return register(Measure(name, kernel, "questions", description, source, **more))
+    register(Measure(name, kernel, "questions", description, source, **more))
 
 
 _of_relevant(
@@ -91,13 +76,13 @@ _of_relevant(
 )
 _over_questions(
     "nDCG",
-    _with_gains(_judged_only(gain.ndcg)),
+    _with_gains(gain.ndcg),
     "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
     "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
     cutoff="optional",
     parameters={"dcg": "log2", "gains": None, "judged_only": False},
     rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
-    expected=_with_gains(_judged_only(expected_ties.ndcg, only_judged_of_tied)),
+    expected=_with_gains(expected_ties.ndcg),
     trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
     aliases={"NDCG": {}},
 )
@@ -107,7 +92,7 @@ _of_relevant(
     _TREC_EVAL.format("m_P"),
     "Precision: relevant candidates at the first k positions, divided by k.",
     cutoff="required",
-    expected=expected_ties.precision,
+    expected=list_measures.precision,
     trec_eval=("P_{cutoff}",),
     aliases={"Precision": {}},
 )
@@ -117,7 +102,7 @@ _of_relevant(
     _TREC_EVAL.format("m_recall"),
     "Recall: share of the relevant candidates that are at the first k positions.",
     cutoff="required",
-    expected=expected_ties.recall,
+    expected=list_measures.recall,
     trec_eval=("recall_{cutoff}",),
     aliases={"Recall": {}},
 )
@@ -144,7 +129,7 @@ _of_relevant(
     list_measures.r_precision,
     "Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
     "Precision at position R, where R is the number of relevant candidates.",
-    expected=expected_ties.r_precision,
+    expected=list_measures.r_precision,
     trec_eval=("Rprec",),
     aliases={"RPrec": {}},
 )
@@ -185,7 +170,7 @@ _over_questions(
     "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
     "Share of judged candidates among the first k positions, or among all of a shorter list.",
     cutoff="optional",
-    expected=expected_ties.judged_share,
+    expected=list_measures.judged_share,
     sees_wrong=True,
     by_relevance=False,
 )
@@ -207,7 +192,7 @@ _of_relevant(
     _TREC_EVAL.format("m_set_P"),
     "Precision of the whole list; relative: divided by the greatest possible for a list of its length.",
     parameters={"relative": False},
-    ordered=False,
+    expected=list_measures.set_precision,
     trec_eval=("set_P", "set_relative_P"),
     aliases={"SetRelP": {"relative": True}, "set_relative_P": {"relative": True}},
 )
@@ -216,7 +201,7 @@ _of_pool(
     list_measures.recall,
     _TREC_EVAL.format("m_set_recall"),
     "Recall of the whole list.",
-    ordered=False,
+    expected=list_measures.recall,
     trec_eval=("set_recall",),
 )
 _of_relevant(
@@ -226,7 +211,7 @@ _of_relevant(
     "Weighted harmonic mean of precision and recall of the whole list.",
     parameters={"beta": 1.0},
     rules={"beta": Rule(float, low=0.0)},
-    ordered=False,
+    expected=list_measures.set_f,
     trec_eval=("set_F",),
 )
 _of_relevant(
@@ -234,7 +219,7 @@ _of_relevant(
     list_measures.set_average_precision,
     _TREC_EVAL.format("m_set_map"),
     "Precision times recall of the whole list.",
-    ordered=False,
+    expected=list_measures.set_average_precision,
     trec_eval=("set_map",),
 )
 _over_questions(
@@ -243,7 +228,7 @@ _over_questions(
     _TREC_EVAL.format("m_num_q"),
     "Number of questions.",
     **_COUNT,
-    expected=_in_any_order(list_measures.num_questions),
+    expected=list_measures.num_questions,
     trec_eval=("num_q",),
 )
 _over_questions(
@@ -254,7 +239,7 @@ _over_questions(
     **_COUNT,
     parameters={"rel": None},
     rules=_REL,
-    expected=_in_any_order(list_measures.num_retrieved),
+    expected=list_measures.num_retrieved,
     trec_eval=("num_ret", "num_rel_ret"),
     aliases={"NumRelRet": {"rel": 1}, "num_rel_ret": {"rel": 1}},
 )
@@ -264,7 +249,7 @@ _of_pool(
     _TREC_EVAL.format("m_num_rel"),
     "Number of relevant candidates in the qrels.",
     **_COUNT,
-    ordered=False,
+    expected=list_measures.num_relevant,
     trec_eval=("num_rel",),
 )
 
@@ -294,7 +279,7 @@ _of_relevant(
     cutoff="required",
     at="multiple",
     rules={"multiple": Rule(float, low=0.0)},
-    expected=expected_ties.r_precision_multiple,
+    expected=list_measures.r_precision_multiple,
     trec_eval=("Rprec_mult_{multiple}",),
 )
 _of_relevant(
@@ -312,7 +297,7 @@ _of_relevant(
     _TREC_EVAL.format("m_rel_P"),
     "Precision at k, divided by the greatest possible there.",
     cutoff="required",
-    expected=expected_ties.relative_precision,
+    expected=list_measures.relative_precision,
     trec_eval=("relative_P_{cutoff}",),
 )
 _of_relevant(
@@ -322,7 +307,7 @@ _of_relevant(
     "Weighted count of retrieved relevant, retrieved non-relevant and missed relevant candidates.",
     bounds=(-np.inf, np.inf),
     parameters={"relevant": 1.0, "nonrelevant": -1.0, "missed": 0.0},
-    ordered=False,
+    expected=list_measures.set_utility,
     trec_eval=("utility",),
 )
 _of_relevant(
@@ -354,7 +339,7 @@ for _name, _kernel, _file, _description in (
 ):
     _over_questions(
         _name,
-        _with_gains(_judged_only(_kernel)),
+        _with_gains(_kernel),
         _TREC_EVAL.format(_file),
         _description,
         parameters={"gains": None, "judged_only": False},
@@ -368,7 +353,7 @@ _of_pool(
     _TREC_EVAL.format("m_num_nonrel_judged_ret"),
     "Number of retrieved candidates that are judged not relevant.",
     **_COUNT,
-    ordered=False,
+    expected=list_measures.num_nonrelevant_retrieved,
     trec_eval=("num_nonrel_judged_ret",),
     sees_wrong=True,
 )
@@ -390,7 +375,7 @@ _over_questions(
     "Unjudged candidates at the first k positions, divided by k.",
     better="lower",
     cutoff="required",
-    expected=expected_ties.unjudged,
+    expected=list_measures.unjudged,
     trec_eval=("unj_{cutoff}",),
     sees_wrong=True,
     by_relevance=False,

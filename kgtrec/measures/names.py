@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,8 +17,15 @@ from kgtrec.errors import MeasureError, nearest, warn
 # importing a module of definitions registers them
 from kgtrec.measures import answers as _answers  # noqa: F401
 from kgtrec.measures import lists as _lists  # noqa: F401
-from kgtrec.measures.aggregate import aggregate
-from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, is_foreign, label_of, provided, provided_names, wrapped
+from kgtrec.measures.ir_measures_adapter import (
+    ProvidedMeasure,
+    is_foreign,
+    label_of,
+    provided,
+    provided_names,
+    provided_record,
+    wrapped,
+)
 from kgtrec.measures.record import Items, Measure, Rule
 from kgtrec.measures.registry import lookup, registered, spellings
 
@@ -32,6 +39,8 @@ __all__ = [
 ]
 
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
+# up to a blank or comma that is not inside brackets; brackets inside quotes are none
+_PART = re.compile(r"""(?:\((?:'[^']*'|"[^"]*"|[^()'"])*\)|[^\s,])+""")
 _LONG_NUMBER = re.compile(r"\d{40,}")  # no float is written with so many digits
 _MOST = 2**31 - 1  # the greatest grade or position
 _PYKEEN_FORMS = {"": "", "adjusted_": "A", "z_": "Z"}
@@ -54,6 +63,19 @@ _PYKEEN_NAMES = {
     "z_inverse_harmonic_mean_rank": "micro.ZMRR",
 }
 _SPOKEN = {"mean_reciprocal_rank": "MRR", "mean_rank": "MR", "h": "Hits"}  # other names in PyKEEN and in papers
+# names in ranx, and in torchmetrics behind "retrieval", without their "_" and "-"
+_NEIGHBOURS = {
+    "hitrate": "Success",
+    "precision": "P",
+    "recall": "R",
+    "rprecision": "Rprec",
+    "averageprecision": "AP",
+    "normalizeddcg": "nDCG",
+    "ndcgburges": "nDCG(dcg='exp-log2')",
+    "reciprocalrank": "RR",
+    "retrievalmap": "AP",
+    "retrievalmrr": "RR",
+}
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
@@ -86,9 +108,11 @@ class ParsedMeasure:
         >>> [parse_measure(name).sees_wrong for name in ("bpref", "AP@20", "AP(judged_only=True)", "P(rel=0)@5")]
         [True, False, True, True]
         """
-        given = self.parameters
-        gains = given.get("gains") or {}
-        return self.record.sees_wrong or given.get("judged_only") is True or given.get("rel") == 0 or 0 in gains
+        parameters = self.parameters
+        gains = parameters.get("gains") or {}
+        return (
+            self.record.sees_wrong or parameters.get("judged_only") is True or parameters.get("rel") == 0 or 0 in gains
+        )
 
     @property
     def sees_unsampled(self) -> bool:
@@ -113,7 +137,7 @@ class ParsedMeasure:
         return "gains" in self.parameters or self.parameters.get("rel", 1) not in (0, 1)
 
     def by_relevance(self, highest: int) -> bool:
-        """Whether it is never worse where a relevant candidate, or one of a higher grade, moves up or a wrong one down.
+        """Return whether a relevant candidate, or one of a higher grade, that moves up never makes it worse.
 
         Parameters
         ----------
@@ -155,7 +179,7 @@ class ParsedMeasure:
         return self.record.value(*inputs, **self.own_parameters)
 
     def expected(self, *inputs: Any) -> NDArray[np.float64]:
-        """Means of the items' values over all orders of tied candidates.
+        """Return means of the items' values over all orders of tied candidates.
 
         They come from the optimistic and pessimistic ranks of answers, or from a TiedRanking.
 
@@ -171,19 +195,17 @@ class ParsedMeasure:
             )
         return self.record.expected(*inputs, **self.own_parameters)
 
-    def aggregate(self, values: NDArray[np.float64]) -> float:
-        return aggregate(values, self.record.aggregate)
-
 
 def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
-    """The measure that a name means.
+    """Parse the name of a measure.
 
     Parameters
     ----------
     measure : str or measure object
         ``NAME[(parameter=value, ...)][@cutoff]`` with ir-measures' names (``nDCG(dcg='exp-log2')@20``), trec_eval's
-        (``ndcg_cut_20``), PyKEEN's (``hits_at_10``, which becomes ``micro.Hits@10``) or kgtrec's own
-        (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or an earlier result of this function.
+        (``ndcg_cut_20``), PyKEEN's (``hits_at_10``, which becomes ``micro.Hits@10``), those of ranx and torchmetrics
+        (``hit_rate@10``, which becomes ``Success@10``), or kgtrec's own (``micro.Hits@10``); or one of ir-measures'
+        objects (``nDCG @ 20``), or an earlier result of this function.
 
     Returns
     -------
@@ -211,9 +233,9 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
             raise MeasureError(
                 f"expected a measure's name or one of ir-measures' measures, found {type(measure).__name__}"
             )
-        found = wrapped(measure)
-        if found is not None:
-            return found
+        own = wrapped(measure)
+        if own is not None:
+            return own
         measure = label_of(measure)
     label = measure.strip()
     if long := _LONG_NUMBER.search(label):
@@ -221,21 +243,26 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
             f"{label[:40]}...: expected numbers below {_MOST + 1:,} in a measure's name, found one of "
             f"{len(long[0]):,} digits"
         )
-    label = named_by_pykeen(label) or label
+    label = named_by_pykeen(label) or _named_by_neighbours(label) or label
     if wrong := two_meanings(label):
         raise MeasureError(wrong)
+    parsed = _lookup(label)
+    if parsed is None:
+        raise MeasureError(_unknown(label, _split(label)[0]))
+    return parsed
+
+
+def _lookup(label: str) -> ParsedMeasure | ProvidedMeasure | None:
+    """The measure of a label whose name is known here or in ir-measures; None for other names."""
     name, arguments, at = _split(label)
-    known = lookup(name)
-    if known is not None:
+    if known := lookup(name):
         return ParsedMeasure(known[0], _parameters(known[0], label, known[1], arguments, at), label)
-    foreign = provided(label, name, arguments, at)
-    if foreign is None:
-        raise MeasureError(_unknown(label, name))
-    return foreign
+    record = provided_record(name)
+    return None if record is None else provided(record, label, _parameters(record, label, {}, arguments, at))
 
 
 def digits_of(measure: str) -> int:
-    """The number of decimals of a measure: 2 for ranks, sums and z values; 4 for others, and for unknown measures."""
+    """Return the number of decimals of a measure: 2 for ranks, sums and z values, 4 for others and unknown ones."""
     try:
         record = parse_measure(measure).record
     except MeasureError:
@@ -244,7 +271,7 @@ def digits_of(measure: str) -> int:
 
 
 def better_of(measure: str) -> str:
-    """Which values of a measure are better; "higher" if the name is unknown."""
+    """Return which values of a measure are better; "higher" if the name is unknown."""
     try:
         return parse_measure(measure).record.better
     except MeasureError:
@@ -252,7 +279,7 @@ def better_of(measure: str) -> str:
 
 
 def two_meanings(label: str) -> str | None:
-    """The message about a bare name.
+    """Return the message about a bare name.
 
     Examples
     --------
@@ -260,14 +287,14 @@ def two_meanings(label: str) -> str | None:
     'Hits: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10, over questions'
     >>> two_meanings("micro.MRR")
     """
-    if (found := _meanings(label)) is None:
+    if (meanings := _meanings(label)) is None:
         return None
-    micro, macro = (name + "@10" * name.endswith("Hits") for name in found)
+    micro, macro = (name + "@10" * name.endswith("Hits") for name in meanings)
     return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
 
 
 def over_answers(label: str) -> str:
-    """A measure's name in a table of others, where a bare one is over answers, as link-prediction papers report it.
+    """Read a measure's name in a table: a bare one is over answers, as link-prediction papers report it.
 
     Examples
     --------
@@ -289,28 +316,28 @@ def warn_of_bare(names: Iterable[str], place: str) -> None:
     >>> print(noted[0].message)
     table.csv: read MRR, H@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them
     """
-    found = {name: over_answers(name) for name in names if two_meanings(name)}
-    if found:
-        read = f"{', '.join(found)} as {', '.join(found.values())}"
+    bare = {name: over_answers(name) for name in names if two_meanings(name)}
+    if bare:
+        read = f"{', '.join(bare)} as {', '.join(bare.values())}"
         warn(f"{place}: read {read}, over answers, as link-prediction papers report them")
 
 
 def _meanings(label: str) -> tuple[str, str] | None:
     """The measure over answers and the one over questions that share a name; None if it has one meaning."""
-    found = _FORM.fullmatch(label := label.strip())
-    if found is None or lookup(found["name"]) is not None:
+    form = _FORM.fullmatch(label := label.strip())
+    if form is None or lookup(form["name"]) is not None:
         return None
     folded = {record.name.casefold(): record for record in registered()}
-    name = _SPOKEN.get(found["name"].casefold(), found["name"])
+    name = _SPOKEN.get(form["name"].casefold(), form["name"])
     micro, macro = (folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro"))
     if micro is None or macro is None:
         return None
-    after = label[len(found["name"]) :]
+    after = label[len(form["name"]) :]
     return micro.name + after, macro.name + after
 
 
 def named_by_pykeen(label: str) -> str | None:
-    """The measure that one of PyKEEN's names means, None if it is not one of them.
+    """Return the measure that one of PyKEEN's names means, None if it is not one of them.
 
     Raises
     ------
@@ -336,8 +363,18 @@ def named_by_pykeen(label: str) -> str | None:
     )
 
 
+def _named_by_neighbours(label: str) -> str | None:
+    """The measure over questions that a name of ranx or torchmetrics means, such as ``hit_rate@10``."""
+    form = _FORM.fullmatch(label)
+    if form is None or lookup(form["name"]):
+        return None
+    name = re.sub("[_-]", "", form["name"].casefold())
+    ours = _NEIGHBOURS.get(name) or _NEIGHBOURS.get(name.removeprefix("retrieval"))
+    return ours and ours + label[len(form["name"]) :]
+
+
 def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
-    """Several measures: one text of names separated by blanks or commas, or an iterable of names and objects.
+    """Parse several measures: one text of names, separated by blanks or commas, or an iterable of names and objects.
 
     Repeated labels are dropped.
 
@@ -347,14 +384,14 @@ def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
     ['RR', 'nDCG(gains={1: 2, 2: 5})@20']
     """
     many = isinstance(measures, Iterable) and not isinstance(measures, str) and not is_foreign(measures)
-    found: dict[str, ParsedMeasure | ProvidedMeasure] = {}
+    parsed_by_label: dict[str, ParsedMeasure | ProvidedMeasure] = {}
     for item in measures if many else [measures]:
-        for part in _separated(item) if isinstance(item, str) else [item]:
+        for part in _PART.findall(item) if isinstance(item, str) else [item]:
             parsed = parse_measure(part)
-            found.setdefault(parsed.label, parsed)
-    if not found:
+            parsed_by_label.setdefault(parsed.label, parsed)
+    if not parsed_by_label:
         raise MeasureError("expected at least one measure, found none")
-    return list(found.values())
+    return list(parsed_by_label.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +412,7 @@ class MeasureDescription:
 
 
 def describe_measures() -> list[MeasureDescription]:
-    """Every registered measure, for documentation and help.
+    """Describe every registered measure, for documentation and help.
 
     Examples
     --------
@@ -397,36 +434,14 @@ def _cutoff_form(measure: Measure) -> str:
     return {"none": "", "required": sign, "optional": f"[{sign}]"}[measure.cutoff]
 
 
-def _separated(text: str) -> Iterator[str]:
-    """The parts between blanks and commas that are not inside brackets or quotes."""
-    part, depth, quote = "", 0, ""
-    for sign in text:
-        if quote:
-            quote = "" if sign == quote else quote
-        elif depth and sign in "'\"":
-            quote = sign
-        elif sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-        if depth <= 0 and not quote and (sign == "," or sign.isspace()):
-            if part:
-                yield part
-            part = ""
-        else:
-            part += sign
-    if part:
-        yield part
-
-
 def _split(label: str) -> tuple[str, dict[str, Any], Any]:
     """Name, parameters and the text after @ (None if there is none) of one measure."""
-    found = _FORM.fullmatch(label)
-    if found is None:
+    form = _FORM.fullmatch(label)
+    if form is None:
         raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")
-    arguments = _arguments(label, found["arguments"] or "")
-    at = None if found["at"] is None else _number(found["at"])
-    return found["name"], arguments, at
+    arguments = _arguments(label, form["arguments"] or "")
+    at = None if form["at"] is None else _number(form["at"])
+    return form["name"], arguments, at
 
 
 def _arguments(label: str, text: str) -> dict[str, Any]:
@@ -456,23 +471,23 @@ def _parameters(
     """All parameters of a measure: its defaults, those that its alias fixes, and the user's."""
     takes_at = measure.cutoff != "none"
     allowed = [*measure.parameters, *([measure.at] if takes_at else [])]
-    given = dict(arguments)
+    values = dict(arguments)
     if at is not None:
         if not takes_at:
             raise MeasureError(f"{label}: {measure.name} takes no cutoff{_takes(measure)}")
-        if measure.at in given:
+        if measure.at in values:
             raise MeasureError(f"{label}: expected one {measure.at}, found both @{at} and {measure.at}=")
-        given[measure.at] = at
+        values[measure.at] = at
     for name, value in fixed.items():
-        if name in given:
+        if name in values:
             raise MeasureError(f"{label}: the name itself sets {name}; write {measure.name}(...) instead")
-        given[name] = _number(value) if isinstance(value, str) else value
-    for name in given:
+        values[name] = _number(value) if isinstance(value, str) else value
+    for name in values:
         if name not in allowed:
             raise MeasureError(
                 f"{label}: {measure.name} has no parameter {name!r}{nearest(name, allowed)}{_takes(measure)}"
             )
-    checked = {name: _checked(measure, label, name, value) for name, value in given.items()}
+    checked = {name: _checked(measure, label, name, value) for name, value in values.items()}
     if measure.cutoff == "required" and checked.get(measure.at) is None:
         example = "10" if measure.at == "cutoff" else "0.5"
         raise MeasureError(f"{label}: {measure.name} needs a {measure.at}, such as {measure.name}@{example}")
@@ -509,14 +524,8 @@ def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
         raise MeasureError(f"{label}: expected a whole number from {least:,} to {_MOST:,} as {name}, found {value}")
     if rule.type is float and type(value) is int:
         value = float(value)
-    fits = type(value) is rule.type and _fits(value)
-    if fits and rule.low is not None:
-        fits = value >= rule.low
-    if fits and rule.high is not None:
-        fits = value <= rule.high
-    if fits and rule.choices:
-        fits = value in rule.choices
-    if not fits:
+    fits = type(value) is rule.type and _fits(value) and (not rule.choices or value in rule.choices)
+    if not fits or (rule.low is not None and value < rule.low) or (rule.high is not None and value > rule.high):
         raise MeasureError(f"{label}: expected {_expected(rule)} as {name}, found {value!r}")
     return value
 
@@ -553,12 +562,7 @@ def _unknown(label: str, name: str) -> str:
 
 
 def _is_measure(label: str) -> bool:
-    name, arguments, at = _split(label)
     try:
-        known = lookup(name)
-        if known is None:
-            return provided(label, name, arguments, at) is not None
-        _parameters(known[0], label, known[1], arguments, at)
+        return _lookup(label) is not None
     except MeasureError:
         return False
-    return True

@@ -40,26 +40,26 @@ def register(measure: Measure) -> Measure:
 
 
 def registered(items: Items | None = None) -> tuple[Measure, ...]:
-    """All measures, or those over answers or over questions, in the order of their registration."""
+    """Return all measures, or those over answers or over questions, in the order of their registration."""
     return tuple(measure for measure in _MEASURES if items is None or measure.items == items)
 
 
 def lookup(name: str) -> tuple[Measure, Mapping[str, Any]] | None:
-    """The measure of that exact name or alias and the parameters that the alias fixes; None if there is none.
+    """Return the measure of that exact name or alias and the parameters that the alias fixes; None if there is none.
 
     A number inside a name such as ``map_cut_20`` is returned as it is written.
     """
     if name in _NAMES:
         return _NAMES[name]
     for form, measure, parameter, fixed in _PATTERNS.values():
-        found = form.fullmatch(name)
-        if found:
-            return measure, {**fixed, parameter: found[1]}
+        match = form.fullmatch(name)
+        if match:
+            return measure, {**fixed, parameter: match[1]}
     return None
 
 
 def spellings(number: str = "10") -> Iterator[str]:
-    """Every name and alias, with ``number`` where trec_eval's names contain one."""
+    """Return every name and alias, with ``number`` where trec_eval's names contain one."""
     yield from _NAMES
     for name in _PATTERNS:
         yield re.sub(r"\{\w+\}", number, name)

@@ -31,7 +31,7 @@ from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import candidates_of, filtered_if_unlisted, require_deep, without_unlisted_answers
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.sampling.subsamples import (
     JudgedRows,
     ListedRows,
@@ -421,7 +421,7 @@ def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
     anchor = label_hashes(topics.entities)[topics.anchor[own_topic]]
     is_head = topics.is_head[own_topic]
     hashes, triple = np.unique(
-        mixed(
+        hashed(
             np.where(is_head, answer, anchor),
             label_hashes(topics.relations)[topics.relation[own_topic]],
             np.where(is_head, anchor, answer),

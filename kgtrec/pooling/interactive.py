@@ -19,7 +19,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.given import judgements_of
 from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Asker:
         self._recorded = _recorded(pool, judged)
         self._question_hash, self._run_hash = label_hashes(pool.questions.ids), label_hashes(Vocabulary.of(pool.runs))
         pooled = np.unique(pool.question)
-        ordered = pooled[np.argsort(mixed(seed, self._question_hash[pooled]), kind="stable")].tolist()
+        ordered = pooled[np.argsort(hashed(seed, self._question_hash[pooled]), kind="stable")].tolist()
         self._by_best = turns == "best"
         # the turns of questions, the lowest first: by value, then by steps so far, then by position in the order
         self._turns = [(self._worth(question), 0, place, question) for place, question in enumerate(ordered)]

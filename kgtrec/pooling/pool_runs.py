@@ -24,7 +24,7 @@ from kgtrec.evaluation.given import each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
 from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, sampled, stratum_of
-from kgtrec.kernels.sampling.random_order import mixed, places_by_key
+from kgtrec.kernels.sampling.random_order import hashed, places_by_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -481,7 +481,7 @@ def _contributions_in(
 
     def key(row: NDArray[np.intp]) -> NDArray[np.uint64]:
         question, entity = pairs(row)
-        return mixed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
+        return hashed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
 
     row, rank = first_candidates(first[kept], length[kept], run.score, depth, left_out, key)
     question, entity = pairs(row)
@@ -626,7 +626,7 @@ def _first_triples(
     triple belongs to two questions, so that twice as many pairs as triples are enough.
     """
     candidates, n_entities = gathered.candidates, len(gathered.candidates.collection.entities)
-    turn = np.argsort(np.argsort(mixed(seed, candidates.question_hash), kind="stable")).astype(np.uint64)
+    turn = np.argsort(np.argsort(hashed(seed, candidates.question_hash), kind="stable")).astype(np.uint64)
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [(none.astype(np.uint64), none, none)]  # two keys of order, and the triple
 
@@ -642,7 +642,7 @@ def _first_triples(
         score = rule(Lists(found, pair.reshape(-1), found.question[first], options))
         is_open = found.is_open[first]
         question, entity = (part.astype(np.int32) for part in np.divmod(every[is_open], n_entities))
-        tie = mixed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
+        tie = hashed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
         major, minor = -score[is_open], tie
         if takes_turns:
             row = np.lexsort((minor, major, question))

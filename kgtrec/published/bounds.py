@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, mean_rank_bounds, reciprocal_rank_bounds
-from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, MeanBounds, PaperFinding, Row, Severity, Way, shown
+from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, MeanBounds, PaperFinding, Row, Way, shown
 
 _PROGRAM = "linear program over all ranks"
 Bounds = tuple[float, float]
 
 
 def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
-    """The row without the numbers that no range of their measure holds, and a finding about each that is outside."""
+    """Leave out the numbers that are outside the range of their measure, with a finding about each."""
     ranges = {name: _range(row, name) for name in row.values}
-    found = []
+    findings: list[PaperFinding] = []
     for name, (low, high, reason) in ranges.items():
-        severity, excuse = explained(_meet(row.ends(name, way), (low, high)) for way in WAYS)
-        if severity is not None:
-            found.append(row.finding(severity, name, _sentence(reason, excuse), DEFINITION, low, high))
-    outside = {finding.measure.partition(".")[2] for finding in found if finding.severity == "impossible"}
-    return replace(row, values={name: value for name, value in row.values.items() if name not in outside}), found
+        possible = (_meet(row.ends(name, way), (low, high)) for way in WAYS)
+        findings += row.unless_possible(possible, name, reason, low=low, high=high)
+    outside = {finding.measure.partition(".")[2] for finding in findings if finding.severity == "impossible"}
+    return replace(row, values={name: value for name, value in row.values.items() if name not in outside}), findings
 
 
 def _range(row: Row, name: str) -> tuple[float, float, str]:
@@ -48,26 +47,23 @@ def _range(row: Row, name: str) -> tuple[float, float, str]:
 
 
 def falling_hits(row: Row) -> Iterator[PaperFinding]:
-    """Findings about Hits that are lower than Hits at a smaller cutoff."""
+    """Yield findings about Hits that are lower than Hits at a smaller cutoff."""
     names = list(row.hits.values())
     for place, larger in enumerate(names[1:], start=1):
         before = names[:place]
-        severity, excuse = explained(
-            max(row.ends(name, way)[0] for name in before) <= row.ends(larger, way)[1] for way in WAYS
-        )
-        if severity is not None:
-            smaller = max(before, key=lambda name: row.ends(name, WAYS[0])[0])
-            reason = f"every rank up to {smaller[5:]} is up to {larger[5:]}, and {smaller} = {row.values[smaller].text}"
-            yield row.finding(severity, larger, _sentence(reason, excuse), DEFINITION, row.ends(smaller, WAYS[0])[0])
+        smaller = max(before, key=lambda name: row.ends(name, WAYS[0])[0])
+        reason = f"every rank up to {smaller[5:]} is up to {larger[5:]}, and {smaller} = {row.values[smaller].text}"
+        possible = [max(row.ends(name, way)[0] for name in before) <= row.ends(larger, way)[1] for way in WAYS]
+        yield from row.unless_possible(possible, larger, reason, low=row.ends(smaller, WAYS[0])[0])
 
 
 def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds], list[PaperFinding]]:
-    """Bounds of MRR and MR by the other numbers of the row, and findings about those that are outside.
+    """Return bounds of MRR and MR by the other numbers of the row, and findings about those that are outside.
 
     A number is held against more and more of the others; what is ``known`` of them, or found of fewer, is not repeated.
     """
     bounds: list[MeanBounds] = []
-    found: list[PaperFinding] = []
+    findings: list[PaperFinding] = []
     hits = list(row.hits.values())
     of_hits = (
         f"with {_printed(row, hits)}, the mean is between these bounds, where every rank is at its worst or at its best"
@@ -80,17 +76,17 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
             tried.append(of(way))
             return _meet(row.ends(name, way), tried[-1])
 
-        severity, excuse = explained(map(is_possible, WAYS))
+        finding = next(row.unless_possible(map(is_possible, WAYS), name, what, source), None)
         value, (low, high) = row.values[name], tried[0]
         if not np.isnan(low):
             given = " and ".join(dict.fromkeys(other.partition("@")[0] for other in others))
             whose = (row.size.data_set, row.setting or row.part)
             bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, given, *whose))
         of_these = {row.values[each].measure for each in (name, *others)}
-        shown_already = {each.severity for each in (*known, *found) if each.measure in of_these}
-        if severity is not None and not shown_already & {"impossible", severity}:
+        shown_already = {each.severity for each in (*known, *findings) if each.measure in of_these}
+        if finding is not None and not shown_already & {"impossible", finding.severity}:
             low, high = next((ends for ends in tried if not np.isnan(ends[0])), tried[0])
-            found.append(row.finding(severity, name, _sentence(what, excuse), source, low, high))
+            findings.append(replace(finding, low=low, high=high))
 
     if "MRR" in row.values and hits:
         hold("MRR", lambda way: reciprocal_rank_bounds(_shares(row, way), step=way.step), hits, of_hits, DEFINITION)
@@ -99,7 +95,7 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
     if {"MR", "MRR"} <= row.values.keys() and row.size.entities is not None:
         of_all = f"no ranks have another mean of 1 / rank with {_printed(row, ['MR', *hits])}"
         hold("MRR", lambda way: _joint(row, way), [*hits, "MR"], of_all, _PROGRAM)
-    return bounds, found
+    return bounds, findings
 
 
 def _printed(row: Row, names: Sequence[str]) -> str:
@@ -119,22 +115,7 @@ def _shares(row: Row, way: Way) -> SharesUpTo:
     return SharesUpTo.of(list(row.hits), [low for low, _ in ends], [high for _, high in ends], largest)
 
 
-def explained(possible: Iterable[bool]) -> tuple[Severity | None, str]:
-    """How severe it is where a number is not possible in the first of the WAYS, and in which it is.
-
-    The severity is None if it is possible in the first.
-    """
-    for way, is_possible in zip(WAYS, possible, strict=False):  # the first that is possible is enough
-        if is_possible:
-            return ("doubtful" if way.excuse else None), way.excuse
-    return "impossible", ""
-
-
 def _meet(ends: Bounds, bounds: Bounds) -> bool:
     """Whether a printed number can be within bounds; never within NaN, which no ranks have."""
     room = TOLERANCE * max([1.0, *(abs(end) for end in bounds if np.isfinite(end))])
     return ends[1] >= bounds[0] - room and ends[0] <= bounds[1] + room
-
-
-def _sentence(reason: str, excuse: str) -> str:
-    return f"{reason}; {excuse}" if excuse else reason

@@ -14,7 +14,7 @@ _LIKE_CHANCE = 1.96  # standard deviations: the 95% interval of chance
 
 
 def against_chance(row: Row) -> Iterator[PaperFinding]:
-    """Findings about numbers that a random order would have too, or that are worse."""
+    """Yield findings about numbers that a random order would have too, or that are worse."""
     if row.setting == "raw":
         return
     for name, value in row.values.items():
@@ -35,9 +35,10 @@ def against_chance(row: Row) -> Iterator[PaperFinding]:
 
 
 def unfitting_indices(row: Row) -> Iterator[PaperFinding]:
-    """Findings about AMR and AMRI that are not those of the printed MR."""
+    """Yield findings about AMR and AMRI that are not those of the printed MR."""
     level = row.size.level(f"{row.level}.MR", row.side)
-    if level is None or "MR" not in row.values or row.level != "micro" or row.setting == "raw" or _is_of_others(row):
+    of_other_triples = row.ranks is not None and row.ranks != row.size.ranks(row.level, row.side)
+    if level is None or "MR" not in row.values or row.level != "micro" or row.setting == "raw" or of_other_triples:
         return
     expected = level[0]
     for name, (scale, offset) in {"AMR": (expected, 0.0), "AMRI": (1 - expected, expected)}.items():
@@ -51,8 +52,3 @@ def unfitting_indices(row: Row) -> Iterator[PaperFinding]:
                 "on this data set; other test triples or another filter have another"
             )
             yield row.finding("doubtful", name, reason, _SOURCE, *limits[0])
-
-
-def _is_of_others(row: Row) -> bool:
-    """Whether the numbers are of other test triples than the data set's."""
-    return row.ranks is not None and row.ranks != row.size.ranks(row.level, row.side)

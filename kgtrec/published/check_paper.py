@@ -30,7 +30,7 @@ class PaperCheck(Result):
     n_systems: int
 
     def count(self, severity: str) -> int:
-        """How many findings are of one severity: "impossible", "doubtful" or "note"."""
+        """Return how many findings are of one severity: "impossible", "doubtful" or "note"."""
         return sum(finding.severity == severity for finding in self.findings)
 
     def tables(self) -> tuple[Table, Table]:
@@ -74,7 +74,7 @@ def check_paper(
     triples: int | None = None,
     chance: ChanceTable | None = None,
 ) -> PaperCheck:
-    """Hold the numbers of a published table against what is possible.
+    """Find impossible or doubtful numbers in a published table.
 
     Each number is the mean of n ranks from 1 to N, printed with some digits. These are checked: ranges; Hits@k that
     fall as k grows; MRR and MR outside the bounds that Hits@k give, and MRR outside those that Hits@k and MR give;
@@ -127,8 +127,8 @@ def check_paper(
     if data_set:
         table = table.of_data_set(data_set)
     names = list(dict.fromkeys(value.data_set for value in table.values))
-    given = not (entities is None and triples is None and chance is None)
-    if given and len(names) > 1:
+    has_own_size = not (entities is None and triples is None and chance is None)
+    if has_own_size and len(names) > 1:
         raise KgtrecError(f"expected a table of one data set with its size, found {', '.join(names)}")
     sizes = {name: size_of(name, entities=entities, triples=triples, chance=chance) for name in names}
     for name, size in sizes.items():
@@ -136,48 +136,35 @@ def check_paper(
             of = f"of {name} is not known" if name else "of the data set is not known"
             warn(f"the size {of}: checks that need its entities or test triples are left out; give its name or both")
     rows = _rows(table, sizes)
-    found: list[PaperFinding] = []
+    findings: list[PaperFinding] = []
     bounds: list[MeanBounds] = []
     kept = []
     for whole in rows:
         row, outside = within_range(whole)
         falling = list(falling_hits(row))
         own_bounds, impossible = bounds_of(row, [*outside, *falling])
-        found += [*outside, *falling, *impossible, *against_chance(row), *unfitting_indices(row), *of_no_count(row)]
+        findings += [*outside, *falling, *impossible, *against_chance(row), *unfitting_indices(row), *of_no_count(row)]
         bounds += own_bounds
         kept.append(row)
-    found += [*filtered_and_raw(kept), *both_sides(kept), *small_leads(kept)]
-    order = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    findings += [*filtered_and_raw(kept), *both_sides(kept), *small_leads(kept)]
+    order = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
     systems = len({value.system for value in table.values})
     return PaperCheck(table.name, tuple(order), tuple(bounds), len(table), systems)
 
 
 def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:
     """The numbers that come from the same ranks; a measure that comes again begins another row of its system."""
-    found: dict[tuple[str, ...], list[dict[str, PublishedValue]]] = defaultdict(lambda: [{}])
+    by_row: dict[tuple[str, ...], list[dict[str, PublishedValue]]] = defaultdict(lambda: [{}])
     for value in table.values:
         level, _, name = value.measure.partition(".")
-        own = found[value.system, value.data_set, value.setting, value.side, value.part, level]
+        own = by_row[value.system, value.data_set, value.setting, value.side, value.part, level]
         if name in own[-1]:
             own.append({})
         own[-1][name] = value
-    return [
-        Row(
-            system,
-            sizes[data_set],
-            setting,
-            side,
-            part,
-            level,
-            values,
-            place,
-            _ranks(sizes[data_set], level, side, next(iter(values.values())).count),
-        )
-        for (system, data_set, setting, side, part, level), several in found.items()
-        for place, values in enumerate(several)
-    ]
-
-
-def _ranks(size: Size, level: str, side: str, count: int | None) -> int | None:
-    """How many ranks each number is a mean of."""
-    return size.ranks(level, side) if count is None or level == "macro" else count
+    rows = []
+    for (system, data_set, setting, side, part, level), several in by_row.items():
+        for place, values in enumerate(several):
+            size, count = sizes[data_set], next(iter(values.values())).count
+            ranks = size.ranks(level, side) if count is None or level == "macro" else count
+            rows.append(Row(system, size, setting, side, part, level, values, place, ranks))
+    return rows

@@ -5,92 +5,95 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, reciprocal_rank_bounds
-from kgtrec.published.bounds import explained
 from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, PaperFinding, Row, shown
 
 _LOWER = ("MR", "AMR")
 _Z = 1.96  # standard errors: a 95% interval
 _SHOWN = 5
+_APART_FROM_SETTING = attrgetter("system", "size.data_set", "side", "part", "level", "place")
+_APART_FROM_SIDE = attrgetter("system", "size.data_set", "setting", "part", "level")
+_COLUMN = attrgetter("size.data_set", "setting", "side", "part", "level")
 
 
 def filtered_and_raw(rows: Sequence[Row]) -> Iterator[PaperFinding]:
-    """Findings about filtered numbers that are worse than the raw ones of the same system."""
-    raw = {_key(row, setting=False): row for row in rows if row.setting == "raw"}
+    """Yield findings about filtered numbers that are worse than the raw ones of the same system."""
+    raw = {_APART_FROM_SETTING(row): row for row in rows if row.setting == "raw"}
     for row in rows:
-        other = raw.get(_key(row, setting=False))
+        other = raw.get(_APART_FROM_SETTING(row))
         if other is None or row.setting == "raw":
             continue
         for name in _shared(row, other):
             sign = -1 if name in _LOWER else 1
-            severity, excuse = explained(
+            possible = (
                 max(sign * end for end in row.ends(name, way)) >= min(sign * end for end in other.ends(name, way))
                 for way in WAYS
             )
-            if severity is not None:
-                low, high = other.ends(name, WAYS[0])
-                limits = (-math.inf, high) if sign < 0 else (low, math.inf)
-                reason = f"no rank is worse without the other answers, and raw it is {other.values[name].text}"
-                yield row.finding(severity, name, reason + f"; {excuse}" * bool(excuse), DEFINITION, *limits)
+            low, high = other.ends(name, WAYS[0])
+            limits = (-math.inf, high) if sign < 0 else (low, math.inf)
+            reason = f"no rank is worse without the other answers, and raw it is {other.values[name].text}"
+            yield from row.unless_possible(possible, name, reason, DEFINITION, *limits)
 
 
 def both_sides(rows: Sequence[Row]) -> Iterator[PaperFinding]:
-    """Findings about numbers of both sides that are not the mean of those of head and tail."""
-    one = {(*_key(row, side=False), row.side): row for row in rows if row.side != "both"}
+    """Yield findings about numbers of both sides that are not the mean of those of head and tail."""
+    one = {(_APART_FROM_SIDE(row), row.side): row for row in rows if row.side != "both"}
     for row in rows:
         if row.side != "both" or row.level != "micro":
             continue
-        head, tail = (one.get((*_key(row, side=False), side)) for side in ("head", "tail"))
+        head, tail = (one.get((_APART_FROM_SIDE(row), side)) for side in ("head", "tail"))
         if head is None or tail is None:
             continue
         for name in _shared(row, head, tail):
             means = [
-                tuple(sum(ends) / 2 for ends in zip(head.ends(name, way), tail.ends(name, way), strict=True))
-                for way in WAYS
+                [sum(ends) / 2 for ends in zip(head.ends(name, way), tail.ends(name, way), strict=True)] for way in WAYS
             ]
-            severity, excuse = explained(
+            possible = (
                 row.ends(name, way)[0] <= high + TOLERANCE and row.ends(name, way)[1] >= low - TOLERANCE
                 for way, (low, high) in zip(WAYS, means, strict=True)
             )
-            if severity is not None:
-                reason = (
-                    "each test triple has one rank on either side, and this is their mean: "
-                    f"{head.values[name].text} (head), {tail.values[name].text} (tail)"
-                )
-                yield row.finding(severity, name, reason + f"; {excuse}" * bool(excuse), DEFINITION, *means[0])
+            reason = (
+                "each test triple has one rank on either side, and this is their mean: "
+                f"{head.values[name].text} (head), {tail.values[name].text} (tail)"
+            )
+            yield from row.unless_possible(possible, name, reason, DEFINITION, *means[0])
 
 
 def small_leads(rows: Sequence[Row]) -> Iterator[PaperFinding]:
-    """Notes about the best number of each column where its lead over others may mean nothing.
+    """Yield notes about the best number of each column where its lead over others may mean nothing.
 
     A lead is nothing where both numbers may be rounded from the same one; one test answer can make up for it where it
     is at most what one rank can change, :math:`1/n` for Hits@k and MRR; and it is within sampling noise where it is
     smaller than 1.96 standard errors of the difference of two independent samples of n ranks. The variance of Hits@k is
     p (1 - p); that of 1 / rank is the largest that the printed Hits allow. Systems on the same test triples are no
-    independent samples, so that a test of paired ranks may still tell them apart.
+    independent samples, so that a test of paired ranks may still find a difference.
     """
     columns: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         for name in row.values:
-            columns[(*_key(row, setting=True)[1:], name)].append(row)
+            columns[(*_COLUMN(row), name)].append(row)
     for (*_, name), own in columns.items():
         sign = -1 if name in _LOWER else 1
         best = max(own, key=lambda row: sign * row.values[name].value)
-        others = [row for row in own if row is not best]
         kinds: dict[str, list[str]] = defaultdict(list)
         least: dict[str, float] = {}
-        for row in others:
+        for row in own:
+            if row is best:
+                continue
             kind, needed = _lead(best, row, name)
             if kind:
                 kinds[kind].append(row.system)
                 least[kind] = max(least.get(kind, 0.0), needed)
         for kind, systems in kinds.items():
-            told = ", ".join(systems[:_SHOWN]) + (f" and {len(systems) - _SHOWN} more" if len(systems) > _SHOWN else "")
+            others = ", ".join(systems[:_SHOWN]) + (
+                f" and {len(systems) - _SHOWN} more" if len(systems) > _SHOWN else ""
+            )
             number = best.values[name].value
             bound = number - sign * least[kind]
             limits = (math.nan, bound) if sign > 0 else (bound, math.nan)
-            yield best.finding("note", name, f"its lead over {told} {kind}", "two-sample comparison", *limits)
+            yield best.finding("note", name, f"its lead over {others} {kind}", "two-sample comparison", *limits)
 
 
 def _lead(best: Row, row: Row, name: str) -> tuple[str, float]:
@@ -112,8 +115,8 @@ def _lead(best: Row, row: Row, name: str) -> tuple[str, float]:
     if lead >= needed:
         return "", 0.0
     return (
-        f"is smaller than {_Z} standard errors of two independent samples of {n:,} ranks; a paired test may tell them "
-        "apart",
+        f"is smaller than {_Z} standard errors of two independent samples of {n:,} ranks; a paired test may find "
+        "a difference",
         needed,
     )
 
@@ -134,16 +137,3 @@ def _shared(first: Row, *others: Row) -> list[str]:
     """The means of ranks, not of what is adjusted for chance, that all rows have."""
     names = ("MRR", "MR", *first.hits.values())
     return [name for name in names if all(name in row.values for row in (first, *others))]
-
-
-def _key(row: Row, *, setting: bool = True, side: bool = True) -> tuple[str, ...]:
-    """What rows have in common that are compared, the system first."""
-    return (
-        row.system,
-        row.size.data_set,
-        row.setting if setting else "",
-        row.side if side else "",
-        row.part,
-        row.level,
-        *([] if setting else [str(row.place)]),
-    )

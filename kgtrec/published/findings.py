@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -95,7 +95,7 @@ class Row:
     def finding(
         self, severity: Severity, name: str, reason: str, source: str, low: float = np.nan, high: float = np.nan
     ) -> PaperFinding:
-        """A finding about one of the numbers."""
+        """Return a finding about one of the numbers."""
         value = self.values[name]
         return PaperFinding(
             severity,
@@ -111,8 +111,29 @@ class Row:
             value.line,
         )
 
+    def unless_possible(
+        self,
+        possible: Iterable[bool],
+        name: str,
+        reason: str,
+        source: str = DEFINITION,
+        low: float = np.nan,
+        high: float = np.nan,
+    ) -> Iterator[PaperFinding]:
+        """Yield a finding about a number that is impossible, or possible only if it is printed in an unusual way.
+
+        ``possible`` says of each of the WAYS whether the number is possible in it; what comes after the first is not
+        computed.
+        """
+        for way, is_possible in zip(WAYS, possible, strict=False):
+            if is_possible:
+                if way.excuse:
+                    yield self.finding("doubtful", name, f"{reason}; {way.excuse}", source, low, high)
+                return
+        yield self.finding("impossible", name, reason, source, low, high)
+
     def ends(self, name: str, way: Way) -> tuple[float, float]:
-        """Lowest and highest number that is printed as the one under a name."""
+        """Return lowest and highest number that is printed as the one under a name."""
         value = self.values[name]
         return value.cut if way.ends == "cut" else value.rounded
 
@@ -123,7 +144,7 @@ class Row:
 
 
 def shown(number: float) -> str:
-    """A bound with at most six significant digits; empty if it is not a finite number.
+    """Return a bound with at most six significant digits; empty if it is not a finite number.
 
     Examples
     --------

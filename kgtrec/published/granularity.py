@@ -17,7 +17,7 @@ _WHAT = {
 
 
 def of_no_count(row: Row) -> Iterator[PaperFinding]:
-    """Findings about Hits@k that are no count divided by the number of ranks.
+    """Yield findings about Hits@k that are no count divided by the number of ranks.
 
     With one rank on either side of each test triple, n is twice their number: what is a mean over one side, of half as
     many ranks, is a multiple of 1/n too. Means over several runs are left out.

@@ -21,7 +21,7 @@ class Size:
     chance: ChanceTable | None = None  # filtered
 
     def ranks(self, level: str, side: str) -> int | None:
-        """How many ranks a mean is taken over: each test triple has one on either side.
+        """Return how many ranks a mean is taken over: each test triple has one on either side.
 
         Examples
         --------
@@ -38,7 +38,7 @@ class Size:
         return None
 
     def level(self, measure: str, side: str) -> tuple[float, float] | None:
-        """Expectation and variance of a measure by chance, None if they are not known."""
+        """Return expectation and variance of a measure by chance, None if they are not known."""
         try:
             return None if self.chance is None else self.chance.level(measure, side)
         except KgtrecError:
@@ -46,7 +46,7 @@ class Size:
 
 
 def known_names() -> list[str]:
-    """Every data set whose size is known."""
+    """Return every data set whose size is known."""
     return list(
         dict.fromkeys([found.name for found in list_data_sets(unconfirmed=True).data_sets] + shipped_chance_tables())
     )
@@ -55,7 +55,7 @@ def known_names() -> list[str]:
 def size_of(
     name: str, *, entities: int | None = None, triples: int | None = None, chance: ChanceTable | None = None
 ) -> Size:
-    """The size of a data set: what is given, else what is known by its name, in any spelling.
+    """Return the size of a data set: what is given, else what is known by its name, in any spelling.
 
     Examples
     --------

@@ -36,7 +36,7 @@ from kgtrec.formats.campaign.sent_back import SentBack, append_sent_back, read_s
 from kgtrec.formats.files import FileState, PathLike
 from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES, SENT_BACK
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 
 _T = TypeVar("_T")
 _SPARE = np.uint64(11)  # bits of a hash that a script's numbers have no room for
@@ -133,7 +133,7 @@ class Numbers:
 
 def _question_numbers(asked: Questions) -> NDArray[np.int64]:
     relation, anchor = label_hashes(asked.relations)[asked.relation], label_hashes(asked.entities)[asked.anchor]
-    return (mixed(relation, anchor, asked.is_head.astype(np.uint64)) >> _SPARE).astype(np.int64)
+    return (hashed(relation, anchor, asked.is_head.astype(np.uint64)) >> _SPARE).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,7 @@ import json
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -375,14 +376,22 @@ def test_a_sample_may_be_given_as_triples():
         build_questions(train, valid, test, sample=Triples.of([]))
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_lists_of_triples_are_refused_with_the_way_out(place):
-    """Whichever of the three it is."""
-    three = [Triples.of([("a", "r", "b")]) for _ in range(3)]
-    three[place] = [("a", "r", "b")]
-    name = ("train", "valid", "test")[place]
-    with pytest.raises(KgtrecError, match=rf"^expected Triples as {name}, found list; make them with Triples.of\(rows"):
-        build_questions(*three)
+def test_splits_may_be_files_lists_arrays_and_frames(tmp_path):
+    """Or one folder with all three; what is none of these is one error that names the split."""
+    splits = {"train": TRAIN, "valid": VALID, "test": TEST}
+    for name, rows in splits.items():
+        (tmp_path / f"{name}.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    wanted = built().fingerprint
+    frame = pd.DataFrame(TEST, columns=["head", "relation", "tail"])
+    assert build_questions(TRAIN, tmp_path / "valid.tsv", frame).fingerprint == wanted
+    assert build_questions(str(tmp_path / "train.tsv"), np.array(VALID), iter(TEST)).fingerprint == wanted
+    assert build_questions(tmp_path).fingerprint == wanted
+    with pytest.raises(KgtrecError, match=r"^valid: expected rows of .* found int; kgtrec.read_triples\(path\) reads"):
+        build_questions(TRAIN, 3, TEST)
+    with pytest.raises(KgtrecError, match=r"^test: .* found NoneType; .*; leave out valid, not test"):
+        build_questions(TRAIN, VALID)
+    with pytest.raises(KgtrecError, match=r"^train: expected .* three labels, found \[1, 2, 3\]$"):
+        build_questions(np.array([[1, 2, 3]]), test=TEST)
 
 
 @pytest.mark.parametrize("threshold", [float("inf"), float("nan"), 1.0])

@@ -51,10 +51,10 @@ def test_published_numbers_adjust_to_the_published_indices(world):
 def test_z_and_agmri_of_the_file_need_one_candidate_fewer(world):
     """Its zMR is turned the other way round; its zGMR is not."""
     collection, rows = world
-    fewer = chance.group_candidates(published.compatible_candidates(candidates_per_answer(collection), "one fewer"))
+    fewer = published.Items(published.compatible_candidates(candidates_per_answer(collection), "one fewer"))
     mean_rank = published.mean_moments(fewer, chance.expected_rank, chance.variance_rank)
     reciprocal = published.mean_moments(fewer, chance.expected_reciprocal_rank, chance.variance_reciprocal_rank)
-    geometric = chance.geometric_mean_moments(fewer)
+    geometric = chance.geometric_mean_moments(*fewer)
     for row in rows:
         at = {key: float(value) for key, value in row.items() if key not in ("dataset", "model", "training")}
         z = (at["arithmetic_mean_rank"] - mean_rank.expectation) / mean_rank.variance**0.5

@@ -12,7 +12,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import MeasureError
 from kgtrec.kernels.lists.relevant_rows import ranking_of
-from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, provided_values
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
 from kgtrec.measures.names import parse_measure
 
 needs_perl = pytest.mark.skipif(shutil.which("perl") is None, reason="ir-measures computes ERR with perl")
@@ -53,15 +53,6 @@ def test_compat_is_one_for_the_ideal_list_and_zero_for_a_missing_one():
     values = provided("Compat").per_question(QRELS, RUN)
     assert 0 < values[0] < 1
     assert values[1:] == pytest.approx([1.0, 0.0])
-
-
-def test_several_measures_share_one_conversion():
-    """One row per measure, the same as one by one."""
-    measures = [provided("Compat(p=0.8)"), provided("Compat")]
-    together = provided_values(measures, QRELS, RUN)
-    assert together.shape == (2, 3)
-    for row, measure in zip(together, measures, strict=True):
-        assert row.tolist() == measure.per_question(QRELS, RUN).tolist()
 
 
 def test_a_measure_whose_provider_is_not_installed_says_how_to_install_it():

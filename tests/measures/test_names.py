@@ -63,17 +63,22 @@ def test_aliases_stand_for_the_same_record_and_parameters(name: str, other: str)
     assert dict(first.parameters) == dict(second.parameters)
 
 
-PYKEENS = {
+NEIGHBOURS = {
     "inverse_harmonic_mean_rank": "micro.MRR",
     "hits_at_10": "micro.Hits@10",
     "arithmetic_mean_rank": "micro.MR",
     "adjusted_arithmetic_mean_rank_index": "micro.AMRI",
     "z_hits_at_3": "micro.ZHits@3",
+    "hit_rate@10": "Success@10",
+    "precision@5": "P@5",
+    "ndcg_burges@10": "nDCG(dcg='exp-log2')@10",
+    "RetrievalMRR": "RR",
+    "retrieval_normalized_dcg": "nDCG",
 }
 
 
-@pytest.mark.parametrize(("name", "ours"), PYKEENS.items())
-def test_names_of_pykeen_are_answered_with_ours(name: str, ours: str):
+@pytest.mark.parametrize(("name", "ours"), NEIGHBOURS.items())
+def test_names_of_pykeen_ranx_and_torchmetrics_are_answered_with_ours(name: str, ours: str):
     """Which say what they are over."""
     assert parse_measure(name).label == ours
 
@@ -135,10 +140,10 @@ WRONG = {
     "nDCG(gains=[1])": "nDCG(gains=[1]): expected gains as {grade: gain, ...} in whole numbers up to 2,147,483,647",
     "SetF(beta=-1)": "SetF(beta=-1): expected a number of at least 0 as beta, found -1.0",
     "ERR(x=1)@5": "ERR(x=1)@5: ERR has no parameter 'x'; it is written ERR[@k]",
-    "ERR@0": "ERR@0: expected a whole number from 1 to 2,147,483,647 as cutoff, found 0",
-    "ERR@a": "ERR@a: 'a' is not allowed as cutoff (ranking cutoff threshold); it is written ERR[@k]",
-    "INST": "INST: INST needs max_rel; it is written INST(T=..., min_rel=..., max_rel=...)",
-    "Compat@3": "Compat@3: Compat takes no cutoff; it is written Compat(p=..., normalize=...)",
+    "ERR@0": "ERR@0: expected a whole number of at least 1 as cutoff, found 0",
+    "ERR@a": "ERR@a: expected a whole number of at least 1 as cutoff, found 'a'",
+    "INST": "INST: INST needs max_rel",
+    "Compat@3": "Compat@3: Compat takes no cutoff; it is written Compat(p=0.95, normalize=True)",
 }
 
 

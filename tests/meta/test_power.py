@@ -18,9 +18,9 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.kernels.statistics import resampled_tests, resampling
 from kgtrec.kernels.statistics.paired_tests import clustered_errors, holm
-from kgtrec.kernels.statistics.resampled_tests import achieved_significance
 from kgtrec.meta.power import POWER_TESTS, Power, power
 from tests.examples import examples
+from tests.kernels.statistics.whole_tests import achieved_significance
 from tests.meta.item_tables import answer_scores, question_scores
 
 

@@ -312,7 +312,7 @@ def test_small_leads_are_told_by_their_kind(tmp_path):
         "its lead over rounded is no larger than rounding",
         "its lead over one is no larger than what one of 402 ranks can change, 0.00248756",
         "its lead over noise is smaller than 1.96 standard errors of two independent samples of 402 ranks; a paired "
-        "test may tell them apart",
+        "test may find a difference",
     ]
 
 

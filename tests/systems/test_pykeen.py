@@ -224,7 +224,7 @@ def test_the_evaluator_refuses_answers_without_a_score(data, parameters, found):
 
 
 def test_the_evaluator_in_a_pipeline_with_early_stopping(data):
-    """By its short name, with a macro measure to stop by; names of PyKEEN's measures work too."""
+    """By its short name, and PyKEEN's default measure to stop by, which is computed though `measures` lacks it."""
     from pykeen.pipeline import pipeline
 
     import kgtrec.pykeen  # noqa: F401  makes the name known
@@ -235,9 +235,9 @@ def test_the_evaluator_in_a_pipeline_with_early_stopping(data):
         training_kwargs={"num_epochs": 6, "use_tqdm": False},
         evaluation_kwargs={"use_tqdm": False},
         evaluator="trec",
-        evaluator_kwargs={"measures": ["micro.MRR", "AP@20", "micro.Hits@10"]},
+        evaluator_kwargs={"measures": ["micro.MRR", "AP@20"]},
         stopper="early",
-        stopper_kwargs={"metric": "AP@20", "frequency": 2},
+        stopper_kwargs={"metric": "hits@10", "frequency": 2},
         random_seed=0,
         device="cpu",
     )
@@ -245,8 +245,7 @@ def test_the_evaluator_in_a_pipeline_with_early_stopping(data):
     assert result.get_metric("mrr") == result.get_metric("micro.MRR")
     assert result.get_metric("hits@10") == result.get_metric("micro.Hits@10")
     assert list(result.metric_results.to_df().columns) == ["Measure", "Value"]
-    with pytest.raises(KgtrecError, match=r"one of the measures that were computed \(micro.MRR, AP@20"):
-        result.get_metric("macro.MRR")
+    assert 0 < result.get_metric("macro.MRR") < 1  # which no option names
     with pytest.raises(ValueError, match="unknown measure 'nonsense'"):
         result.get_metric("nonsense")
 

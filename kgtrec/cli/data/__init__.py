@@ -7,7 +7,7 @@ import click
 from kgtrec.cli import LazyGroup
 
 COMMANDS = {
-    "list": "List the data sets that can be had by name.",
+    "list": "List the data sets that are available by name.",
     "get": "Download data sets, and print the folder of each.",
 }
 

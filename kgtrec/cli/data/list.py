@@ -17,7 +17,7 @@ from kgtrec.data_sets.registry import list_data_sets
 )
 @output_options()
 def command(unconfirmed: bool, output: Output) -> None:
-    """List the data sets that can be had by name.
+    """List the data sets that are available by name.
 
     The counts of entities, relations and triples were confirmed, and so were the checksums that a download is compared
     with. CSV and JSON also have where a data set comes from, whom to cite, and how it was confirmed. The licence is

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.kernels.chance.power_moments import as_candidates
 from kgtrec.kernels.chance.ranks import discount_sums, harmonic, harmonic_squares, variance_log_reciprocal_rank
 
 Floats = NDArray[np.float64]
@@ -29,7 +28,7 @@ def expected_success(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLi
     >>> expected_success([1, 2, 3], [4, 4, 4], 2).round(6)
     array([0.5     , 0.833333, 1.      ])
     """
-    return np.asarray(-np.expm1(_log_all_missed(*_checked(relevant, candidates, cutoff))))
+    return -np.expm1(_log_all_missed(*_arrays(relevant, candidates, cutoff)))
 
 
 def variance_success(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
@@ -40,8 +39,8 @@ def variance_success(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLi
     >>> variance_success([1], [4], 2)
     array([0.25])
     """
-    missed = _log_all_missed(*_checked(relevant, candidates, cutoff))
-    return np.asarray(-np.expm1(missed) * np.exp(missed))
+    missed = _log_all_missed(*_arrays(relevant, candidates, cutoff))
+    return -np.expm1(missed) * np.exp(missed)
 
 
 def _log_all_missed(r: Counts, n: Counts, k: Counts) -> Floats:
@@ -70,7 +69,7 @@ def expected_best_rank(relevant: ArrayLike, candidates: ArrayLike) -> Floats:
     >>> expected_best_rank([1, 2], [5, 5])
     array([3., 2.])
     """
-    r, n, _ = _checked(relevant, candidates, None)
+    r, n, _ = _arrays(relevant, candidates)
     return np.where(r == 0, np.inf, (n + 1) / (r + 1))
 
 
@@ -82,7 +81,7 @@ def variance_best_rank(relevant: ArrayLike, candidates: ArrayLike) -> Floats:
     >>> variance_best_rank([1, 5], [5, 5])
     array([2., 0.])
     """
-    r, n, _ = _checked(relevant, candidates, None)
+    r, n, _ = _arrays(relevant, candidates)
     spread = (r / (r + 1.0)) * ((n + 1.0) / (r + 1.0)) * ((n - r) / (r + 2.0))
     return np.where(r == 0, np.nan, spread)
 
@@ -98,7 +97,7 @@ def expected_reciprocal_best_rank(relevant: ArrayLike, candidates: ArrayLike) ->
     >>> expected_reciprocal_best_rank([0, 1, 2], [2, 2, 2])
     array([0.  , 0.75, 1.  ])
     """
-    r, n, _ = _checked(relevant, candidates, None)
+    r, n, _ = _arrays(relevant, candidates)
     out = np.zeros(r.size)
     some = r > 0
     out[some] = _expected_rr(r[some], n[some])
@@ -116,7 +115,7 @@ def variance_reciprocal_best_rank(relevant: ArrayLike, candidates: ArrayLike) ->
     >>> variance_reciprocal_best_rank([0, 1, 2], [2, 2, 2])
     array([0.    , 0.0625, 0.    ])
     """
-    r, n, _ = _checked(relevant, candidates, None)
+    r, n, _ = _arrays(relevant, candidates)
     out = np.zeros(r.size)
     sparse, dense = (r > 0) & (4 * r < n), (r > 0) & (4 * r >= n)
     out[sparse] = _once_per_distinct(_variance_rr_sparse, r[sparse], n[sparse])
@@ -125,7 +124,7 @@ def variance_reciprocal_best_rank(relevant: ArrayLike, candidates: ArrayLike) ->
 
 
 def _expected_rr(r: Counts, n: Counts) -> Floats:
-    return np.asarray(r / (n - r + 1.0) * _harmonic_difference(n, r - 1))
+    return r / (n - r + 1.0) * _harmonic_difference(n, r - 1)
 
 
 def _harmonic_difference(upper: Counts, lower: Counts) -> Floats:
@@ -133,7 +132,7 @@ def _harmonic_difference(upper: Counts, lower: Counts) -> Floats:
 
     def rest(x: NDArray[np.floating[Any]]) -> Floats:  # H_n - ln(n + 1/2) - Euler's constant at x = n + 1/2
         y = 1.0 / (x * x)
-        return np.asarray(y * (1 / 24 - y * (7 / 960 - y * (31 / 8064 - y * 127 / 30720))))
+        return y * (1 / 24 - y * (7 / 960 - y * (31 / 8064 - y * 127 / 30720)))
 
     large = lower >= 64
     u, low = upper + 0.5, np.where(large, lower, 64) + 0.5
@@ -142,16 +141,16 @@ def _harmonic_difference(upper: Counts, lower: Counts) -> Floats:
     near = (lower < 64) & (upper - lower <= 64)  # small numbers close to each other: add the terms
     if near.any():
         out[near] = _ragged_sum((upper - lower)[near], lambda row, j: 1.0 / (lower[near][row] + 1 + j))
-    return np.asarray(out)
+    return out
 
 
 def _variance_rr_sparse(r: Counts, n: Counts) -> Floats:
     def term(row: NDArray[np.intp], j: Counts) -> Floats:  # j = s - 1
-        return np.asarray((whole[row] - harmonic(j)) / (n[row] - j))
+        return (whole[row] - harmonic(j)) / (n[row] - j)
 
     whole = harmonic(n)
     second = r / (n - r + 1.0) * (harmonic_squares(n) - _ragged_sum(r - 1, term))
-    return np.asarray(second - _expected_rr(r, n) ** 2)
+    return second - _expected_rr(r, n) ** 2
 
 
 def _variance_rr_dense(r: Counts, n: Counts) -> Floats:
@@ -162,7 +161,7 @@ def _variance_rr_dense(r: Counts, n: Counts) -> Floats:
         first += probability * lost
         second += probability * lost * lost
         probability = probability * np.maximum(n - j - r + 1, 0) / np.maximum(n - j, 1)
-    return np.asarray(second - first * first)
+    return second - first * first
 
 
 def expected_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
@@ -173,7 +172,7 @@ def expected_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutof
     >>> expected_average_precision([1, 2], [2, 2])
     array([0.75, 1.  ])
     """
-    r, n, k = _checked(relevant, candidates, cutoff)
+    r, n, k = _arrays(relevant, candidates, cutoff)
     h = harmonic(k)
     others = (r - 1.0) / np.maximum(n - 1.0, 1.0)
     return np.where(r > 0, (h + others * (k - h)) / n, 0.0)
@@ -192,7 +191,7 @@ def variance_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutof
     >>> variance_average_precision([1, 2], [2, 2])
     array([0.0625, 0.    ])
     """
-    r, n, cut = (part.astype(np.float64) for part in _checked(relevant, candidates, cutoff))
+    r, n, cut = (part.astype(np.float64) for part in _arrays(relevant, candidates, cutoff))
     h, h2 = harmonic(cut), harmonic_squares(cut)
     rest, full = n - r, r == n
     below = [np.maximum(n - i, 1.0) for i in range(4)]
@@ -218,8 +217,8 @@ def expected_ndcg(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike 
     >>> expected_ndcg([1, 2], [2, 2]).round(6)  # (1 + 0.63093) / 2, and 1
     array([0.815465, 1.      ])
     """
-    r, n, k = _checked(relevant, candidates, cutoff)
-    return np.asarray(r / n * (discount_sums(k)[0] / _ideal(r, k)))
+    r, n, k = _arrays(relevant, candidates, cutoff)
+    return r / n * (discount_sums(k)[0] / _ideal(r, k))
 
 
 def variance_ndcg(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
@@ -230,8 +229,8 @@ def variance_ndcg(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike 
     >>> variance_ndcg([1, 2], [2, 2]).round(6)
     array([0.034053, 0.      ])
     """
-    r, n, k = _checked(relevant, candidates, cutoff)
-    return np.asarray((r / n) * ((n - r) / n) * _discount_spread(n, k) / _ideal(r, k) ** 2)
+    r, n, k = _arrays(relevant, candidates, cutoff)
+    return (r / n) * ((n - r) / n) * _discount_spread(n, k) / _ideal(r, k) ** 2
 
 
 def _ideal(r: Counts, k: Counts) -> Floats:
@@ -244,36 +243,15 @@ def _discount_spread(n: Counts, k: Counts) -> Floats:
     spread = n * second - first * first
     whole = k == n
     spread[whole] = variance_log_reciprocal_rank(n[whole]) * n[whole].astype(np.float64) ** 2
-    return np.asarray(np.maximum(spread, 0.0) / np.maximum(n - 1.0, 1.0))
+    return np.maximum(spread, 0.0) / np.maximum(n - 1.0, 1.0)
 
 
-def _places(candidates: ArrayLike, cutoff: ArrayLike | None) -> tuple[Counts, Counts]:
-    """N and min(cutoff, N), one per question."""
-    n = np.atleast_1d(as_candidates(candidates))
-    if cutoff is None:
-        return n, n
-    wanted = np.broadcast_to(np.asarray(cutoff, np.int64), n.shape)
-    if wanted.size and wanted.min() < 0:
-        message = f"expected a cutoff of at least 1, found {wanted.min()}"
-        raise ValueError(message)
-    return n, np.minimum(wanted, n)
-
-
-def _checked(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None) -> tuple[Counts, Counts, Counts]:
-    """R, N and min(cutoff, N), one per question; ValueError where R is not in 0..N."""
-    n, k = _places(candidates, cutoff)
-    r = np.asarray(relevant)
-    if r.size and r.dtype.kind not in "iu":
-        message = f"expected whole numbers of relevant candidates, found an array of {r.dtype}; convert it to int64"
-        raise ValueError(message)
-    r = np.atleast_1d(r.astype(np.int64))
-    n, k, r = (np.array(part) for part in np.broadcast_arrays(n, k, r))
-    wrong = np.flatnonzero((r < 0) | (r > n))
-    if wrong.size:
-        row = wrong[0]
-        message = f"row {row}: expected between 0 and {n[row]} relevant candidates, found {r[row]}"
-        raise ValueError(message)
-    return r, n, k
+def _arrays(
+    relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None
+) -> tuple[Counts, Counts, Counts]:
+    """R, N and min(cutoff, N), one per question."""
+    r, n = (np.atleast_1d(np.asarray(counts, np.int64)) for counts in (relevant, candidates))
+    return r, n, n if cutoff is None else np.minimum(cutoff, n)
 
 
 def _once_per_distinct(work: Callable[..., Floats], *columns: Counts) -> Floats:

@@ -69,23 +69,6 @@ SECOND_DIFFERENCES = tuple(
 )
 
 
-def as_candidates(candidates: ArrayLike) -> NDArray[np.int64]:
-    """The numbers of candidates as int64; ValueError where they are not whole numbers of at least 1."""
-    counts = np.asarray(candidates)
-    if counts.size == 0:
-        return counts.astype(np.int64)
-    if counts.dtype.kind not in "iu":
-        message = f"expected whole numbers of candidates, found an array of {counts.dtype}; convert it to int64"
-        raise ValueError(message)
-    if counts.min() < 1:
-        message = (
-            f"expected at least 1 candidate for every answer, found {counts.min()}: "
-            "the true answer is one of its own candidates"
-        )
-        raise ValueError(message)
-    return counts.astype(np.int64, copy=False)
-
-
 def log_mean_power(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
     r"""The logarithm of :math:`E[r^t] = \frac{1}{N} \sum_{r=1}^N r^t`.
 
@@ -146,7 +129,7 @@ def log_power_spread(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
 def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayLike, block: int = 1 << 16) -> Floats:
     """Apply the form for few or for many candidates to each count, a cache-sized block at a time."""
     if np.ndim(exponent) == 0:
-        counts = as_candidates(candidates)
+        counts = np.asarray(candidates, np.int64)
         flat, power = counts.ravel(), float(np.asarray(exponent, np.float64))
         few = flat < DIRECT
         if not few.any():
@@ -154,7 +137,7 @@ def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayL
         out = np.empty(flat.size)
         out[few], out[~few] = below(flat[few], power), above(flat[~few], power)
         return out.reshape(counts.shape)
-    counts, exponents = np.broadcast_arrays(as_candidates(candidates), np.asarray(exponent, np.float64))
+    counts, exponents = np.broadcast_arrays(np.asarray(candidates, np.int64), np.asarray(exponent, np.float64))
     flat, powers = counts.ravel(), exponents.ravel()
     out = np.zeros(flat.size)
     for start in range(0, flat.size, block):
@@ -196,7 +179,7 @@ def _log_mean_power_above(n: NDArray[np.int64], t: Exponent) -> Floats:
     if isinstance(t, float):
         x = n.astype(np.float64)
         share = np.log(_mean_share_power(x, t)) if t < -0.5 else np.log1p(_mean_share_power_less_one(x, t))
-        return np.asarray(share + t * log_n)
+        return share + t * log_n
     near_pole = t < -0.5
     out = np.empty(n.size)
     if near_pole.any():
@@ -204,7 +187,7 @@ def _log_mean_power_above(n: NDArray[np.int64], t: Exponent) -> Floats:
     plain = ~near_pole
     if plain.any():
         out[plain] = np.log1p(_mean_share_power_less_one(n[plain].astype(np.float64), t[plain]))
-    return np.asarray(out + t * log_n)
+    return out + t * log_n
 
 
 def _spread_above(n: NDArray[np.int64], t: Exponent) -> Floats:
@@ -274,14 +257,14 @@ def _mean_share_power(x: Floats, t: Exponent) -> Floats:
     log_n = np.log(x)
     exponent = -(1.0 + t) * log_n
     integral = np.where(exponent == 0, log_n, np.expm1(exponent) * log_n / np.where(exponent == 0, 1.0, exponent))
-    return np.asarray(integral + _horner(ZETA_ENTIRE, -t) * np.exp(exponent) + 0.5 / x + _tail(x, t))
+    return integral + _horner(ZETA_ENTIRE, -t) * np.exp(exponent) + 0.5 / x + _tail(x, t)
 
 
 def _mean_share_power_less_one(x: Floats, t: Exponent) -> Floats:
     """E[(r/N)^t] - 1, of relative accuracy also where t is tiny, for t > -1."""
     below_one = np.expm1(-t * np.log(x))  # N^-t - 1
     ends = _zeta_plus_half(t) * (1.0 + below_one) - 0.5 * below_one
-    return np.asarray(ends / x - t / (1.0 + t) + _tail(x, t))
+    return ends / x - t / (1.0 + t) + _tail(x, t)
 
 
 def _mean_square_excess(x: Floats, t: Exponent) -> Floats:
@@ -293,4 +276,4 @@ def _mean_square_excess(x: Floats, t: Exponent) -> Floats:
     doubled = tuple(c * (2.0**j - 2.0) for j, c in enumerate(ZETA_ENTIRE) if j > 1)
     zeta_second = t * t * (_horner(doubled, -t) - 2.0 / ((1.0 + 2.0 * t) * (1.0 + t)))
     ends = power * power * zeta_second + 2.0 * zeta * power * below_one - 0.5 * below_one * below_one
-    return np.asarray(2.0 * t * t / ((1.0 + 2.0 * t) * (1.0 + t)) + ends / x + _tail_second_difference(x, t))
+    return 2.0 * t * t / ((1.0 + 2.0 * t) * (1.0 + t)) + ends / x + _tail_second_difference(x, t)

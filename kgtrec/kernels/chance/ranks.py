@@ -7,14 +7,13 @@ geometric means, w) are computed once, so time and memory depend on the number o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.kernels.chance.power_moments import as_candidates, log_mean_power, log_power_spread
+from kgtrec.kernels.chance.power_moments import log_mean_power, log_power_spread
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], Floats]
@@ -29,122 +28,13 @@ class Moments(NamedTuple):
     variance: float
 
 
-class Simulated(NamedTuple):
-    """Moments estimated by Monte Carlo, with the standard error of each."""
-
-    expectation: float
-    variance: float
-    expectation_error: float
-    variance_error: float
-    repeats: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupedCandidates:
-    """Candidate counts of all items, equal ones grouped; the weights sum to 1."""
-
-    n_answers: int
-    candidates: NDArray[np.int64]  # (g,) distinct N, ascending
-    weight_sum: Floats  # (g,) sum of the weights of the items with this N
-    squared_weight_sum: Floats  # (g,) sum of their squares
-    row_candidates: NDArray[np.int64]  # (m,) N of each distinct pair (N, weight), ascending by N, then weight
-    row_weight: Floats  # (m,)
-    row_count: NDArray[np.int64]  # (m,) how many items have this pair
-
-
-def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> GroupedCandidates:
-    """Group equal candidate counts.
-
-    Parameters
-    ----------
-    candidates : (n,) int array, entities
-        Size of each filtered candidate set, the true answer included.
-    weight : (n,) float array, optional
-        Any scale, at least 0; by default all equal.
-
-    Returns
-    -------
-    GroupedCandidates
-
-    Raises
-    ------
-    ValueError
-        If a count is below 1, or the weights are negative, not finite, all 0 or of another length.
-
-    Examples
-    --------
-    >>> groups = group_candidates([3, 1, 3, 3])
-    >>> groups.candidates, groups.weight_sum
-    (array([1, 3]), array([0.25, 0.75]))
-    """
-    counts = as_candidates(candidates).ravel()
-    weights = normalised_weights(weight, counts.size)
-    if weights is None:
-        distinct, sizes = _tallied(counts)
-        each = np.full(distinct.size, 1.0 / max(counts.size, 1))
-        return GroupedCandidates(
-            n_answers=counts.size,
-            candidates=distinct,
-            weight_sum=sizes * each,
-            squared_weight_sum=sizes * each**2,
-            row_candidates=distinct,
-            row_weight=each,
-            row_count=sizes,
-        )
-    distinct, code = _distinct_counts(counts)
-    values, weight_code = np.unique(weights, return_inverse=True)
-    pairs, row_count = np.unique(code * np.int64(values.size) + weight_code, return_counts=True)
-    row, row_weight = pairs // values.size, values[pairs % values.size]
-    return GroupedCandidates(
-        n_answers=counts.size,
-        candidates=distinct,
-        weight_sum=np.bincount(row, row_count * row_weight, distinct.size).astype(np.float64, copy=False),
-        squared_weight_sum=np.bincount(row, row_count * row_weight**2, distinct.size).astype(np.float64, copy=False),
-        row_candidates=distinct[row],
-        row_weight=row_weight,
-        row_count=row_count,
-    )
-
-
-def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct counts, ascending, and how many items have each."""
-    if not _is_dense(counts):
-        return np.unique(counts, return_counts=True)
-    tally = np.bincount(counts, minlength=1)
-    distinct = np.flatnonzero(tally)
-    return distinct, tally[distinct]
-
-
-def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct counts, ascending, and the index of each item's count among them."""
-    if not _is_dense(counts):
-        return np.unique(counts, return_inverse=True)
-    distinct, _ = _tallied(counts)
-    place = np.zeros(int(distinct[-1]) + 1 if distinct.size else 1, np.int64)
-    place[distinct] = np.arange(distinct.size)
-    return distinct, place[counts]
-
-
-def _is_dense(counts: NDArray[np.int64]) -> bool:
-    """Whether a tally of all numbers up to the greatest is short enough to pay off."""
-    return counts.size == 0 or int(counts.max()) <= 4 * counts.size + 65_536
-
-
-def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
-    """The weights scaled to sum to 1, or None; ValueError where they cannot be scaled."""
+def normalised_weights(weight: ArrayLike | None) -> Floats | None:
+    """The weights scaled to sum to 1, or None."""
     if weight is None:
         return None
     weights = np.asarray(weight, np.float64).ravel()
-    if weights.size != n:
-        message = f"expected one weight for each of {n} items, found {weights.size}"
-        raise ValueError(message)
-    if n == 0:
-        return weights
-    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
-        message = f"expected finite weights of at least 0, not all 0; found {weights.min()} to {weights.max()}"
-        raise ValueError(message)
-    weights = weights / weights.max()  # before the sum, which could overflow
-    return np.asarray(weights / weights.sum())
+    weights = weights / weights.max(initial=0.0)  # before the sum, which could overflow
+    return weights / weights.sum()
 
 
 def expected_rank(candidates: ArrayLike) -> Floats:
@@ -155,7 +45,7 @@ def expected_rank(candidates: ArrayLike) -> Floats:
     >>> expected_rank([1, 4])
     array([1. , 2.5])
     """
-    return np.asarray((as_candidates(candidates) + 1) / 2)
+    return (np.asarray(candidates, np.int64) + 1) / 2
 
 
 def variance_rank(candidates: ArrayLike) -> Floats:
@@ -166,8 +56,8 @@ def variance_rank(candidates: ArrayLike) -> Floats:
     >>> variance_rank([1, 5])
     array([0., 2.])
     """
-    n = as_candidates(candidates).astype(np.float64)
-    return np.asarray((n - 1.0) * (n + 1.0) / 12.0)
+    n = np.asarray(candidates, np.int64).astype(np.float64)
+    return (n - 1.0) * (n + 1.0) / 12.0
 
 
 def expected_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -178,8 +68,8 @@ def expected_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> expected_reciprocal_rank([1, 2])
     array([1.  , 0.75])
     """
-    n = as_candidates(candidates)
-    return np.asarray(harmonic(n) / n)
+    n = np.asarray(candidates, np.int64)
+    return harmonic(n) / n
 
 
 def variance_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -190,9 +80,9 @@ def variance_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> variance_reciprocal_rank([1, 2])
     array([0.    , 0.0625])
     """
-    n = as_candidates(candidates)
+    n = np.asarray(candidates, np.int64)
     mean = harmonic(n) / n
-    return np.asarray(harmonic_squares(n) / n - mean * mean)
+    return harmonic_squares(n) / n - mean * mean
 
 
 def expected_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
@@ -203,8 +93,8 @@ def expected_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
     >>> expected_hit([1, 4], 2)
     array([1. , 0.5])
     """
-    n = as_candidates(candidates)
-    return np.asarray(np.minimum(_as_cutoff(cutoff), n) / n)
+    n = np.asarray(candidates, np.int64)
+    return np.minimum(np.asarray(cutoff, np.int64), n) / n
 
 
 def variance_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
@@ -215,17 +105,9 @@ def variance_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
     >>> variance_hit([1, 4], 2)
     array([0.  , 0.25])
     """
-    n = as_candidates(candidates)
-    inside = np.minimum(_as_cutoff(cutoff), n)
-    return np.asarray((inside / n) * ((n - inside) / n))
-
-
-def _as_cutoff(cutoff: ArrayLike) -> NDArray[np.int64]:
-    cutoffs = np.asarray(cutoff, np.int64)
-    if cutoffs.size and cutoffs.min() < 1:
-        message = f"expected a cutoff of at least 1, found {cutoffs.min()}"
-        raise ValueError(message)
-    return cutoffs
+    n = np.asarray(candidates, np.int64)
+    inside = np.minimum(np.asarray(cutoff, np.int64), n)
+    return (inside / n) * ((n - inside) / n)
 
 
 def expected_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -239,8 +121,8 @@ def expected_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> expected_log_reciprocal_rank([1, 3]).round(6)  # (1 + 0.63093 + 0.5) / 3
     array([1.     , 0.71031])
     """
-    n = as_candidates(candidates)
-    return np.asarray(discount_sums(n)[0] / n)
+    n = np.asarray(candidates, np.int64)
+    return discount_sums(n)[0] / n
 
 
 def variance_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
@@ -251,10 +133,10 @@ def variance_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
     >>> variance_log_reciprocal_rank([1, 3]).round(6)
     array([0.      , 0.044817])
     """
-    n = as_candidates(candidates)
+    n = np.asarray(candidates, np.int64)
     first, second = discount_sums(n)
     mean = first / n
-    return np.asarray(np.maximum(second / n - mean * mean, 0.0))
+    return np.maximum(second / n - mean * mean, 0.0)
 
 
 def expected_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
@@ -265,7 +147,7 @@ def expected_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
     >>> expected_power_rank([1, 2]).round(6)  # (1 + 2^-1/2) / 2
     array([1.      , 0.853553])
     """
-    return np.asarray(np.exp(log_mean_power(candidates, -_as_power(p))))
+    return np.exp(log_mean_power(candidates, -p))
 
 
 def variance_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
@@ -277,14 +159,7 @@ def variance_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
     array([0.      , 0.021447])
     """
     mean = expected_power_rank(candidates, p)
-    return np.asarray(mean * mean * np.expm1(log_power_spread(candidates, -_as_power(p))))
-
-
-def _as_power(p: float) -> float:
-    if not 0 < p <= 1:
-        message = f"expected a power p with 0 < p <= 1, found {p}"
-        raise ValueError(message)
-    return p
+    return mean * mean * np.expm1(log_power_spread(candidates, -p))
 
 
 @lru_cache(maxsize=1)
@@ -364,7 +239,16 @@ def _discount_antidifference(x: Floats) -> tuple[Floats, Floats]:
     return first, second
 
 
-def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
+def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, and how many items have each."""
+    if int(counts.max()) > 4 * counts.size + 65_536:  # too long a tally to pay off
+        return np.unique(counts, return_counts=True)
+    tally = np.bincount(counts)
+    distinct = np.flatnonzero(tally)
+    return distinct, tally[distinct]
+
+
+def geometric_mean_moments(candidates: ArrayLike, weight: ArrayLike | None = None) -> Moments:
     r"""Exact expectation and variance of the weighted geometric mean rank.
 
     :math:`E = \prod E[r_i^{w_i}]` and :math:`Var = \prod E[r_i^{2 w_i}] - E^2 = E^2 (e^B - 1)`, where
@@ -373,7 +257,10 @@ def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
 
     Parameters
     ----------
-    groups : GroupedCandidates
+    candidates : (n,) int array, entities
+        Size of each filtered candidate set, the true answer included.
+    weight : (n,) float array, optional
+        Any scale, at least 0; by default all equal.
 
     Returns
     -------
@@ -386,16 +273,24 @@ def geometric_mean_moments(groups: GroupedCandidates) -> Moments:
 
     Examples
     --------
-    >>> moments = geometric_mean_moments(group_candidates([2, 2]))  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 minus its square
+    >>> moments = geometric_mean_moments([2, 2])  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 minus its square
     >>> round(moments.expectation, 6), round(moments.variance, 6)
     (1.457107, 0.12684)
     """
-    if groups.n_answers == 0:
+    counts = np.asarray(candidates, np.int64).ravel()
+    if counts.size == 0:
         return Moments(float("nan"), float("nan"))
-    alike = groups.row_weight.min() == groups.row_weight.max()
-    exponent = groups.row_weight[0] if alike else groups.row_weight
-    log_mean = np.sum(groups.row_count * log_mean_power(groups.row_candidates, exponent))
-    spread = np.sum(groups.row_count * log_power_spread(groups.row_candidates, exponent))
+    weights = normalised_weights(weight)
+    exponent: float | Floats
+    if weights is None:
+        n, times = _tallied(counts)
+        exponent = 1.0 / counts.size
+    else:  # each pair of a count and a weight once
+        values, code = np.unique(weights, return_inverse=True)
+        rows, times = np.unique(counts * np.int64(values.size) + code, return_counts=True)
+        n, exponent = rows // values.size, values[rows % values.size] if values.size > 1 else float(values[0])
+    log_mean = np.sum(times * log_mean_power(n, exponent))
+    spread = np.sum(times * log_power_spread(n, exponent))
     mean = float(np.exp(log_mean))
     return Moments(mean, mean * mean * float(np.expm1(spread)))
 
@@ -412,7 +307,7 @@ def median_rank(ranks: Floats, weight: Floats) -> Floats:
     array([3.])
     """
     if np.ptp(weight) == 0:
-        return np.asarray(np.median(ranks, axis=-1))
+        return np.median(ranks, axis=-1)
     ranks, weight = ranks[..., weight > 0], weight[weight > 0]
     order = np.argsort(ranks, axis=-1, kind="stable")
     ordered = np.take_along_axis(ranks, order, axis=-1)
@@ -422,7 +317,7 @@ def median_rank(ranks: Floats, weight: Floats) -> Floats:
     low = np.minimum(np.sum(below < 0.5 - slack, axis=-1, keepdims=True), last)
     high = np.minimum(np.sum(below <= 0.5 + slack, axis=-1, keepdims=True), last)
     middle = np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
-    return np.asarray(middle[..., 0] / 2)
+    return middle[..., 0] / 2
 
 
 def monte_carlo(
@@ -433,7 +328,7 @@ def monte_carlo(
     seed: int,
     repeats: int = 1000,
     block: int = 1 << 22,
-) -> Simulated:
+) -> Moments:
     """Expectation and variance under the chance model by simulation, for measures without a closed form.
 
     Parameters
@@ -445,35 +340,26 @@ def monte_carlo(
     seed : int
         Equal seeds give equal bytes, for every order of the items and every block size.
     repeats : int
-        How often all ranks are drawn, at least 4; the standard errors fall with its square root.
+        How often all ranks are drawn, at least 2; the expectation has the standard error ``sqrt(variance / repeats)``.
     block : int
         How many ranks are in memory at once (at least those of one repeat).
 
     Returns
     -------
-    Simulated
-        NaN without items.
-
-    Raises
-    ------
-    ValueError
-        If the repeats are too few, or the counts or weights are invalid.
+    Moments
+        Both NaN without items.
 
     Examples
     --------
     >>> found = monte_carlo(median_rank, [2], seed=0, repeats=4000)  # the mean of 1 and 2
-    >>> abs(found.expectation - 1.5) < 4 * found.expectation_error
+    >>> abs(found.expectation - 1.5) < 4 * (found.variance / 4000) ** 0.5
     True
     """
-    counts = as_candidates(candidates).ravel()
-    weights = normalised_weights(weight, counts.size)
-    if repeats < 4:
-        message = f"expected at least 4 repeats, since the error of the variance needs them, found {repeats}"
-        raise ValueError(message)
+    counts = np.asarray(candidates, np.int64).ravel()
+    weights = normalised_weights(weight)
     n = counts.size
     if n == 0:
-        nan = float("nan")
-        return Simulated(nan, nan, nan, nan, repeats)
+        return Moments(float("nan"), float("nan"))
     if weights is None:
         counts, weights = np.sort(counts), np.full(n, 1.0 / n)
     else:
@@ -491,8 +377,4 @@ def monte_carlo(
         np.minimum(ranks, counts, out=ranks)
         values[start : start + rows] = statistic(ranks, weights)
     mean = values.mean()
-    deviation = values - mean
-    variance = float(np.sum(deviation**2) / (repeats - 1))
-    fourth = float(np.mean(deviation**4))
-    variance_of_variance = max(fourth - variance**2 * (repeats - 3) / (repeats - 1), 0.0) / repeats
-    return Simulated(float(mean), variance, (variance / repeats) ** 0.5, variance_of_variance**0.5, repeats)
+    return Moments(float(mean), float(np.sum((values - mean) ** 2) / (repeats - 1)))

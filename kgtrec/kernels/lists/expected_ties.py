@@ -5,8 +5,9 @@ rank is uniform between the two. Where a link function is averaged, such as the 
 linked value is the mean: exp(E[ln r]), 1 / E[1 / r].
 
 The functions over questions take a :class:`TiedRanking` and give the mean over the orders of the function of the same
-name in :mod:`list_measures` or :mod:`gain`. A group of tied candidates is never written out:
-the work grows with the relevant candidates, not with the number of tied ones.
+name in :mod:`list_measures` or :mod:`gain`; measures that only count candidates down to a position, such as precision,
+are the same function. A group of tied candidates is never written out: the work grows with the relevant candidates, not
+with the number of tied ones.
 
 References
 ----------
@@ -46,8 +47,7 @@ def rank(best: Counts, worst: Counts) -> Values:
     >>> rank(np.array([1]), np.array([4]))
     array([2.5])
     """
-    mean: Values = (best + worst) / 2.0
-    return mean
+    return (best + worst) / 2.0
 
 
 def reciprocal(best: Counts, worst: Counts) -> Values:
@@ -80,8 +80,7 @@ def harmonic_rank(best: Counts, worst: Counts) -> Values:
     >>> harmonic_rank(np.array([1, 3]), np.array([2, 3])).round(6)
     array([1.333333, 3.      ])
     """
-    inverted: Values = 1.0 / reciprocal(best, worst)
-    return inverted
+    return 1.0 / reciprocal(best, worst)
 
 
 def hit(best: Counts, worst: Counts, cutoff: int) -> Values:
@@ -119,8 +118,7 @@ def power(best: Counts, worst: Counts, p: float) -> Values:
 
 
 def _mean_over_places(total: Values, best: Counts, worst: Counts) -> Values:
-    mean: Values = total / (worst - best + 1)
-    return mean
+    return total / (worst - best + 1)
 
 
 # over questions: the best relevant candidate
@@ -197,99 +195,13 @@ def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = N
     array([0.75      , 0.91666667])
     """
     groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
-    found = np.cumsum(groups.members) - groups.members
-    per_question = _total(ranking, groups, groups.members.astype(np.float64)).astype(np.int64)
-    above = found - (np.cumsum(per_question) - per_question)[groups.question]
+    before = np.cumsum(groups.members) - groups.members
+    per_question = ranking.total(groups.question, groups.members.astype(np.float64)).astype(np.int64)
+    above = before - (np.cumsum(per_question) - per_question)[groups.question]
     places = groups.up_to(cutoff)
     total = (above + 1) * sum_reciprocals(groups.before, places)
     total += ratio(groups.members - 1, groups.size - 1) * sum_places_behind(groups.before, places)
-    return ratio(_total(ranking, groups, total * groups.members / groups.size), _num_relevant(ranking, rel))
-
-
-def precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Relevant candidates at the first ``cutoff`` positions, divided by ``cutoff``.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> precision(tied_ranking_of([[[1], [1, None, None]]]), cutoff=2).round(4)
-    array([0.6667])
-    """
-    return _count(ranking, rel, cutoff) / cutoff
-
-
-def recall(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Share of the relevant candidates that are at the first ``cutoff`` positions.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> recall(tied_ranking_of([[[1, None]]], [[1]]), cutoff=1)
-    array([0.25])
-    """
-    return ratio(_count(ranking, rel, cutoff), _num_relevant(ranking, rel))
-
-
-def relative_precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Precision divided by the greatest precision that any list could have at ``cutoff``.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> relative_precision(tied_ranking_of([[[1, None]]]), cutoff=1)
-    array([0.5])
-    """
-    return ratio(_count(ranking, rel, cutoff), np.minimum(_num_relevant(ranking, rel), cutoff))
-
-
-def r_precision(ranking: TiedRanking, rel: int = 1) -> Values:
-    """Precision at position R, R = number of relevant candidates.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> r_precision(tied_ranking_of([[[1, None]]]))
-    array([0.5])
-    """
-    place = _num_relevant(ranking, rel)
-    return ratio(_count(ranking, rel, place), place)
-
-
-def r_precision_multiple(ranking: TiedRanking, multiple: float, rel: int = 1) -> Values:
-    """Precision at position ``multiple`` x R, rounded down after adding 0.9.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> r_precision_multiple(tied_ranking_of([[[1, None]]]), multiple=2.0)
-    array([0.5])
-    """
-    place = (multiple * _num_relevant(ranking, rel) + list_measures.ALMOST_UP).astype(np.int64)
-    return ratio(_count(ranking, rel, place), place)
-
-
-def judged_share(ranking: TiedRanking, cutoff: int | None = None) -> Values:
-    """Share of judged candidates among the first ``cutoff`` positions, or among all of a shorter list.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> judged_share(tied_ranking_of([[[0, None, None, None]]]), cutoff=2)
-    array([0.25])
-    """
-    return ratio(_count(ranking, 0, cutoff), _length(ranking, cutoff))
-
-
-def unjudged(ranking: TiedRanking, cutoff: int) -> Values:
-    """Unjudged candidates at the first ``cutoff`` positions, divided by ``cutoff``.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> unjudged(tied_ranking_of([[[0, None, None, None]]]), cutoff=2)
-    array([0.75])
-    """
-    return (_length(ranking, cutoff) - _count(ranking, 0, cutoff)) / cutoff
+    return ratio(ranking.total(groups.question, total * groups.members / groups.size), ranking.num_relevant(rel))
 
 
 # over questions: grades
@@ -307,8 +219,8 @@ def ndcg(ranking: TiedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> 
     worth = np.where(ranking.grade > 0, gain.gain_of(ranking.grade, dcg), 0.0)
     groups = groups_of(ranking, worth)
     places = groups.up_to(cutoff)
-    total = _total(ranking, groups, groups.worth / groups.size * sum_log_discounts(groups.before, places))
-    return ratio(total, gain.ideal_dcg(ranking.in_some_order(), cutoff, dcg))
+    total = ranking.total(groups.question, groups.worth / groups.size * sum_log_discounts(groups.before, places))
+    return ratio(total, gain.ideal_dcg(ranking, cutoff, dcg))
 
 
 def rank_biased_precision(
@@ -322,31 +234,9 @@ def rank_biased_precision(
     >>> rank_biased_precision(tied_ranking_of([[[1, None]]]), p=0.5)
     array([0.375])
     """
-    groups = groups_of(ranking, list_measures.rank_biased_gain(ranking.in_some_order(), rel))
+    groups = groups_of(ranking, list_measures.rank_biased_gain(ranking, rel))
     places = groups.up_to(cutoff)
     # the weights (1 - p) p ** (position - 1) of a group add up to p ** before - p ** (before + positions)
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = np.where(places > 0, p**groups.before * -np.expm1(places * np.log(p)), 0.0)
-    return _total(ranking, groups, groups.worth / groups.size * weight)
-
-
-def _num_relevant(ranking: TiedRanking, rel: int) -> Counts:
-    """(n_questions,) candidates of grade ``rel`` or more in the qrels."""
-    relevant = ranking.judged_question[ranking.judged_grade >= rel]
-    return np.bincount(relevant, minlength=ranking.n_questions).astype(np.int64, copy=False)
-
-
-def _count(ranking: TiedRanking, rel: int, place: Counts | int | None) -> Values:
-    """(n_questions,) candidates of grade ``rel`` or more down to ``place``, for all questions or one per question."""
-    groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
-    places = groups.up_to(place[groups.question] if isinstance(place, np.ndarray) else place)
-    return _total(ranking, groups, places * groups.members / groups.size)
-
-
-def _length(ranking: TiedRanking, cutoff: int | None) -> Counts:
-    return ranking.num_retrieved if cutoff is None else np.minimum(ranking.num_retrieved, cutoff)
-
-
-def _total(ranking: TiedRanking, groups: TiedGroups, value: Values) -> Values:
-    """(n_questions,) the sum of ``value`` over the groups of each question."""
-    return np.bincount(groups.question, weights=value, minlength=ranking.n_questions).astype(np.float64, copy=False)
+    return ranking.total(groups.question, groups.worth / groups.size * weight)

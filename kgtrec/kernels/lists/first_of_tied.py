@@ -66,8 +66,7 @@ def mean_first(size: Counts, relevant: Counts) -> Floats:
     >>> mean_first(np.array([4, 3]), np.array([1, 3]))
     array([2.5, 1. ])
     """
-    mean: Floats = (size + 1.0) / (relevant + 1.0)
-    return mean
+    return (size + 1.0) / (relevant + 1.0)
 
 
 def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: int | None = None) -> Floats:
@@ -117,9 +116,9 @@ def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: 
         value[own] = function(before[own], size[own], relevant[own])
     own = cut & ~single
     value[own] = _place_by_place(before[own], size[own], relevant[own], last[own])
-    found = np.empty(len(order))
-    found[order] = value[np.cumsum(new) - 1]
-    return found
+    values = np.empty(len(order))
+    values[order] = value[np.cumsum(new) - 1]
+    return values
 
 
 def _upwards(before: Counts, size: Counts, relevant: Counts) -> Floats:

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.judged_ranking import JudgedRanking
-from kgtrec.kernels.lists.relevant_rows import number_within, ratio, relevant_rows, running_sum
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking, Ranking, number_within
+from kgtrec.kernels.lists.relevant_rows import ratio, relevant_rows, running_sum
 
 Values = NDArray[np.float64]
 Dcg = Literal["log2", "exp-log2"]
@@ -26,11 +26,11 @@ class _Rows:
     question: NDArray[np.int32]  # (m,)
     position: NDArray[np.float64]  # (m,)
     gain: NDArray[np.float64]  # (m,) above 0
-    discounted: NDArray[np.float64]  # (m,) gain / log2(position + 1)
 
-
-def _rows(question: NDArray[np.int32], position: NDArray[np.float64], gain: NDArray[np.float64]) -> _Rows:
-    return _Rows(question, position, gain, gain / np.log2(position + 1.0))
+    @property
+    def discounted(self) -> NDArray[np.float64]:
+        """(m,) gain / log2(position + 1)."""
+        return self.gain / np.log2(self.position + 1.0)
 
 
 def gain_of(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
@@ -50,10 +50,10 @@ def _retrieved(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = N
     worth = ranking.grade > 0
     if cutoff is not None:
         worth &= ranking.position <= cutoff
-    return _rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
+    return _Rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
 
 
-def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
+def _ideal(ranking: Ranking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
     """All judged candidates, the highest grades first, down to the cutoff."""
     worth = ranking.judged_grade > 0
     question, grade = ranking.judged_question[worth], ranking.judged_grade[worth]
@@ -64,7 +64,7 @@ def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = None)
     if cutoff is not None:
         seen = place <= cutoff
         question, grade, place = question[seen], grade[seen], place[seen]
-    return _rows(question, place.astype(np.float64), gain_of(grade, dcg))
+    return _Rows(question, place.astype(np.float64), gain_of(grade, dcg))
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
@@ -93,7 +93,7 @@ def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -
     return ratio(ranking.total(listed.question, listed.discounted), ideal_dcg(ranking, cutoff, dcg))
 
 
-def ideal_dcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
+def ideal_dcg(ranking: Ranking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
     """Discounted cumulative gain of the best possible list, which :func:`ndcg` divides by.
 
     Examples
@@ -170,8 +170,7 @@ def _sum_up_to(
     everything = np.r_[0.0, np.cumsum(listed.discounted)]
     size = np.bincount(listed.question, minlength=n_questions)
     first = np.cumsum(size) - size
-    sums: NDArray[np.float64] = everything[found] - everything[first[question]]
-    return sums
+    return everything[found] - everything[first[question]]
 
 
 def normalized_gain(ranking: JudgedRanking) -> Values:

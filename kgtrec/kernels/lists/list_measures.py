@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking, Ranking
 from kgtrec.kernels.lists.relevant_rows import ratio, relevant_rows
 
 Values = NDArray[np.float64]
@@ -40,7 +40,7 @@ def average_precision(ranking: JudgedRanking, rel: int = 1, cutoff: int | None =
     return ratio(ranking.total(rows.question, rows.nth / rows.position), ranking.num_relevant(rel))
 
 
-def precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
+def precision(ranking: Ranking, cutoff: int, rel: int = 1) -> Values:
     """Relevant candidates at the first ``cutoff`` positions, divided by ``cutoff``, for a shorter list too.
 
     References
@@ -53,10 +53,10 @@ def precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
     >>> precision(ranking_of([[1, None, 1]]), cutoff=5)
     array([0.4])
     """
-    return _count(ranking, rel, cutoff) / cutoff
+    return ranking.count(rel, cutoff) / cutoff
 
 
-def recall(ranking: JudgedRanking, cutoff: int | None = None, rel: int = 1) -> Values:
+def recall(ranking: Ranking, cutoff: int | None = None, rel: int = 1) -> Values:
     """Share of the relevant candidates that are at the first ``cutoff`` positions, or anywhere in the list.
 
     References
@@ -69,10 +69,10 @@ def recall(ranking: JudgedRanking, cutoff: int | None = None, rel: int = 1) -> V
     >>> recall(ranking_of([[1, None, 1]], [[1, 1]]), cutoff=2)
     array([0.25])
     """
-    return ratio(_count(ranking, rel, cutoff), ranking.num_relevant(rel))
+    return ratio(ranking.count(rel, cutoff), ranking.num_relevant(rel))
 
 
-def relative_precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
+def relative_precision(ranking: Ranking, cutoff: int, rel: int = 1) -> Values:
     """Precision divided by the greatest precision that any list could have at ``cutoff``.
 
     References
@@ -85,7 +85,7 @@ def relative_precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Val
     >>> relative_precision(ranking_of([[1, None, None]], [[1]]), cutoff=3)
     array([0.5])
     """
-    return ratio(_count(ranking, rel, cutoff), np.minimum(ranking.num_relevant(rel), cutoff))
+    return ratio(ranking.count(rel, cutoff), np.minimum(ranking.num_relevant(rel), cutoff))
 
 
 def success(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
@@ -123,7 +123,7 @@ def reciprocal_rank(ranking: JudgedRanking, rel: int = 1, cutoff: int | None = N
     return 1.0 / best
 
 
-def r_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
+def r_precision(ranking: Ranking, rel: int = 1) -> Values:
     """Precision at position R, R = number of relevant candidates.
 
     References
@@ -137,10 +137,11 @@ def r_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
     >>> r_precision(ranking_of([[1, None, 1]]))
     array([0.5])
     """
-    return _precision_at(ranking, ranking.num_relevant(rel), rel)
+    place = ranking.num_relevant(rel)
+    return ratio(ranking.count(rel, place), place)
 
 
-def r_precision_multiple(ranking: JudgedRanking, multiple: float, rel: int = 1) -> Values:
+def r_precision_multiple(ranking: Ranking, multiple: float, rel: int = 1) -> Values:
     """Precision at position ``multiple`` x R, rounded down after adding 0.9.
 
     References
@@ -153,7 +154,8 @@ def r_precision_multiple(ranking: JudgedRanking, multiple: float, rel: int = 1) 
     >>> r_precision_multiple(ranking_of([[1, None, 1]]), multiple=2.0)
     array([0.5])
     """
-    return _precision_at(ranking, (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64), rel)
+    place = (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64)
+    return ratio(ranking.count(rel, place), place)
 
 
 def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, rounding: float = ALMOST_UP) -> Values:
@@ -206,7 +208,7 @@ def eleven_point_average(ranking: JudgedRanking, rel: int = 1, rounding: float =
     return total / len(RECALL_POINTS)
 
 
-def set_precision(ranking: JudgedRanking, rel: int = 1, relative: bool = False) -> Values:
+def set_precision(ranking: Ranking, rel: int = 1, relative: bool = False) -> Values:
     """Relevant candidates divided by the length of the list; ``relative``: by the most that this length allows.
 
     References
@@ -222,10 +224,10 @@ def set_precision(ranking: JudgedRanking, rel: int = 1, relative: bool = False) 
     whole = ranking.num_retrieved
     if relative:
         whole = np.minimum(whole, ranking.num_relevant(rel))
-    return ratio(_count(ranking, rel), whole)
+    return ratio(ranking.count(rel), whole)
 
 
-def set_average_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
+def set_average_precision(ranking: Ranking, rel: int = 1) -> Values:
     """Precision times recall of the whole list.
 
     References
@@ -238,10 +240,10 @@ def set_average_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
     >>> set_average_precision(ranking_of([[1, None]], [[1]]))
     array([0.25])
     """
-    return ratio(_count(ranking, rel) ** 2, ranking.num_retrieved * ranking.num_relevant(rel))
+    return ratio(ranking.count(rel) ** 2, ranking.num_retrieved * ranking.num_relevant(rel))
 
 
-def set_f(ranking: JudgedRanking, rel: int = 1, beta: float = 1.0) -> Values:
+def set_f(ranking: Ranking, rel: int = 1, beta: float = 1.0) -> Values:
     """Weighted harmonic mean of the precision and recall of the whole list, (b + 1) P R / (b P + R).
 
     As in trec_eval, ``beta`` is the weight itself; in van Rijsbergen's measure it would be squared.
@@ -261,7 +263,7 @@ def set_f(ranking: JudgedRanking, rel: int = 1, beta: float = 1.0) -> Values:
 
 
 def set_utility(
-    ranking: JudgedRanking, rel: int = 1, relevant: float = 1.0, nonrelevant: float = -1.0, missed: float = 0.0
+    ranking: Ranking, rel: int = 1, relevant: float = 1.0, nonrelevant: float = -1.0, missed: float = 0.0
 ) -> Values:
     """Weighted count of the retrieved that are relevant, the retrieved that are not, and the relevant that are missed.
 
@@ -275,10 +277,10 @@ def set_utility(
     >>> set_utility(ranking_of([[1, None, 0]]))
     array([-1.])
     """
-    found = _count(ranking, rel)
-    value: Values = relevant * found
-    value += nonrelevant * (ranking.num_retrieved - found)
-    value += missed * (ranking.num_relevant(rel) - found)
+    retrieved = ranking.count(rel)
+    value: Values = relevant * retrieved
+    value += nonrelevant * (ranking.num_retrieved - retrieved)
+    value += missed * (ranking.num_relevant(rel) - retrieved)
     return value
 
 
@@ -304,7 +306,7 @@ def rank_biased_precision(
     return (1.0 - p) * ranking.total(ranking.question, seen * gain * p ** (ranking.position - 1.0))
 
 
-def rank_biased_gain(ranking: JudgedRanking, rel: int | None = None) -> Values:
+def rank_biased_gain(ranking: Ranking, rel: int | None = None) -> Values:
     """(m,) gain of each judged candidate of the list in :func:`rank_biased_precision`.
 
     Examples
@@ -321,7 +323,7 @@ def rank_biased_gain(ranking: JudgedRanking, rel: int | None = None) -> Values:
 
 
 def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
-    """How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
+    """Return how much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
 
     0 where the list has no unjudged candidate, as in trec_eval.
 
@@ -343,7 +345,7 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     return np.where(ranking.num_retrieved > ranking.per_question(question), rest, 0.0)
 
 
-def judged_share(ranking: JudgedRanking, cutoff: int | None = None) -> Values:
+def judged_share(ranking: Ranking, cutoff: int | None = None) -> Values:
     """Share of judged candidates among the first ``cutoff`` positions, or among all of a shorter list.
 
     References
@@ -356,10 +358,10 @@ def judged_share(ranking: JudgedRanking, cutoff: int | None = None) -> Values:
     >>> judged_share(ranking_of([[1, None, 0, None]]), cutoff=3)
     array([0.66666667])
     """
-    return ratio(_count(ranking, 0, cutoff), _length(ranking, cutoff))
+    return ratio(ranking.count(0, cutoff), ranking.length(cutoff))
 
 
-def unjudged(ranking: JudgedRanking, cutoff: int) -> Values:
+def unjudged(ranking: Ranking, cutoff: int) -> Values:
     """Unjudged candidates at the first ``cutoff`` positions, divided by ``cutoff``.
 
     References
@@ -372,10 +374,10 @@ def unjudged(ranking: JudgedRanking, cutoff: int) -> Values:
     >>> unjudged(ranking_of([[1, None, -1]]), cutoff=4)
     array([0.5])
     """
-    return (_length(ranking, cutoff) - _count(ranking, 0, cutoff)) / cutoff
+    return (ranking.length(cutoff) - ranking.count(0, cutoff)) / cutoff
 
 
-def num_retrieved(ranking: JudgedRanking, rel: int | None = None) -> Values:
+def num_retrieved(ranking: Ranking, rel: int | None = None) -> Values:
     """Length of the list; with ``rel``, how many relevant candidates are in it.
 
     References
@@ -388,11 +390,11 @@ def num_retrieved(ranking: JudgedRanking, rel: int | None = None) -> Values:
     >>> num_retrieved(ranking_of([[1, None]])), num_retrieved(ranking_of([[1, None]]), rel=1)
     (array([2.]), array([1.]))
     """
-    return ranking.num_retrieved.astype(np.float64) if rel is None else _count(ranking, rel)
+    return ranking.num_retrieved.astype(np.float64) if rel is None else ranking.count(rel)
 
 
-def num_relevant(ranking: JudgedRanking, rel: int = 1) -> Values:
-    """How many relevant candidates the qrels have.
+def num_relevant(ranking: Ranking, rel: int = 1) -> Values:
+    """Return how many relevant candidates the qrels have.
 
     References
     ----------
@@ -407,8 +409,8 @@ def num_relevant(ranking: JudgedRanking, rel: int = 1) -> Values:
     return ranking.num_relevant(rel).astype(np.float64)
 
 
-def num_nonrelevant_retrieved(ranking: JudgedRanking, rel: int = 1) -> Values:
-    """How many candidates of the list are judged not relevant.
+def num_nonrelevant_retrieved(ranking: Ranking, rel: int = 1) -> Values:
+    """Return how many candidates of the list are judged not relevant.
 
     References
     ----------
@@ -420,10 +422,10 @@ def num_nonrelevant_retrieved(ranking: JudgedRanking, rel: int = 1) -> Values:
     >>> num_nonrelevant_retrieved(ranking_of([[1, None, 0, -1]]))
     array([1.])
     """
-    return _count(ranking, 0) - _count(ranking, rel)
+    return ranking.count(0) - ranking.count(rel)
 
 
-def num_questions(ranking: JudgedRanking) -> Values:
+def num_questions(ranking: Ranking) -> Values:
     """1 for every question, so that the sum counts them.
 
     References
@@ -437,22 +439,3 @@ def num_questions(ranking: JudgedRanking) -> Values:
     array([1., 1.])
     """
     return np.ones(ranking.n_questions)
-
-
-def _count(ranking: JudgedRanking, rel: int, cutoff: int | None = None) -> Values:
-    """(n_questions,) retrieved candidates of grade ``rel`` or more, down to ``cutoff``."""
-    counted = ranking.grade >= rel
-    if cutoff is not None:
-        counted &= ranking.position <= cutoff
-    return ranking.per_question(ranking.question[counted]).astype(np.float64)
-
-
-def _length(ranking: JudgedRanking, cutoff: int | None) -> NDArray[np.int64]:
-    """(n_questions,) length of the list, or of its part down to ``cutoff``."""
-    return ranking.num_retrieved if cutoff is None else np.minimum(ranking.num_retrieved, cutoff)
-
-
-def _precision_at(ranking: JudgedRanking, place: NDArray[np.int64], rel: int) -> Values:
-    """(n_questions,) precision at one position per question; 0 at position 0."""
-    relevant = (ranking.grade >= rel) & (ranking.position <= place[ranking.question])
-    return ratio(ranking.per_question(ranking.question[relevant]), place)

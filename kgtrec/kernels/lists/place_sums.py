@@ -77,8 +77,7 @@ def sum_logs(after: Counts, count: Counts) -> Floats:
 
     def integral(low: Floats, width: Floats) -> Floats:
         # the terms that cancel where the width is small are small compared with width * log(low)
-        grown: Floats = width * np.log(low) + ((low + width) * np.log1p(width / low) - width)
-        return grown
+        return width * np.log(low) + ((low + width) * np.log1p(width / low) - width)
 
     return _sums(np.log, slopes, integral, after, count)
 
@@ -97,8 +96,7 @@ def sum_powers(after: Counts, count: Counts, p: float) -> Floats:
 
     def integral(low: Floats, width: Floats) -> Floats:
         log = np.log1p(width / low)
-        grown: Floats = log if p == 1.0 else low ** (1.0 - p) * np.expm1((1.0 - p) * log) / (1.0 - p)
-        return grown
+        return log if p == 1.0 else low ** (1.0 - p) * np.expm1((1.0 - p) * log) / (1.0 - p)
 
     return _sums(lambda x: x**-p, slopes, integral, after, count)
 
@@ -132,8 +130,7 @@ def _places_behind_far_down(after: Counts, count: Counts) -> Floats:
     # first derivative (after + 1) / (after + x) ** 2, third 6 (after + 1) / (after + x) ** 4; differences end - start
     first = -(after + 1.0) * width * (start + end) / (start * end) ** 2
     third = 6.0 * first * (start**-2 + end**-2)
-    total: Floats = integral - first / 24.0 + third * 7.0 / 5760.0
-    return total
+    return integral - first / 24.0 + third * 7.0 / 5760.0
 
 
 @lru_cache(maxsize=1)
@@ -149,8 +146,7 @@ def _integral_of_log_discount(low: Floats, width: Floats) -> Floats:
     total = np.zeros(len(low))
     for node, weight in zip(*_rule(), strict=True):
         total += weight * np.exp(node * span) / (first + node * span)
-    integral: Floats = np.log(2.0) * (low + 1.0) * span * total
-    return integral
+    return np.log(2.0) * (low + 1.0) * span * total
 
 
 def _sums(
@@ -168,27 +164,18 @@ def _sums(
     # equal stretches are added up once: there are many answers at few positions
     width = int(count.max()) + 1
     pairs, back = np.unique(after[many] * width + count[many], return_inverse=True)
-    total[many] = _distinct_sums(term, slopes, integral, pairs // width, pairs % width)[back]
-    return total
-
-
-def _distinct_sums(
-    term: Callable[[Floats], Floats],
-    slopes: Callable[[Floats], tuple[Floats, Floats]],
-    integral: Callable[[Floats, Floats], Floats],
-    after: Counts,
-    count: Counts,
-) -> Floats:
+    after, count = pairs // width, pairs % width
     # the formula needs a start far enough from 0: up to there, term by term
     single = np.clip(_TERMS - after, 0, count)
     start = after.astype(np.float64)
-    total = np.zeros(len(after))
+    sums = np.zeros(len(after))
     own = np.flatnonzero(single)
     for step in range(1, int(single.max()) + 1):
         own = own[single[own] >= step]
-        total[own] += term(start[own] + step)
+        sums[own] += term(start[own] + step)
     rest = np.flatnonzero(count > single)
-    low, width = start[rest] + single[rest] + 0.5, (count[rest] - single[rest]).astype(np.float64)
-    (first, third), (first_end, third_end) = slopes(low), slopes(low + width)
-    total[rest] += integral(low, width) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
+    low, width_of_rest = start[rest] + single[rest] + 0.5, (count[rest] - single[rest]).astype(np.float64)
+    (first, third), (first_end, third_end) = slopes(low), slopes(low + width_of_rest)
+    sums[rest] += integral(low, width_of_rest) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
+    total[many] = sums[back]
     return total

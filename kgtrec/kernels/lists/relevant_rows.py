@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.judged_ranking import JudgedRanking
-from kgtrec.kernels.lists.tied_ranking import TiedRanking
-
-Ranking = TypeVar("Ranking", JudgedRanking, TiedRanking)
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking, Ranking, number_within
+from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,19 +44,6 @@ def relevant_rows(ranking: JudgedRanking, rel: int = 1, cutoff: float | None = N
     return RelevantRows(question, ranking.position[relevant], number_within(question, ranking.n_questions))
 
 
-def number_within(question: NDArray[np.int32], n_questions: int) -> NDArray[np.int64]:
-    """(m,) 1, 2, ... within each question; ``question`` never decreases.
-
-    Examples
-    --------
-    >>> number_within(np.array([0, 0, 2]), 3)
-    array([1, 2, 1])
-    """
-    size = np.bincount(question, minlength=n_questions)
-    first = np.cumsum(size) - size
-    return np.arange(1, len(question) + 1, dtype=np.int64) - first[question]
-
-
 def running_sum(
     value: NDArray[np.float64] | NDArray[np.bool_], question: NDArray[np.int32], n_questions: int
 ) -> NDArray[np.float64]:
@@ -74,8 +57,7 @@ def running_sum(
     everything = np.concatenate([[0.0], np.cumsum(value, dtype=np.float64)])
     size = np.bincount(question, minlength=n_questions)
     first = np.cumsum(size) - size
-    sums: NDArray[np.float64] = everything[1:] - everything[first[question]]
-    return sums
+    return everything[1:] - everything[first[question]]
 
 
 def ratio(
@@ -91,48 +73,6 @@ def ratio(
     quotient = np.zeros(len(part))
     np.divide(part, whole, out=quotient, where=whole != 0)
     return quotient
-
-
-def only_judged(ranking: JudgedRanking) -> JudgedRanking:
-    """The ranking without its unjudged candidates, the others moved up; trec_eval's ``-J``.
-
-    Examples
-    --------
-    >>> only_judged(ranking_of([[None, 1, -1, 0]])).position
-    array([1., 2.])
-    """
-    judged = ranking.grade >= 0
-    question = ranking.question[judged]
-    position = number_within(question, ranking.n_questions).astype(np.float64)
-    return dataclasses.replace(
-        ranking,
-        num_retrieved=ranking.per_question(question),
-        question=question,
-        position=position,
-        grade=ranking.grade[judged],
-    )
-
-
-def regraded(ranking: Ranking, gains: Mapping[int, int] | None) -> Ranking:
-    """The ranking with other grades; a grade that is not in ``gains`` is kept.
-
-    Examples
-    --------
-    >>> regraded(ranking_of([[2, 0, 1]]), {2: 5}).grade
-    array([5, 0, 1], dtype=int32)
-    """
-    if not gains:
-        return ranking
-    return dataclasses.replace(
-        ranking, grade=_mapped(ranking.grade, gains), judged_grade=_mapped(ranking.judged_grade, gains)
-    )
-
-
-def _mapped(grade: NDArray[np.int32], gains: Mapping[int, int]) -> NDArray[np.int32]:
-    mapped = grade.copy()
-    for old, new in gains.items():
-        mapped[grade == old] = new
-    return mapped
 
 
 def ranking_of(
@@ -154,26 +94,6 @@ def ranking_of(
     >>> ranking.position, ranking.num_relevant()
     (array([2.]), array([2, 1]))
     """
-    missing = [[] for _ in lists] if not_retrieved is None else not_retrieved
-    rows = [
-        (question, place, grade)
-        for question, grades in enumerate(lists)
-        for place, grade in enumerate(grades, 1)
-        if grade is not None
-    ]
-    judged = [
-        (question, grade)
-        for question, (grades, others) in enumerate(zip(lists, missing, strict=True))
-        for grade in [*grades, *others]
-        if grade is not None
-    ]
-    place = np.array([row[1] for row in rows], np.float64)
-    return JudgedRanking(
-        n_questions=len(lists),
-        num_retrieved=np.array([len(grades) for grades in lists], np.int64),
-        question=np.array([row[0] for row in rows], np.int32),
-        position=place,
-        grade=np.array([row[2] for row in rows], np.int32),
-        judged_question=np.array([row[0] for row in judged], np.int32),
-        judged_grade=np.array([row[1] for row in judged], np.int32),
-    )
+    tied = tied_ranking_of([[[grade] for grade in grades] for grades in lists], not_retrieved)
+    columns = {column.name: getattr(tied, column.name) for column in fields(Ranking)}
+    return JudgedRanking(position=tied.first.astype(np.float64), **columns)

@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.judged_ranking import JudgedRanking
-
-Counts = NDArray[np.int64]
+from kgtrec.kernels.lists.judged_ranking import Counts, Ranking
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TiedRanking:
-    """The groups of tied candidates that contain the judged candidates of each question, in list order.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TiedRanking(Ranking):
+    """A ranking of which the groups of tied candidates are known: those that contain a judged candidate.
 
-    One row per judged candidate that was returned. Candidates of a group without a row are unjudged; groups without
-    a judged candidate are the gaps between the others. Every order of the candidates of a group is equally likely.
+    Candidates of a group without a row are unjudged; groups without a judged candidate are the gaps between the others.
+    Every order of the candidates of a group is equally likely.
     """
 
-    n_questions: int
-    num_retrieved: Counts  # (n_questions,) length of the list; 0 where the system returned nothing
-    question: NDArray[np.int32]  # (m,) never decreasing
     first: Counts  # (m,) 1-based first position of the row's group; never decreasing within a question
     size: Counts  # (m,) candidates in the row's group, at least 1
-    grade: NDArray[np.int32]  # (m,) negative = in the qrels but unjudged
-    judged_question: NDArray[np.int32]  # (j,) every row of the qrels, retrieved or not; never decreasing
-    judged_grade: NDArray[np.int32]  # (j,)
 
-    def in_some_order(self) -> JudgedRanking:
-        """One possible order, for what does not depend on the order: counts, sets, the best possible list."""
-        groups = groups_of(self, np.ones(len(self.question)))
-        starts = np.cumsum(groups.members) - groups.members
-        position = (self.first + np.arange(len(self.first)) - np.repeat(starts, groups.members)).astype(np.float64)
-        return JudgedRanking(
-            self.n_questions,
-            self.num_retrieved,
-            self.question,
-            position,
-            self.grade,
-            self.judged_question,
-            self.judged_grade,
+    def count(self, rel: int, place: Counts | int | None = None) -> NDArray[np.float64]:
+        """Count the candidates of grade ``rel`` or more, down to a position, in the mean over all orders."""
+        groups = groups_of(self, (self.grade >= rel).astype(np.float64))
+        places = groups.up_to(place[groups.question] if isinstance(place, np.ndarray) else place)
+        return self.total(groups.question, places * groups.members / groups.size)
+
+    def only_judged(self) -> Self:
+        """Leave out the unjudged candidates; ties between judged candidates are kept.
+
+        Examples
+        --------
+        >>> shorter = tied_ranking_of([[[None], [None, 1, 0], [-1], [1]]]).only_judged()
+        >>> shorter.first, shorter.size
+        (array([1, 1, 3]), array([2, 2, 1]))
+        """
+        judged = self.grade >= 0
+        names = ("question", "first", "size", "grade")
+        kept = dataclasses.replace(self, **{name: getattr(self, name)[judged] for name in names})
+        groups = groups_of(kept, np.ones(len(kept.question)))
+        length = self.per_question(kept.question)
+        above = np.cumsum(groups.members) - groups.members
+        first = above - (np.cumsum(length) - length)[groups.question] + 1
+        return dataclasses.replace(
+            kept,
+            num_retrieved=length,
+            first=np.repeat(first, groups.members),
+            size=np.repeat(groups.members, groups.members),
         )
 
 
@@ -81,43 +89,16 @@ def groups_of(ranking: TiedRanking, worth: NDArray[np.float64]) -> TiedGroups:
     return TiedGroups(question[starts], first[starts] - 1, ranking.size[rows][starts], members, total)
 
 
-def only_judged_of_tied(ranking: TiedRanking) -> TiedRanking:
-    """The ranking without its unjudged candidates, the others moved up; ties between judged candidates are kept.
-
-    Examples
-    --------
-    >>> shorter = only_judged_of_tied(tied_ranking_of([[[None], [None, 1, 0], [-1], [1]]]))
-    >>> shorter.first, shorter.size
-    (array([1, 1, 3]), array([2, 2, 1]))
-    """
-    judged = ranking.grade >= 0
-    kept = dataclasses.replace(
-        ranking,
-        question=ranking.question[judged],
-        first=ranking.first[judged],
-        size=ranking.size[judged],
-        grade=ranking.grade[judged],
-    )
-    groups = groups_of(kept, np.ones(len(kept.question)))
-    length = np.bincount(kept.question, minlength=kept.n_questions).astype(np.int64, copy=False)
-    above = np.cumsum(groups.members) - groups.members
-    first = above - (np.cumsum(length) - length)[groups.question] + 1
-    return dataclasses.replace(
-        kept,
-        num_retrieved=length,
-        first=np.repeat(first, groups.members),
-        size=np.repeat(groups.members, groups.members),
-    )
-
-
-def tied_ranking_of(lists: list[list[list[int | None]]], not_retrieved: list[list[int]] | None = None) -> TiedRanking:
+def tied_ranking_of(
+    lists: Sequence[Sequence[Sequence[int | None]]], not_retrieved: Sequence[Sequence[int]] | None = None
+) -> TiedRanking:
     """A ranking written out by hand, for examples and tests.
 
     Parameters
     ----------
-    lists : list of lists of lists
+    lists : sequence of sequences of sequences
         Per question its groups of tied candidates from the top, and the grade of each candidate; None for unjudged.
-    not_retrieved : list of lists, optional
+    not_retrieved : sequence of sequences, optional
         Per question the grades of the judged candidates that are not in the list.
 
     Examples
@@ -138,12 +119,12 @@ def tied_ranking_of(lists: list[list[list[int | None]]], not_retrieved: list[lis
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     pairs = np.array(judged, np.int32).reshape(-1, 2).T
     return TiedRanking(
-        len(lists),
-        np.array(lengths, np.int64),
-        columns[0].astype(np.int32),
-        columns[1],
-        columns[2],
-        columns[3].astype(np.int32),
-        pairs[0],
-        pairs[1],
+        n_questions=len(lists),
+        num_retrieved=np.array(lengths, np.int64),
+        question=columns[0].astype(np.int32),
+        first=columns[1],
+        size=columns[2],
+        grade=columns[3].astype(np.int32),
+        judged_question=pairs[0],
+        judged_grade=pairs[1],
     )

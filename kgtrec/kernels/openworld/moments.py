@@ -83,8 +83,7 @@ def mean_weights(weights: Weights, n: int) -> Floats:
     [1.0, 0.75, 0.611111111111111]
     """
     ranks = np.arange(1.0, n + 2)
-    mean: Floats = np.cumsum(weights(ranks)) / ranks
-    return mean
+    return np.cumsum(weights(ranks)) / ranks
 
 
 def _window(n: int, p: float) -> tuple[slice, Floats]:
@@ -168,8 +167,7 @@ def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing:
     [0.5534]
     """
     values = mean_weights(weights, n_answers - 1)
-    mean: Floats = on_labelled * _means(values[None], n_answers - 1, missing, on_missing, scored=False)[0]
-    return mean
+    return on_labelled * _means(values[None], n_answers - 1, missing, on_missing, scored=False)[0]
 
 
 def mean_per_question(
@@ -240,14 +238,12 @@ def mixed_mean(
             total += one * mean_per_label(weights, size, missing, on_missing, on_labelled)
         else:
             total += one * mean_per_question(weights, size, missing, on_missing, on_labelled, conditional=True)
-    mean: Floats = total / part.sum()
-    return mean
+    return total / part.sum()
 
 
 def _labels_of_scored(n_answers: NDArray[np.int64], missing: float) -> Floats:
     """(k,) expected number of labels of a question that has one."""
-    labels: Floats = n_answers * (1 - missing) / np.array([_scored_share(size, missing) for size in n_answers.tolist()])
-    return labels
+    return n_answers * (1 - missing) / np.array([_scored_share(size, missing) for size in n_answers.tolist()])
 
 
 def slope(
@@ -286,8 +282,7 @@ def slope(
     own = weights(ranks)
     share = _scored_share(n_draws, missing) if conditional else 1.0
     if correlation == 0:
-        plain: Floats = _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
-        return plain
+        return _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
     # at the ends of the range rounding may put them slightly outside [0, 1]
     apart = correlated_strengths(strength, missing, correlation)
     on_missing, on_labelled = np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)

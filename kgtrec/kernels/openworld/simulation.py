@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,8 @@ def simulated_sums(
     Sums
     """
     n_systems = len(on_missing)
-    sums = _no_sums(len(tables), n_systems, repeats)
+    of_measures, of_labels = (len(tables), n_systems, repeats), (n_systems, repeats)
+    sums = Sums(*(np.zeros(shape) for shape in [of_measures] * 5 + [of_labels] * 3))
     streams = _Streams(seed, n_answers, own_labels=own_labels, own_luck=own_luck)
     held = max(_SEGMENT, _BUFFERED // max(1, len(tables) * n_systems) // _SEGMENT * _SEGMENT)
     at_once = max(1, cells // n_answers)
@@ -118,35 +120,32 @@ class _Streams:
     def __init__(self, seed: int, n_answers: int, *, own_labels: bool, own_luck: bool) -> None:
         self._seed, self._n_answers = seed, n_answers
         self._own = {"labels": own_labels, "luck": own_luck, "order": own_luck, "places": own_luck}
-        self._kept: dict[str, tuple[tuple[int, int, int], NDArray[np.float64]]] = {}
-        self._kept_wrong: tuple[tuple[int, int, int], Counts] | None = None
+        self._kept: dict[str, tuple[tuple[int, int, int], NDArray[Any]]] = {}  # purpose -> key and numbers
 
     def uniform(self, purpose: str, system: int, first: int, end: int) -> Floats:
         """(end - first, answers) numbers in [0, 1)."""
         # labels that systems share are combined with other orders of the answers if ``own_luck``
         shuffled = purpose == "labels" and self._own["luck"] and not self._own["labels"]
         key = (system if self._own[purpose] or shuffled else 0, first, end)
-        kept = self._kept.get(purpose)
-        if kept is None or kept[0] != key:
+        if purpose not in self._kept or self._kept[purpose][0] != key:
             stream = self._generator(purpose, key[0] if self._own[purpose] else 0, first)
             drawn = stream.random((end - first, self._n_answers))
             if shuffled:
                 order = self._generator("order", system, first).random(drawn.shape).argsort(axis=1, kind="stable")
                 drawn = np.take_along_axis(drawn, order, axis=1)
-            kept = (key, drawn)
-            self._kept[purpose] = kept
-        return kept[1]
+            self._kept[purpose] = key, drawn
+        return self._kept[purpose][1]
 
     def wrong_above(self, system: int, first: int, end: int, n_entities: int) -> Counts:
         """(end - first, answers) how many wrong candidates are above each answer in a random order of all."""
         key = (system if self._own["places"] else 0, first, end)
-        if self._kept_wrong is None or self._kept_wrong[0] != key:
+        if "places" not in self._kept or self._kept["places"][0] != key:
             rows, n = end - first, self._n_answers
             keys = self._generator("places", key[0], first).integers(0, 2**64, rows * n, np.uint64)
             group = np.repeat(np.arange(rows), n)
             places = places_among_unknown(group, np.full(rows * n, n_entities), keys).reshape(rows, n)
-            self._kept_wrong = key, np.sort(places, axis=1) - np.arange(1, n + 1)
-        return self._kept_wrong[1]
+            self._kept["places"] = key, np.sort(places, axis=1) - np.arange(1, n + 1)
+        return self._kept["places"][1]
 
     def _generator(self, purpose: str, system: int, first: int) -> np.random.Generator:
         number = ("labels", "luck", "order", "places").index(purpose)
@@ -169,12 +168,6 @@ def _groups(n_questions: int, repeats: int, held: int) -> Iterator[tuple[int, Co
             sizes = np.tile(size[segment : segment + segments_at_once], n_repeats)
             ends = np.cumsum(sizes)
             yield repeat * n_questions + int(within[segment]), np.stack([ends - sizes, ends], axis=1)
-
-
-def _no_sums(n_measures: int, n_systems: int, repeats: int) -> Sums:
-    five = (np.zeros((n_measures, n_systems, repeats)) for _ in range(5))
-    three = (np.zeros((n_systems, repeats)) for _ in range(3))
-    return Sums(*five, *three)
 
 
 def _add(sums: Sums, total: Floats, labels: Floats, bounds: Counts, first: int, n_questions: int) -> None:

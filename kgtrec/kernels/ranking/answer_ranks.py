@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.kernels.integer_keys import is_among_sorted
 
-Rows = NDArray[np.intp]
+Index = NDArray[np.intp]
 Scores = NDArray[Any]
 
 # A strip of rows is compared, counted and dropped while it is still in the processor's second-level cache.
@@ -31,7 +31,7 @@ class ScoreError(ValueError):
 
 
 def score_in_words(score: float) -> str:
-    """What no score may be.
+    """Name a score that is not allowed: NaN or an infinity.
 
     Examples
     --------
@@ -51,8 +51,8 @@ class Counts:
     score: Scores  # (n,) the pair's own score, in the block's type
 
 
-def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows) -> Counts:
-    """How many entities of a pair's row score higher, and the same, without some of the row's entities.
+def count_above_and_tied(scores: Scores, row: Index, entity: Index, aside_row: Index, aside_entity: Index) -> Counts:
+    """Return how many entities of a pair's row score higher, and the same, without some of the row's entities.
 
     Everything in the row is counted first and the left-out entities are then subtracted, so that the block is neither
     masked nor copied. Equal means ``==`` in the block's own type; all ``-inf`` tie.
@@ -87,9 +87,16 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     require_numbers(scores)
     own = scores[row, entity]
     above, tied = count_against(scores, row, own, aside_row, aside_entity)
-    width = scores.shape[1]
-    n_aside = np.bincount(aside_row, minlength=len(scores))[row]
+    return without_themselves(above, tied, own, row, entity, aside_row, aside_entity, scores.shape)
+
+
+def without_themselves(
+    above: Index, tied: Index, own: Scores, row: Index, entity: Index, aside_row: Index, aside_entity: Index, shape: Any
+) -> Counts:
+    """Counts of pairs, of which each is still among its own tied candidates unless it is set aside."""
+    n_rows, width = shape
     counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
+    n_aside = np.bincount(aside_row, minlength=n_rows)[row]
     return Counts(
         above=above.astype(np.int32),
         tied=(tied - counts_itself).astype(np.int32),
@@ -98,8 +105,10 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     )
 
 
-def count_against(scores: Scores, row: Rows, own: Scores, aside_row: Rows, aside_entity: Rows) -> tuple[Rows, Rows]:
-    """How many entities of a row score higher than a value, and the same, without some of the row's entities.
+def count_against(
+    scores: Scores, row: Index, own: Scores, aside_row: Index, aside_entity: Index
+) -> tuple[Index, Index]:
+    """Return how many entities of a row score higher than a value, and the same, without some of the row's entities.
 
     The counts of several blocks, each with other entities of the same questions, add up.
 
@@ -145,7 +154,7 @@ def require_numbers(scores: Scores) -> None:
 
 
 def strip_rows(scores: Scores) -> int:
-    """How many rows of a block make a strip that fits the cache."""
+    """Return how many rows of a block make a strip that fits the cache."""
     row_bytes = int(scores.shape[1]) * max(scores.dtype.itemsize, 4)
     return max(1, _STRIP_BYTES // max(row_bytes, 1))
 
@@ -173,7 +182,7 @@ def order_code(values: Scores) -> NDArray[np.uint64]:
     return inverse.reshape(values.shape).astype(np.uint64) + np.uint64(1)
 
 
-def _counts_in_whole_rows(scores: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
+def _counts_in_whole_rows(scores: Scores, row: Index, own: Scores) -> tuple[Index, Index]:
     """(n,) above and (n,) tied of each pair over its whole row, including itself among the tied."""
     above, tied = np.zeros(len(row), np.intp), np.zeros(len(row), np.intp)
     many = np.bincount(row, minlength=len(scores))[row] >= _SORT_FROM
@@ -192,7 +201,7 @@ def _counts_in_whole_rows(scores: Scores, row: Rows, own: Scores) -> tuple[Rows,
     return above, tied
 
 
-def _gathered(scores: Scores, row: Rows) -> Scores:
+def _gathered(scores: Scores, row: Index) -> Scores:
     start, stop = int(row[0]), int(row[-1]) + 1
     ascending = stop - start == len(row) and bool(np.all(row[1:] > row[:-1]))
     return contiguous(scores[start:stop] if ascending else scores[row])
@@ -216,18 +225,17 @@ class _RowCounter:
         np.greater(strip, own[:, None], out=self._target[0, :n])
         np.equal(strip, own[:, None], out=self._target[1, :n])
         lanes = np.add.reduce(self._words[:, :n], axis=3).view(np.uint8)
-        counts: NDArray[np.int64] = lanes.sum(axis=2, dtype=np.int64)
-        return counts
+        return lanes.sum(axis=2, dtype=np.int64)
 
 
-def _strips_of_rows(row: Rows, n_rows: int) -> list[tuple[int, int]]:
+def _strips_of_rows(row: Index, n_rows: int) -> list[tuple[int, int]]:
     """Spans of ``row`` (ascending) that hold at most ``n_rows`` different rows each."""
     starts = np.flatnonzero(np.r_[True, row[1:] != row[:-1]]) if len(row) else np.zeros(0, np.intp)
     edges = [*starts[::n_rows].tolist(), len(row)]
     return list(itertools.pairwise(edges))
 
 
-def _by_bisection(scores: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
+def _by_bisection(scores: Scores, row: Index, own: Scores) -> tuple[Index, Index]:
     rows, place = np.unique(row, return_inverse=True)
     ordered = np.sort(contiguous(scores[rows]), axis=1)
     own = contiguous(own)
@@ -235,7 +243,7 @@ def _by_bisection(scores: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
     return ordered.shape[1] - at_most, at_most - _bisect(ordered, place, own, np.less)
 
 
-def _bisect(ordered: Scores, row: Rows, value: Scores, before: np.ufunc) -> Rows:
+def _bisect(ordered: Scores, row: Index, value: Scores, before: np.ufunc) -> Index:
     """(n,) how many elements of each ascending row are before ``value``; all pairs take each step together."""
     low, high = np.zeros(len(row), np.intp), np.full(len(row), ordered.shape[1], np.intp)
     for _ in range(ordered.shape[1].bit_length()):
@@ -247,7 +255,7 @@ def _bisect(ordered: Scores, row: Rows, value: Scores, before: np.ufunc) -> Rows
     return low
 
 
-def _counts_in_groups(group: Rows, member: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
+def _counts_in_groups(group: Index, member: Scores, row: Index, own: Scores) -> tuple[Index, Index]:
     """(n,) members of the pair's group that are above it, and that equal it."""
     code = order_code(np.concatenate([member, own]))
     member_key = np.sort(_key(group, code[: len(member)]))
@@ -258,5 +266,5 @@ def _counts_in_groups(group: Rows, member: Scores, row: Rows, own: Scores) -> tu
     return end - at_most, at_most - below
 
 
-def _key(row: Rows, code: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+def _key(row: Index, code: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
     return (row.astype(np.uint64) << np.uint64(32)) | code

@@ -72,18 +72,18 @@ class MinusSquares:
     def block(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n, m) scores."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = 2 * (queries @ entities.T)
-            found -= np.einsum("nd,nd->n", queries, queries)[:, None]
-            found -= np.einsum("nd,nd->n", entities, entities)
-        return found
+            scores = 2 * (queries @ entities.T)
+            scores -= np.einsum("nd,nd->n", queries, queries)[:, None]
+            scores -= np.einsum("nd,nd->n", entities, entities)
+        return scores
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found: Matrix = 2 * np.einsum("nd,nd->n", queries, entities)
-            found -= np.einsum("nd,nd->n", queries, queries)
-            found -= np.einsum("nd,nd->n", entities, entities)
-        return found
+            scores: Matrix = 2 * np.einsum("nd,nd->n", queries, entities)
+            scores -= np.einsum("nd,nd->n", queries, queries)
+            scores -= np.einsum("nd,nd->n", entities, entities)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,8 @@ class MinusModuli:
         """(n,) scores."""
         with np.errstate(over="ignore", invalid="ignore"):
             real, imaginary = np.split(queries - entities, 2, axis=1)
-            found: Matrix = -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
-        return found
+            scores: Matrix = -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +165,13 @@ class ShiftedProduct:
 
     def block(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n, m) scores."""
-        found: Matrix = queries[:, :-1] @ entities.T
-        found += queries[:, -1:]
-        return found
+        scores: Matrix = queries[:, :-1] @ entities.T
+        scores += queries[:, -1:]
+        return scores
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
-        found: Matrix = np.einsum("nd,nd->n", queries[:, :-1], entities) + queries[:, -1]
-        return found
+        return np.einsum("nd,nd->n", queries[:, :-1], entities) + queries[:, -1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,17 +186,17 @@ class Cosine:
 
     def block(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n, m) scores."""
-        found: Matrix = queries @ entities.T
+        scores: Matrix = queries @ entities.T
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            found /= _lengths(queries)[:, None]  # after the product, so that right angles stay 0
-            found /= _lengths(entities)
-        return found
+            scores /= _lengths(queries)[:, None]  # after the product, so that right angles stay 0
+            scores /= _lengths(entities)
+        return scores
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            found: Matrix = np.einsum("nd,nd->n", queries, entities) / _lengths(queries) / _lengths(entities)
-        return found
+            scores: Matrix = np.einsum("nd,nd->n", queries, entities) / _lengths(queries) / _lengths(entities)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +213,8 @@ class Biased:
 
     def block(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n, m) scores."""
-        found = self.of.block(np.ascontiguousarray(queries[:, 1:]), np.ascontiguousarray(entities[:, 1:]))
-        return found + (queries[:, :1] + entities[:, 0])
+        scores = self.of.block(np.ascontiguousarray(queries[:, 1:]), np.ascontiguousarray(entities[:, 1:]))
+        return scores + (queries[:, :1] + entities[:, 0])
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
@@ -223,19 +222,18 @@ class Biased:
 
 
 def _lengths(vectors: Matrix) -> Matrix:
-    found: Matrix = np.linalg.norm(vectors, axis=1)
-    return found
+    return np.linalg.norm(vectors, axis=1)
 
 
 def _minus_sum(points: Matrix, n: int, dimensions: int, term: Callable[[Matrix, int, Matrix, Matrix], None]) -> Matrix:
     """(points, n) minus the sum over dimensions of what ``term`` writes, a few points at a time that fit the cache."""
-    found = np.zeros((len(points), n))
+    scores = np.zeros((len(points), n))
     step = max(1, _CACHED // max(n, 1))
     with np.errstate(over="ignore", invalid="ignore"):
         for first in range(0, len(points), step):
-            sums = found[first : first + step]
+            sums = scores[first : first + step]
             out, spare = np.empty_like(sums), np.empty_like(sums)
             for dimension in range(dimensions):
                 term(points[first : first + step], dimension, out, spare)
                 np.subtract(sums, out, out=sums)
-    return found
+    return scores

@@ -137,10 +137,10 @@ def reciprocal_rank_bounds(
         turn = np.sqrt(-1 / slope) if slope < 0 else shares.largest
         near = np.clip(step * np.array([[np.floor(turn / step)], [np.ceil(turn / step)]]), first, last)
         gain = 1 / near - slope * near - level
-        found = np.setdiff1d(near[gain < -_NO_GAIN], ranks)
-        if len(found) == 0:
+        new = np.setdiff1d(near[gain < -_NO_GAIN], ranks)
+        if len(new) == 0:
             break
-        ranks = np.union1d(ranks, found)
+        ranks = np.union1d(ranks, new)
     return float(value), -float(highest[0])
 
 
@@ -165,7 +165,7 @@ def _extreme(
 
     up_to = (rank <= shares.cutoff[:, None]).astype(float)
     scaled = rank / shares.largest
-    found = linprog(
+    solution = linprog(
         sign / rank,
         A_ub=np.vstack([up_to, -up_to, scaled, -scaled]),
         b_ub=np.r_[shares.high, -shares.low, mean_rank[1] / shares.largest, -mean_rank[0] / shares.largest],
@@ -173,9 +173,9 @@ def _extreme(
         b_eq=[1.0],
         method="highs",
     )
-    if found.status != 0 or found.fun is None:
+    if solution.status != 0 or solution.fun is None:
         return None
-    cost, k = found.ineqlin.marginals, len(shares.cutoff)
+    cost, k = solution.ineqlin.marginals, len(shares.cutoff)
     of_cutoff = cost[:k] - cost[k : 2 * k]
-    level = found.eqlin.marginals[0] + np.r_[np.cumsum(of_cutoff[::-1])[::-1], 0.0]
-    return float(found.fun), float(cost[2 * k] - cost[2 * k + 1]) / shares.largest, level
+    level = solution.eqlin.marginals[0] + np.r_[np.cumsum(of_cutoff[::-1])[::-1], 0.0]
+    return float(solution.fun), float(cost[2 * k] - cost[2 * k + 1]) / shares.largest, level

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.integer_keys import is_among_sorted
-from kgtrec.kernels.ranking.answer_ranks import Counts, Rows, ScoreError
+from kgtrec.kernels.ranking.answer_ranks import Counts, Index, ScoreError, without_themselves
 from kgtrec.kernels.ranking.top_k import TopK
 
 Tensor = Any
@@ -27,7 +26,7 @@ _TYPES = ("bfloat16", "bool", "float16", "float32", "float64", "int16", "int32",
 
 
 def stays_on_device(scores: object) -> bool:
-    """Whether scores are a torch tensor that :class:`DeviceRanker` is to rank where it is.
+    """Return whether scores are a torch tensor that :class:`DeviceRanker` is to rank where it is.
 
     Tensors in the processor's memory are not: numpy reads them without a copy, and its kernels are faster there. On two
     cores they counted a block of 512 x 14,541 float32 in 7 ms and listed its best 1,000 in 34 ms; torch's operators
@@ -42,7 +41,7 @@ def stays_on_device(scores: object) -> bool:
 
 
 def is_rankable_tensor(scores: object) -> bool:
-    """Whether scores are a torch tensor of a type and layout that :class:`DeviceRanker` can rank, on any device."""
+    """Return whether :class:`DeviceRanker` can rank scores, on any device: a dense tensor of a known type."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(scores, torch.Tensor):
         return False
@@ -58,7 +57,7 @@ def extremes(scores: Tensor) -> tuple[int, int]:
     return largest, smallest
 
 
-def rows_at(scores: Tensor, places: Rows) -> Tensor:
+def rows_at(scores: Tensor, places: Index) -> Tensor:
     """The rows of a tensor at these places, on its device."""
     return scores.index_select(0, _sent(places, scores.device))
 
@@ -88,7 +87,9 @@ class DeviceRanker:
         counts.above, counts.tied, counts.n_other  # 1, 1, 3
     """
 
-    def __init__(self, n_entities: int, column: Rows | None = None, tie_order: NDArray[np.int32] | None = None) -> None:
+    def __init__(
+        self, n_entities: int, column: Index | None = None, tie_order: NDArray[np.int32] | None = None
+    ) -> None:
         self._n_entities = n_entities
         self._tables = column, tie_order
         self._sent: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
@@ -96,13 +97,13 @@ class DeviceRanker:
     def rank(
         self,
         scores: Tensor,
-        row: Rows,
-        entity: Rows,
-        aside_row: Rows,
-        aside_entity: Rows,
+        row: Index,
+        entity: Index,
+        aside_row: Index,
+        aside_entity: Index,
         k: int,
-        left_out_row: Rows,
-        left_out_entity: Rows,
+        left_out_row: Index,
+        left_out_entity: Index,
     ) -> tuple[Counts, TopK | None]:
         """Counts of the pairs, and the best ``k`` of each row.
 
@@ -134,14 +135,12 @@ class DeviceRanker:
         torch = sys.modules["torch"]
         scores = scores.detach()
         column, tie_order = self._on(scores.device)
-        if k and tie_order is None:
-            raise ValueError("expected a tie order to list by, found none")
         n_rows, width = len(scores), self._n_entities
         k = min(k, width)
         most = _most_scores(scores)
         step = max(1, most // max(width, 1))
         parts = []
-        for first in range(0, n_rows, step):
+        for first in range(0, max(n_rows, 1), step):  # a block without rows has one chunk, without rows
             chunk = scores[first : first + step]
             chunk = _widened(chunk.contiguous() if column is None else chunk.index_select(1, column))
             low, high = np.searchsorted(row, [first, first + len(chunk)])
@@ -150,28 +149,19 @@ class DeviceRanker:
             )
             lists = _listed(chunk, k, _flat(left_out_row, left_out_entity, first, chunk), tie_order) if k else ()
             parts.append((~(chunk.amax(dim=1) < np.inf), own, above, tied, *lists))
-        if not parts:
-            parts.append(_nothing(scores, k))
-        found = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
-        is_wrong, own, above, tied = found[:4]
+        columns = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
+        is_wrong, own, above, tied = columns[:4]
         if is_wrong.any():
             wrong = int(np.flatnonzero(is_wrong)[0])
             values = scores[wrong] if column is None else scores[wrong].index_select(0, column)
             place = int(np.argmin((values < np.inf).cpu().numpy()))
             raise ScoreError(wrong, place, float(values[place]))
-        counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
-        n_aside = np.bincount(aside_row, minlength=n_rows)[row]
-        counts = Counts(
-            above=above.astype(np.int32),
-            tied=(tied - counts_itself).astype(np.int32),
-            n_other=(width - n_aside - counts_itself).astype(np.int32),
-            score=own,
-        )
+        counts = without_themselves(above, tied, own, row, entity, aside_row, aside_entity, (n_rows, width))
         if not k:
             return counts, None
         n_listed = np.minimum(k, width - np.bincount(left_out_row, minlength=n_rows))
         is_listed = np.arange(k) < n_listed[:, None]
-        best, score = found[4:]
+        best, score = columns[4:]
         return counts, TopK(np.repeat(np.arange(n_rows), n_listed), best[is_listed].astype(np.intp), score[is_listed])
 
     def _on(self, device: Any) -> tuple[Tensor | None, Tensor | None]:
@@ -200,7 +190,7 @@ def _sent(array: NDArray[Any], device: Any) -> Tensor:
     return sys.modules["torch"].tensor(array, device=device)
 
 
-def _flat(row: Rows, entity: Rows, first: int, chunk: Tensor) -> Tensor:
+def _flat(row: Index, entity: Index, first: int, chunk: Tensor) -> Tensor:
     """Places in the flattened chunk, whose first row is ``first``, of pairs sorted by row."""
     low, high = np.searchsorted(row, [first, first + len(chunk)])
     return _sent((row[low:high] - first) * chunk.shape[1] + entity[low:high], chunk.device)
@@ -230,7 +220,7 @@ def _order_code(values: Tensor) -> Tensor:
     return torch.where(bits < 0, bits ^ (2**31 - 1), bits).long()
 
 
-def _counted(chunk: Tensor, row: Rows, entity: Rows, aside: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+def _counted(chunk: Tensor, row: Index, entity: Index, aside: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
     """(n,) score of each pair, and its above and tied among what is not aside, itself included where it is not."""
     torch = sys.modules["torch"]
     n_rows, width = chunk.shape
@@ -243,26 +233,26 @@ def _counted(chunk: Tensor, row: Rows, entity: Rows, aside: Tensor, most: int) -
     own = chunk.view(-1)[_sent(row * width + entity, chunk.device)]
     counted = chunk.clone()
     counted.view(-1).index_fill_(0, aside, _not_counted(chunk.dtype))
-    found = torch.zeros((2, len(row)), dtype=torch.int64, device=chunk.device)
+    counts = torch.zeros((2, len(row)), dtype=torch.int64, device=chunk.device)
     step = max(1, most // max(width, 1))
     for start in range(0, len(compared), step):
         place = compared[start : start + step]
         strip, where = _gathered(counted, row[place]), _sent(place, chunk.device)
         score = own[where, None]
-        found[0, where] = (strip > score).sum(dim=1)
-        found[1, where] = (strip == score).sum(dim=1)
+        counts[0, where] = (strip > score).sum(dim=1)
+        counts[1, where] = (strip == score).sum(dim=1)
     if len(bisected):
-        found[:, _sent(bisected, chunk.device)] = _by_bisection(chunk, counted, row[bisected], entity[bisected])
-    return (own.float() if chunk.dtype == torch.bfloat16 else own), found[0], found[1]
+        counts[:, _sent(bisected, chunk.device)] = _by_bisection(chunk, counted, row[bisected], entity[bisected])
+    return (own.float() if chunk.dtype == torch.bfloat16 else own), counts[0], counts[1]
 
 
-def _gathered(chunk: Tensor, row: Rows) -> Tensor:
+def _gathered(chunk: Tensor, row: Index) -> Tensor:
     start, stop = int(row[0]), int(row[-1]) + 1
     ascending = stop - start == len(row) and bool(np.all(row[1:] > row[:-1]))
     return chunk[start:stop] if ascending else chunk.index_select(0, _sent(row, chunk.device))
 
 
-def _by_bisection(chunk: Tensor, counted: Tensor, row: Rows, entity: Rows) -> Tensor:
+def _by_bisection(chunk: Tensor, counted: Tensor, row: Index, entity: Index) -> Tensor:
     """(2, n) above and tied, by sorting the rows; what is not counted comes before all others."""
     torch = sys.modules["torch"]
     rows, first, place = np.unique(row, return_index=True, return_inverse=True)
@@ -288,12 +278,3 @@ def _listed(chunk: Tensor, k: int, left_out: Tensor, tie_order: Tensor) -> tuple
     entity = key.topk(k, dim=1).indices
     score = chunk.gather(1, entity)
     return entity.int(), (score.float() if chunk.dtype == torch.bfloat16 else score)
-
-
-def _nothing(scores: Tensor, k: int) -> tuple[Tensor, ...]:
-    """What a chunk without rows would give."""
-    torch = sys.modules["torch"]
-    score = scores.new_zeros(0, dtype=torch.float32)
-    none = scores.new_zeros(0, dtype=torch.int64)
-    lists = (none.view(0, k), score.view(0, k)) if k else ()
-    return none.bool(), score, none, none, *lists

@@ -39,7 +39,7 @@ class Vectors:
 
 
 def are_wide(*arrays: Any) -> bool:
-    """Whether one of some arrays is of a type that float32 does not hold; None is no array.
+    """Return whether one of some arrays is of a type that float32 does not hold; None is no array.
 
     Examples
     --------
@@ -80,15 +80,15 @@ def scores_of(
     array([[2., 4.]], dtype=float32)
     """
     last = len(vectors.E) if last is None else last
-    found = np.empty((len(queries), last - first), np.float32) if out is None else out
+    scores_32 = np.empty((len(queries), last - first), np.float32) if out is None else out
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(first, last, panel):
             end = min(start + panel, last)
             scores = vectors.comparison.block(queries, wide(vectors.E[start:end]))
             if vectors.b is not None:
                 scores += np.asarray(vectors.b[start:end], np.float64)
-            found[:, start - first : end - first] = scores
-    return found
+            scores_32[:, start - first : end - first] = scores
+    return scores_32
 
 
 def pair_scores(vectors: Vectors, queries: Queries, entity: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -121,7 +121,7 @@ def tied_by_rounding(
     aside_row: NDArray[np.intp],
     aside_column: NDArray[np.intp],
 ) -> NDArray[np.int64]:
-    """How many entities score the same as an answer in float32 alone, as they do not in float64.
+    """Return how many entities score the same as an answer in float32 alone, as they do not in float64.
 
     Only rows with pairs are scored again, so that it costs nothing where there are few ties.
 
@@ -154,7 +154,7 @@ def tied_by_rounding(
     >>> tied_by_rounding(vectors, query, scores, np.arange(4), at, scores[at, at], at, none, none).tolist()
     [1]
     """
-    found = np.zeros(len(row), np.int64)
+    tied = np.zeros(len(row), np.int64)
     rows, place = np.unique(row, return_inverse=True)
     is_here = np.isin(aside_row, rows)
     aside_row, aside_column = np.searchsorted(rows, aside_row[is_here]), aside_column[is_here]
@@ -177,8 +177,8 @@ def tied_by_rounding(
                 differs = np.abs(panel[place[pairs]] - own_wide[pairs, None])
                 differs = differs > (noise[place[pairs]] + of_own[pairs])[:, None]
                 differs &= scores[row[pairs], first : first + len(columns)] == own[pairs, None]
-                found[pairs] += np.count_nonzero(differs, axis=1)
-    return found
+                tied[pairs] += np.count_nonzero(differs, axis=1)
+    return tied
 
 
 def wide(vectors: Any) -> Queries:

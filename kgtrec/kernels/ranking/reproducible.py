@@ -83,10 +83,10 @@ def product(left: Matrix, right: Matrix) -> Matrix:
     """
     left_high, right_high = on_grid(left, -1), on_grid(right, -2)
     left_low, right_low = on_grid(left - left_high, -1), on_grid(right - right_high, -2)
-    found: Matrix = left_high @ right_low
-    found += left_low @ right_high
-    found += left_high @ right_high
-    return found
+    total: Matrix = left_high @ right_low
+    total += left_low @ right_high
+    total += left_high @ right_high
+    return total
 
 
 def product_with_grid(left: Matrix, right: Matrix) -> Matrix:
@@ -98,9 +98,9 @@ def product_with_grid(left: Matrix, right: Matrix) -> Matrix:
     [[1.0]]
     """
     high = on_grid(left)
-    found: Matrix = on_grid(left - high) @ right
-    found += high @ right
-    return found
+    total: Matrix = on_grid(left - high) @ right
+    total += high @ right
+    return total
 
 
 def tall_product(one: Matrix, other: Matrix) -> Matrix:
@@ -121,11 +121,11 @@ def tall_product(one: Matrix, other: Matrix) -> Matrix:
     >>> tall_product(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])).tolist()
     [[11.0]]
     """
-    found: Matrix = np.zeros((one.shape[1], other.shape[1]))
+    total: Matrix = np.zeros((one.shape[1], other.shape[1]))
     for first in range(0, len(one), _ROWS):
         rows = slice(first, first + _ROWS)
-        found += product(one[rows].T, other[rows])
-    return found
+        total += product(one[rows].T, other[rows])
+    return total
 
 
 def inverse_root(matrix: Matrix) -> Matrix:

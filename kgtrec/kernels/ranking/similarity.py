@@ -57,5 +57,4 @@ def _of_length_one(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.abs(vectors).max(axis=1, initial=0.0, keepdims=True)
     scaled = vectors / np.where(largest > 0, largest, 1.0)
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = scaled / np.where(length > 0, length, 1.0)
-    return unit
+    return scaled / np.where(length > 0, length, 1.0)

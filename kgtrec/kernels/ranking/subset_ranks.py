@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.ranking.answer_ranks import Rows, Scores, contiguous
+from kgtrec.kernels.ranking.answer_ranks import Index, Scores, contiguous
 
 _PAIRS_AT_A_TIME = 256
 _CACHED_BYTES = 4 << 20  # of products of flags and members: they are computed, counted and dropped in the cache
@@ -23,9 +23,9 @@ class SubsetCounts:
 
 
 def count_within_subsets(
-    scores: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows, members: NDArray[np.bool_]
+    scores: Scores, row: Index, entity: Index, aside_row: Index, aside_entity: Index, members: NDArray[np.bool_]
 ) -> SubsetCounts:
-    """How many are above and tied, among the members of each of many subsets of entities.
+    """Return how many are above and tied, among the members of each of many subsets of entities.
 
     Each score is compared with the pair's own once. The resulting flags, and the members of each subset, are
     packed 64 to a word; the set bits that a pair's words and a subset's have in common are then counted. That is exact,
@@ -74,7 +74,7 @@ def count_within_subsets(
     return SubsetCounts(above, tied, n_other)
 
 
-def _counted(flags: NDArray[np.bool_], pair: Rows, uncounted: Rows, members: NDArray[np.uint64]) -> NDArray[np.int32]:
+def _counted(flags: NDArray[np.bool_], pair: Index, uncounted: Index, members: NDArray[np.uint64]) -> NDArray[np.int32]:
     """(n, k) how many flags of each row are set at members of each subset, without the uncounted ones."""
     flags[pair, uncounted] = False
     some = np.flatnonzero(flags.any(axis=1))  # ties are rare: most rows need no counting
@@ -95,7 +95,7 @@ def _words(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def _members_aside(pair: Rows, uncounted: Rows, members: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
+def _members_aside(pair: Index, uncounted: Index, members: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
     """(n, k) how many of the entities that a pair does not count are members; one named twice counts once."""
     keys = np.unique(pair.astype(np.int64) * len(members) + uncounted)
     pair, uncounted = np.divmod(keys, len(members))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.ranking.answer_ranks import Rows, Scores, contiguous, order_code, strip_rows
+from kgtrec.kernels.ranking.answer_ranks import Index, Scores, contiguous, order_code, strip_rows
 
 # One score in this many is sampled for the threshold. A larger sample costs more than its tighter threshold saves.
 _SAMPLE_EVERY = 16
@@ -21,12 +21,12 @@ _ADDED = 4
 class TopK:
     """Ranked lists of the rows of a block, one row per listed entity, in list order, rows of the block ascending."""
 
-    row: Rows  # (m,)
-    entity: Rows  # (m,)
+    row: Index  # (m,)
+    entity: Index  # (m,)
     score: Scores  # (m,) in the block's type
 
 
-def top_k(scores: Scores, k: int, left_out_row: Rows, left_out_entity: Rows, tie_order: NDArray[np.int32]) -> TopK:
+def top_k(scores: Scores, k: int, left_out_row: Index, left_out_entity: Index, tie_order: NDArray[np.int32]) -> TopK:
     """The ``k`` best entities of each row, score descending; equal scores by ``tie_order`` descending.
 
     Only the few scores above a threshold from a sample of the row are sorted. If they are too few, the whole row is
@@ -101,7 +101,7 @@ class RunningTopK:
         self._n_added = 0  # since then
         self._floor: Scores | None = None  # (n_rows,) a score that k entities of the row reach; None: not all rows have
 
-    def add(self, scores: Scores, entity: Rows, left_out_row: Rows, left_out_column: Rows) -> None:
+    def add(self, scores: Scores, entity: Index, left_out_row: Index, left_out_column: Index) -> None:
         """Take in a piece.
 
         Parameters
@@ -154,28 +154,28 @@ class RunningTopK:
         self._sort()
         return self._lists[0] if self._lists else TopK(*(np.zeros(0, np.intp),) * 2, np.zeros(0))
 
-    def _add(self, found: TopK) -> None:
+    def _add(self, listed: TopK) -> None:
         """Keep entities for later; many are sorted in at once."""
-        if len(found.row):
-            self._lists.append(found)
-            self._n_added += len(found.row)
+        if len(listed.row):
+            self._lists.append(listed)
+            self._n_added += len(listed.row)
             if self._n_added > _ADDED * self.n_rows * self.k:
                 self._sort()
 
     def _sort(self) -> None:
         if self._n_added == 0:
             return
-        found = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
-        in_rows = np.argsort(found.row, kind="stable")  # fast, since each list is sorted
-        counts = np.bincount(found.row, minlength=self.n_rows)
+        every = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
+        in_rows = np.argsort(every.row, kind="stable")  # fast, since each list is sorted
+        counts = np.bincount(every.row, minlength=self.n_rows)
         # one 64-bit key per entity, score above tie order; padding is 0 and comes first
         keys = np.zeros((self.n_rows, int(counts.max(initial=0))), np.uint64)
-        tie_key = self._tie_order[found.entity[in_rows]].astype(np.uint64)
-        keys[np.arange(keys.shape[1]) < counts[:, None]] = (order_code(found.score[in_rows]) << np.uint64(32)) | tie_key
+        tie_key = self._tie_order[every.entity[in_rows]].astype(np.uint64)
+        keys[np.arange(keys.shape[1]) < counts[:, None]] = (order_code(every.score[in_rows]) << np.uint64(32)) | tie_key
         best = np.argsort(keys, axis=1)[:, ::-1][:, : self.k]
         listed = np.arange(best.shape[1]) < counts[:, None]
         kept = in_rows[((np.cumsum(counts) - counts)[:, None] + best)[listed]]
-        self._hold(TopK(found.row[kept], found.entity[kept], found.score[kept]))
+        self._hold(TopK(every.row[kept], every.entity[kept], every.score[kept]))
 
     def _hold(self, best: TopK) -> None:
         """Keep sorted lists, and nothing else."""
@@ -184,7 +184,9 @@ class RunningTopK:
             self._floor = best.score[self.k - 1 :: self.k]
 
 
-def _let_through(strip: Scores, k: int, out_row: Rows, out_entity: Rows, flags: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+def _let_through(
+    strip: Scores, k: int, out_row: Index, out_entity: Index, flags: NDArray[np.bool_]
+) -> tuple[Index, Index]:
     """Positions in the strip of candidates that include each row's best k and all ties at the cut, and their rows.
 
     Parameters
@@ -227,8 +229,8 @@ def _let_through(strip: Scores, k: int, out_row: Rows, out_entity: Rows, flags: 
 
 
 def _sorted_lists(
-    strip: Scores, k: int, flat: Rows, bounds: Rows, tie_key: NDArray[np.uint64], at_place: Rows
-) -> tuple[Rows, Rows]:
+    strip: Scores, k: int, flat: Index, bounds: Index, tie_key: NDArray[np.uint64], at_place: Index
+) -> tuple[Index, Index]:
     """(m,) row and (m,) entity of the first k per row, of the positions that :func:`_let_through` gives."""
     n_rows, width = strip.shape
     counts = np.diff(bounds)

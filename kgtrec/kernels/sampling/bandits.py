@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.sampling.random_order import Keys, mixed
+from kgtrec.kernels.sampling.random_order import Keys, hashed
 
 Values = NDArray[np.float64]
 
@@ -114,4 +114,4 @@ def rewarded(count: float, reward: float, decay: float) -> float:
 
 def arm_keys(seed: int, question: Any, runs: Keys, step: int) -> Keys:
     """(n_runs,) random keys of the arms of a question at a step, from hashes of the labels of question and runs."""
-    return mixed(mixed(seed, int(question)), runs, step)
+    return hashed(hashed(seed, int(question)), runs, step)

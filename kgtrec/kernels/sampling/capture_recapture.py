@@ -60,8 +60,7 @@ def standing_for_more(answers: FoundAnswers, n_questions: int) -> NDArray[np.boo
     """
     question, labelled, times, _ = answers
     labels = np.bincount(question[labelled], minlength=n_questions)
-    stands: NDArray[np.bool_] = labelled & (times == 0) & (labels[question] >= 2)
-    return stands
+    return labelled & (times == 0) & (labels[question] >= 2)
 
 
 def question_sums(answers: FoundAnswers, n_questions: int) -> Floats:

@@ -123,8 +123,7 @@ def borda_points(rank: NDArray[np.int32], list_length: NDArray[np.int64], n_cand
     >>> borda_points(np.array([1, 2]), np.array([2, 2]), np.array([4, 4])).tolist()
     [2.5, 1.5]
     """
-    points: Points = (n_candidates + list_length + 1) / 2.0 - rank
-    return points
+    return (n_candidates + list_length + 1) / 2.0 - rank
 
 
 def min_max_points(score: Points, of: NDArray[Any], n_lists: int) -> Points:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists.relevant_rows import number_within
+from kgtrec.kernels.lists.judged_ranking import number_within
 from kgtrec.kernels.sampling.subsamples import Counts, JudgedRows, Mask, Part
 
 MOST_ANSWERS = 8  # so that a byte can number the cases
@@ -40,8 +40,6 @@ class KeptPatterns:
     """
 
     def __init__(self, rows: JudgedRows, most: int) -> None:
-        if not 0 <= most <= MOST_ANSWERS:
-            raise ValueError(f"expected most to be 0 to {MOST_ANSWERS}, found {most}")
         size = rows.num_relevant
         self._rows, self._few = rows, (size >= 1) & (size <= most)
         answered = rows.question[rows.grade >= 1]
@@ -56,7 +54,7 @@ class KeptPatterns:
 
     @staticmethod
     def count(rows: JudgedRows, most: int) -> int:
-        """How many cases there are."""
+        """Return how many cases there are."""
         size = rows.num_relevant
         return int(((1 << size[size <= most]) - 1).sum())
 

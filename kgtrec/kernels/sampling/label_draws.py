@@ -191,8 +191,7 @@ def _part(ratio: float, at_random: float, at_extreme: float) -> float:
 
 def _gain(answers: Counts, found: Counts) -> Floats:
     """What each fact adds to the covariance of missing and found if it is missing, up to a factor."""
-    gain: Floats = found - answers * (found.sum() / answers.sum())
-    return gain
+    return found - answers * (found.sum() / answers.sum())
 
 
 def _filled(gain: Floats, n_missing: int, sign: int) -> Mask:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.intp]
+Index = NDArray[np.intp]
 Keys = NDArray[np.uint64]
 
 _LOOK_AHEAD = 2  # rows beyond the depth that are read first
@@ -20,13 +20,13 @@ _NOTHING = np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.int32)
 
 
 def first_candidates(
-    first: Rows,
-    length: Rows,
+    first: Index,
+    length: Index,
     score: NDArray[np.float64],
     depth: int,
-    left_out: Callable[[Rows], NDArray[np.bool_]],
-    key: Callable[[Rows], Keys],
-) -> tuple[Rows, NDArray[np.int32]]:
+    left_out: Callable[[Index], NDArray[np.bool_]],
+    key: Callable[[Index], Keys],
+) -> tuple[Index, NDArray[np.int32]]:
     """The first ``depth`` candidates of each list, and their ranks.
 
     Parameters
@@ -81,8 +81,8 @@ def first_candidates(
 
 
 def _ranked(
-    row: Rows, of: Rows, score: NDArray[np.float64], depth: int, key: Callable[[Rows], Keys]
-) -> tuple[Rows, Rows, NDArray[np.int32]]:
+    row: Index, of: Index, score: NDArray[np.float64], depth: int, key: Callable[[Index], Keys]
+) -> tuple[Index, Index, NDArray[np.int32]]:
     """The rows in the order of their lists and ranks, down to ``depth``: list, row and rank."""
     n = len(row)
     own = score[row]

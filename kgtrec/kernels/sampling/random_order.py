@@ -46,11 +46,11 @@ def hashes_of_texts(data: NDArray[np.uint8], offsets: NDArray[Any]) -> Keys:
         place = np.arange(start, end) - np.repeat(offsets[own], length[own])
         terms = (data[start:end].astype(np.uint64) + np.uint64(1)) * powers[place]
         hashes[own] += np.add.reduceat(terms, offsets[own] - start)
-    return mixed(hashes)
+    return hashed(hashes)
 
 
-def mixed(first: Keys | int, *others: Keys | int) -> Keys:
-    """One well-mixed 64-bit number from several, element by element; whole numbers are broadcast.
+def hashed(first: Keys | int, *others: Keys | int) -> Keys:
+    """Hash several 64-bit numbers to one, element by element; whole numbers are broadcast.
 
     References
     ----------
@@ -58,7 +58,7 @@ def mixed(first: Keys | int, *others: Keys | int) -> Keys:
 
     Examples
     --------
-    >>> keys = mixed(7, np.arange(3, dtype=np.uint64))
+    >>> keys = hashed(7, np.arange(3, dtype=np.uint64))
     >>> len(set(keys.tolist()))
     3
     """
@@ -129,7 +129,7 @@ def _by_keys_for_all(group: Counts, size: Counts, key: Keys) -> Counts:
     others = size[order][start] - rows
     filler = np.repeat(groups, others)
     number = np.arange(len(filler)) - np.repeat(np.cumsum(others) - others, others)
-    filler_key = mixed(np.repeat(key[order][start], others), number.astype(np.uint64) + np.uint64(1))
+    filler_key = hashed(np.repeat(key[order][start], others), number.astype(np.uint64) + np.uint64(1))
     return places_by_key(np.concatenate([group, filler]), np.concatenate([key, filler_key]))[: len(group)]
 
 
@@ -143,13 +143,13 @@ def _by_drawing(group: Counts, size: Counts, key: Keys) -> Counts:
     pending = np.arange(len(group))
     attempt = 0
     while len(pending):
-        share = (mixed(key[pending], attempt) >> np.uint64(11)) * 2.0**-53
+        share = (hashed(key[pending], attempt) >> np.uint64(11)) * 2.0**-53
         drawn = np.floor(share * size[pending]).astype(np.int64)
         code = offset[pending] + drawn
         order = np.lexsort((key[pending], code))
         accepted = np.r_[True, code[order][1:] != code[order][:-1]]
-        found = np.searchsorted(taken, code[order])
-        accepted &= ~((found < len(taken)) & (np.append(taken, -1)[found] == code[order]))
+        at = np.searchsorted(taken, code[order])
+        accepted &= ~((at < len(taken)) & (np.append(taken, -1)[at] == code[order]))
         place[pending[order[accepted]]] = drawn[order[accepted]] + 1
         taken = np.sort(np.concatenate([taken, code[order[accepted]]]))
         pending = np.sort(pending[order[~accepted]])

@@ -114,8 +114,7 @@ def error_variances(
             -pulled * (known[of_row] - 1 + alone[of_row] * (1 + odds)),
         )
         total += beta * np.sum(grows[:, row] * grows[:, twin[row]], axis=1)
-    variances: Floats = total
-    return variances
+    return total
 
 
 def chao_variance(once: float, twice: float, n_systems: int) -> float:

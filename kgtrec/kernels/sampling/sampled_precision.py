@@ -91,8 +91,7 @@ def _odds(hits: Any, total: Any) -> Any:
 
 
 def _normalised(rows: Values) -> Values:
-    shares: Values = rows / rows.sum(axis=1, keepdims=True)
-    return shares
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,43 +135,39 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
     (array([0.75]), array([[0.25]]))
     """
     n, n_classes = unjudged.shape
-    found = ExpectedShares(np.zeros(n), np.zeros((n, n_classes)), np.zeros((n, n_classes, n_classes)))
+    shares = ExpectedShares(np.zeros(n), np.zeros((n, n_classes)), np.zeros((n, n_classes, n_classes)))
     most = relevant + unjudged.sum(axis=1)
     pending = np.argsort(-most, kind="stable")  # few nodes are enough for most
     while len(pending):
         n_nodes = 16 + int(3 * np.sqrt(most[pending[0]]))
         own, pending = np.split(pending, [max(1, _CELLS_AT_A_TIME // (n_nodes * model.share.shape[1]))])
-        node, node_weight = np.polynomial.legendre.leggauss(n_nodes)
-        t = (node + 1.0) / 2.0
-        unknown = np.log(1.0 - model.share[:, :, None] * (1.0 - t))  # (classes, kinds, nodes)
-        known = np.log(t) * (relevant[own, None, None] - 1.0)
-        size = unjudged[own].astype(np.float64)
+        _set_expectations(shares, own, relevant[own], unjudged[own].astype(np.float64), model, n_nodes)
+    return shares
 
-        def integral(
-            *chosen: int,
-            size: Values = size,
-            known: Values = known,
-            unknown: Values = unknown,
-            t: Values = t,
-            own: Codes = own,
-            node_weight: Values = node_weight,
-        ) -> Values:
-            """The expectation with one more relevant candidate of each of these classes, and as many fewer open."""
-            left = size.copy()
-            for h in chosen:
-                left[:, h] -= 1.0  # where there is none, the result is not used
-            powers = known + np.tensordot(np.maximum(left, 0.0), unknown, axes=1)
-            value = np.exp(powers) @ (node_weight / 2.0 * t ** len(chosen))  # (questions, kinds)
-            total: Values = (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
-            return total
 
-        with np.errstate(under="ignore"):
-            found.one[own] = np.where(relevant[own] > 0, integral(), 0.0)
-            for h in range(n_classes):
-                found.single[own, h] = integral(h)
-                for j in range(h + 1):
-                    found.pair[own, h, j] = found.pair[own, j, h] = integral(h, j)
-    return found
+def _set_expectations(
+    shares: ExpectedShares, own: Codes, relevant: Codes, size: Values, model: ShareModel, n_nodes: int
+) -> None:
+    node, node_weight = np.polynomial.legendre.leggauss(n_nodes)
+    t = (node + 1.0) / 2.0
+    unknown = np.log(1.0 - model.share[:, :, None] * (1.0 - t))  # (classes, kinds, nodes)
+    known = np.log(t) * (relevant[:, None, None] - 1.0)
+
+    def integral(*chosen: int) -> Values:
+        """The expectation with one more relevant candidate of each of these classes, and as many fewer open."""
+        left = size.copy()
+        for h in chosen:
+            left[:, h] -= 1.0  # where there is none, the result is not used
+        powers = known + np.tensordot(np.maximum(left, 0.0), unknown, axes=1)
+        value = np.exp(powers) @ (node_weight / 2.0 * t ** len(chosen))  # (questions, kinds)
+        return (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
+
+    with np.errstate(under="ignore"):
+        shares.one[own] = np.where(relevant > 0, integral(), 0.0)
+        for h in range(size.shape[1]):
+            shares.single[own, h] = integral(h)
+            for j in range(h + 1):
+                shares.pair[own, h, j] = shares.pair[own, j, h] = integral(h, j)
 
 
 def expected_average_precision(
@@ -300,17 +295,14 @@ def share_by_place(
     ]
     total, hits = (count.sum(axis=1, keepdims=True) for count in counts)
     overall = (hits + 0.5) / (total + 1.0)
-    share: Values = ((counts[1] + _DRAWN * overall) / (counts[0] + _DRAWN)).ravel()[cell]
-    return share
+    return ((counts[1] + _DRAWN * overall) / (counts[0] + _DRAWN)).ravel()[cell]
 
 
 def _quotient(above: Values | Codes, below: Values, otherwise: float) -> Values:
-    quotient: Values = np.divide(above, below, out=np.full(np.shape(below), otherwise), where=np.abs(below) > _NOTHING)
-    return quotient
+    return np.divide(above, below, out=np.full(np.shape(below), otherwise), where=np.abs(below) > _NOTHING)
 
 
 def _above(value: Values, question: Codes) -> Values:
     """(m,) the sum of the values of the rows above each, within its question."""
     before: Values = np.cumsum(value) - value
-    above: Values = before - before[np.searchsorted(question, question)]
-    return above
+    return before - before[np.searchsorted(question, question)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.kernels.ranking.positions import Ties, rank_among
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -47,7 +48,7 @@ def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask
     >>> int(subset.sum()), (subset == again[::-1]).all()
     (2, np.True_)
     """
-    keys = mixed(seed, size, repeat, hashes)
+    keys = hashed(seed, size, repeat, hashes)
     kept = np.zeros(len(hashes), np.bool_)
     kept[np.argpartition(keys, size - 1)[:size]] = True
     return kept
@@ -74,8 +75,7 @@ def subsample_means(kept: Mask, value: Floats) -> Floats:
            [3. , 1. ]])
     """
     counts = np.count_nonzero(kept, axis=1)
-    means: Floats = sums_of_rows(np.nonzero(kept)[1], counts, value) / counts[:, None]
-    return means
+    return sums_of_rows(np.nonzero(kept)[1], counts, value) / counts[:, None]
 
 
 def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats:
@@ -104,8 +104,7 @@ def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats
 
     bounds = np.concatenate([[0], np.cumsum(counts)])
     shape = (len(counts), len(value))
-    sums: Floats = csr_array((np.ones(len(row)), row, bounds), shape=shape) @ value
-    return sums
+    return csr_array((np.ones(len(row)), row, bounds), shape=shape) @ value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,8 +161,7 @@ def _stretches(
 
 def _starts(size: Counts) -> Counts:
     """The start of each of several consecutive stretches of these sizes."""
-    starts: Counts = np.cumsum(size) - size
-    return starts
+    return np.cumsum(size) - size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +176,7 @@ class Sample:
     num_relevant: Counts  # (q,) relevant rows that each of the questions has left
 
     def copies(self, n: int) -> Sample:
-        """The same of :meth:`JudgedRows.copies`."""
+        """Repeat the subsample, as :meth:`JudgedRows.copies` does the rows."""
         copy = np.arange(n, dtype=np.int32)[:, None]
         q, n_questions = np.int32(len(self.questions)), len(self.number)
         return Sample(
@@ -355,35 +353,30 @@ class ListedRows:
         if self._interleaved:
             order = np.lexsort((-grade, position, question))
             question, grade, position = question[order], grade[order], position[order]
-        return JudgedRanking(
-            len(sample.questions),
-            self._lengths(kept)[sample.questions],
-            question,
-            position,
-            grade,
-            sample.judged_question,
-            sample.judged_grade,
-        )
+        return JudgedRanking(position=position, **self._common(sample, kept, question, grade))
 
     def tied_ranking(self, sample: Sample) -> TiedRanking:
-        """The same while the order of ties is left open."""
+        """Return the same list while the order of ties is left open."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
         first, size = self._groups(kept)
-        return TiedRanking(
-            len(sample.questions),
-            self._lengths(kept)[sample.questions],
-            sample.number[self._question[listed]],
-            first[listed],
-            size[listed],
-            self._grade[listed],
-            sample.judged_question,
-            sample.judged_grade,
-        )
+        common = self._common(sample, kept, sample.number[self._question[listed]], self._grade[listed])
+        return TiedRanking(first=first[listed], size=size[listed], **common)
 
-    def _lengths(self, kept: Mask) -> Counts:
+    def _common(
+        self, sample: Sample, kept: Mask, question: NDArray[np.int32], grade: NDArray[np.int32]
+    ) -> dict[str, Any]:
+        """The fields that both kinds of rankings have."""
         discarded = self._question[self._removable & ~kept]
-        return self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
+        length = self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
+        return {
+            "n_questions": len(sample.questions),
+            "num_retrieved": length[sample.questions],
+            "question": question,
+            "grade": grade,
+            "judged_question": sample.judged_question,
+            "judged_grade": sample.judged_grade,
+        }
 
     def _groups(self, kept: Mask) -> tuple[Counts, Counts]:
         """(m,) each: first place and size of the group of every row, kept or not."""
@@ -401,8 +394,7 @@ class ListedRows:
         index = _running(kept)[:-1] - self._kind.before(kept)
         room = size - self._kind.inside(kept)
         shift = room * {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}[self._ties]
-        places: Floats = first + index + np.where(self._relevant, shift, room - shift)
-        return places
+        return first + index + np.where(self._relevant, shift, room - shift)
 
     def come_back(self, sample: Sample) -> tuple[Counts, Counts, Counts]:
         """Discarded relevant rows that are not removed, and so compete with each kept one as candidates.
@@ -431,7 +423,7 @@ class MicroRanks:
     worst: Counts  # (r,) the pessimistic rank
 
     def take(self, rows: NDArray[np.intp] | Mask) -> MicroRanks:
-        """Those of some rows."""
+        """Take some rows."""
         return MicroRanks(self.rank[rows], self.candidates[rows], self.best[rows], self.worst[rows])
 
     def among(self, above: Counts, tied: Counts, others: Counts, ties: Ties | None) -> MicroRanks:

@@ -199,12 +199,10 @@ def _pairs(counts: Counts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _summed(terms: NDArray[Any], times: Values | None) -> Values:
     """The terms of the items drawn, added up: (n, ...) -> (..., ...)."""
     terms = np.asarray(terms, np.float64)
-    sums: Values = terms.sum(axis=0) if times is None else times @ terms
-    return sums
+    return terms.sum(axis=0) if times is None else times @ terms
 
 
 def _ratio(part: Values, whole: Values) -> Values:
     """``part / whole``, NaN where the whole is 0."""
     part, whole = np.broadcast_arrays(part, whole)
-    quotient: Values = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
-    return quotient
+    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)

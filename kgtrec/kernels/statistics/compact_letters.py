@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 
 def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Groups of things, as few as insertion and absorption find, none of which contains two that differ.
+    """Group systems, in as few groups as insertion and absorption find, so that none contains two that differ.
 
-    Two things that do not differ share at least one group; no group is a subset of another.
+    Two systems that do not differ share at least one group; no group is a subset of another.
 
     Parameters
     ----------
@@ -19,12 +19,7 @@ def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
     Returns
     -------
     (n, groups) bool array
-        Which thing is in which group; groups in the order of their first member, ties by their next ones.
-
-    Raises
-    ------
-    ValueError
-        If ``differ`` is not square and symmetric.
+        Which system is in which group; groups in the order of their first member, ties by their next ones.
 
     References
     ----------
@@ -43,23 +38,21 @@ def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
            [0, 1]])
     """
     n = len(differ)
-    if differ.shape != (n, n) or not np.array_equal(differ, differ.T):
-        raise ValueError(f"expected a square symmetric table of pairs, found shape {differ.shape}")
     groups = np.ones((1, n), np.bool_)
     if n == 0:
         return groups[:0].T
-    # thing by thing: a group that contains it and others that differ from it becomes two, without it and without them
-    for thing in range(n):
-        foes = differ[thing].copy()
-        foes[thing] = False
-        split = groups[:, thing] & (groups & foes).any(axis=1)
+    # system by system: a group that contains it and others that differ from it becomes two, without it and without them
+    for system in range(n):
+        others = differ[system].copy()
+        others[system] = False
+        split = groups[:, system] & (groups & others).any(axis=1)
         if not split.any():
             continue
         without_it = groups[split].copy()
-        without_it[:, thing] = False
-        without_them = groups[split] & ~foes
+        without_it[:, system] = False
+        without_them = groups[split] & ~others
         groups = _absorbed(np.vstack([groups[~split], without_it, without_them]))
-    # np.lexsort sorts by its last key first: the first thing's membership counts most
+    # np.lexsort sorts by its last key first: the first system's membership counts most
     return groups[np.lexsort(~groups.T[::-1])].T
 
 
@@ -69,5 +62,4 @@ def _absorbed(groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
     sizes = groups.sum(axis=1)
     shared = groups.astype(np.int32) @ groups.T.astype(np.int32)
     within = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])
-    kept: NDArray[np.bool_] = groups[~within.any(axis=1)]
-    return kept
+    return groups[~within.any(axis=1)]

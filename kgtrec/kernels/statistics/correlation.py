@@ -200,8 +200,7 @@ def _is_no_ranking(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(b,) which rows score all items equally, or have NaN."""
     if scores.shape[1] < 2:
         return np.ones(len(scores), np.bool_)
-    alike: NDArray[np.bool_] = np.all(scores == scores[:, :1], axis=1) | np.any(np.isnan(scores), axis=1)
-    return alike
+    return np.all(scores == scores[:, :1], axis=1) | np.any(np.isnan(scores), axis=1)
 
 
 def _tau_b(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

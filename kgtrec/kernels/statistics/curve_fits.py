@@ -89,8 +89,8 @@ def wrong_pairs(first: Floats, second: Floats, counted: NDArray[np.bool_]) -> Wr
     """
     one, other = np.nonzero(np.triu(counted, 1))
     gap, shown = first[other] - first[one], second[other] - second[one]
-    told = np.isfinite(gap) & np.isfinite(shown) & (gap != 0)
-    gap, shown = gap[told], shown[told]
+    compared = np.isfinite(gap) & np.isfinite(shown) & (gap != 0)
+    gap, shown = gap[compared], shown[compared]
     wrong = gap * shown < 0
     sizes = np.abs(gap[wrong])
     return WrongPairs(

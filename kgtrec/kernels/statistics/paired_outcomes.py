@@ -14,7 +14,7 @@ _ROUNDING = 8 * np.finfo(np.float64).eps
 def outcomes(
     first: NDArray[np.float64], second: NDArray[np.float64], group: NDArray[Any], size: int
 ) -> tuple[Counts, Counts, Counts]:
-    """How often the first value is higher, lower, and the same, in each group of items.
+    """Return how often the first value is higher, lower, and the same, in each group of items.
 
     Parameters
     ----------

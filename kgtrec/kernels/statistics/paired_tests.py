@@ -91,8 +91,7 @@ def _over(mean: Floats, spread: Floats) -> Floats:
 
 def _is_flat(difference: Floats, value: Floats) -> NDArray[np.bool_]:
     """(rows,) whether differences are all the same, apart from the rounding of values of that size."""
-    flat: NDArray[np.bool_] = np.ptp(difference, axis=1) <= 8 * np.finfo(np.float64).eps * np.abs(value).max()
-    return flat
+    return np.ptp(difference, axis=1) <= 8 * np.finfo(np.float64).eps * np.abs(value).max()
 
 
 def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats, int]:
@@ -144,8 +143,7 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
 def _cancels(sums: Floats, value: Floats, place: NDArray[np.intp]) -> NDArray[np.bool_]:
     """(rows,) whether sums over clusters, of deviations from the mean, are 0 apart from rounding."""
     rounding = 8 * np.finfo(np.float64).eps * np.abs(value).max() * np.bincount(place).max()
-    nothing: NDArray[np.bool_] = np.abs(sums).max(axis=1) <= rounding
-    return nothing
+    return np.abs(sums).max(axis=1) <= rounding
 
 
 def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:

@@ -115,7 +115,7 @@ def quotients(units: Units, above: Floats, below: Floats) -> Quotients:
     return Quotients(value, error, effective)
 
 
-def t_interval(found: Quotients, confidence: float, bounds: tuple[float, float]) -> Floats:
+def t_interval(quotients: Quotients, confidence: float, bounds: tuple[float, float]) -> Floats:
     r"""Student's t intervals of quotients, on a scale without bounds.
 
     The scale is the logit of the value's position between two finite bounds, the logarithm of its distance from one,
@@ -145,9 +145,9 @@ def t_interval(found: Quotients, confidence: float, bounds: tuple[float, float])
 
     low, high = bounds
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        freedom = np.where(found.effective > 1, found.effective - 1, np.nan)
-        reach = stdtrit(freedom, (1 + confidence) / 2) * found.error
-        below, above = found.value - low, high - found.value
+        freedom = np.where(quotients.effective > 1, quotients.effective - 1, np.nan)
+        reach = stdtrit(freedom, (1 + confidence) / 2) * quotients.error
+        below, above = quotients.value - low, high - quotients.value
         if np.isfinite(low) and np.isfinite(high):
             step = np.exp(reach * (high - low) / (below * above))
             ends = np.array([low + (high - low) / (1 + above / below * factor) for factor in (step, 1 / step)])
@@ -158,6 +158,6 @@ def t_interval(found: Quotients, confidence: float, bounds: tuple[float, float])
             step = np.exp(reach / above)
             ends = np.array([high - above * step, high - above / step])
         else:
-            ends = np.array([found.value - reach, found.value + reach])
+            ends = np.array([quotients.value - reach, quotients.value + reach])
         inside = (below > 0) & (above > 0) & ~np.isnan(reach)
     return np.where(inside, ends, np.nan)

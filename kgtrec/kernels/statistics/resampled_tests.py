@@ -41,7 +41,25 @@ class ResampledTest(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BootstrapTest:
-    """The paired bootstrap test: see :func:`achieved_significance`."""
+    r"""The paired bootstrap test: for each pair, its achieved significance level.
+
+    Differences are shifted to mean 0, so that the null hypothesis holds; the level is the share of bootstrap
+    samples whose studentised mean is at least as far from 0 as that of the data. The same samples are used for all
+    pairs; a pair without variance has NaN.
+
+    References
+    ----------
+    Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR, figure 2.
+    Efron, Tibshirani (1993). An Introduction to the Bootstrap, algorithm 16.2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> quality = rng.random(200)
+    >>> value = np.array([quality + 0.1 + rng.normal(0, 0.1, 200), quality, quality + rng.normal(0, 0.1, 200)])
+    >>> (BootstrapTest.of(value, None).beyond(0, 500) / 500 < 0.05).tolist()
+    [True, True, False]
+    """
 
     sums: Floats  # (clusters, pairs) of differences less their mean
     size: Floats  # (clusters,) items
@@ -69,14 +87,14 @@ class BootstrapTest:
         return bootstrap_blocks(shape[1], repeats, seed) if several else [(seed, repeats)]
 
     def beyond(self, start: Any, repeats: int) -> Floats:
-        found = np.where(np.isnan(self.observed), np.nan, 0.0)
+        extreme_samples = np.where(np.isnan(self.observed), np.nan, 0.0)
         if len(self.size) < 2:
-            return found
+            return extreme_samples
         for counts in bootstrap_counts(len(self.size), repeats, start):
             # a sample equal to the data counts as at least as extreme; rounding must not decide
             extreme = np.abs(self._studentised(counts)) >= np.abs(self.observed) * (1 - 1e-12)
-            found += extreme.sum(axis=0)
-        return found
+            extreme_samples += extreme.sum(axis=0)
+        return extreme_samples
 
     def _studentised(self, counts: Floats) -> Floats:
         """(b, pairs) mean divided by its cluster-robust error, for samples with each cluster ``counts`` times."""
@@ -95,7 +113,23 @@ class BootstrapTest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TukeyTest:
-    """Tukey's honestly significant differences by randomisation: see :func:`randomised_tukey`."""
+    """Tukey's honestly significant differences by randomisation, which hold for all pairs at once.
+
+    Under the null hypothesis that all systems are the same, the systems' names can be shuffled on every item (or every
+    cluster). A pair's p-value is the share of shuffles whose largest difference of means is at least as large as the
+    pair's difference.
+
+    References
+    ----------
+    Carterette (2012). Multiple testing in statistical analysis of systems-based information retrieval experiments.
+    ACM TOIS 30(1), algorithm 1.  Sakai (2018). Laboratory Experiments in Information Retrieval, section 4.4.
+
+    Examples
+    --------
+    >>> value = np.array([[1.0] * 20, [0.0] * 20, [0.0] * 20])
+    >>> (TukeyTest.of(value, None).beyond(0, 200) / 200).tolist()
+    [0.0, 0.0, 1.0]
+    """
 
     value: Floats  # (systems, units) sums over the items on which names are shuffled together
     n_items: int
@@ -121,85 +155,9 @@ class TukeyTest:
     def beyond(self, start: Any, repeats: int) -> Floats:
         # a shuffle equal to the data counts as at least as extreme; rounding of the sums must not decide
         rounding = 64 * np.finfo(np.float64).eps * np.abs(self.value).sum(axis=1).max() / self.n_items
-        found = np.zeros(len(self.gap))
+        extreme_samples = np.zeros(len(self.gap))
         rng = np.random.default_rng(start)
         for _ in range(repeats):
             shuffled = rng.permuted(self.value, axis=0).sum(axis=1) / self.n_items  # each unit separately
-            found += (shuffled.max() - shuffled.min()) >= self.gap - rounding
-        return found
-
-
-def achieved_significance(value: Floats, cluster: Clusters, repeats: int, seed: int) -> Floats:
-    r"""Achieved significance level of the paired bootstrap test, for each pair.
-
-    Differences are shifted to mean 0, so that the null hypothesis holds; the level is the share of bootstrap
-    samples whose studentised mean is at least as far from 0 as that of the data.
-
-    Parameters
-    ----------
-    value : (systems, n) float array
-    cluster : (n,) int array, from 0 on, or None
-        Clusters that are resampled as one; None: single items.
-    repeats : int
-        Bootstrap samples; the same ones are used for all pairs.
-    seed : int
-
-    Returns
-    -------
-    (pairs,) float array, NaN where a pair has no variance
-
-    References
-    ----------
-    Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR, figure 2.
-    Efron, Tibshirani (1993). An Introduction to the Bootstrap, algorithm 16.2.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> quality = rng.random(200)
-    >>> value = np.array([quality + 0.1 + rng.normal(0, 0.1, 200), quality, quality + rng.normal(0, 0.1, 200)])
-    >>> (achieved_significance(value, None, 500, seed=0) < 0.05).tolist()
-    [True, True, False]
-    """
-    test = BootstrapTest.of(value, cluster)
-    return _whole(test, (len(value), len(test.size)), repeats, seed)
-
-
-def randomised_tukey(value: Floats, cluster: Clusters, repeats: int, seed: int) -> Floats:
-    """P-values of the randomised Tukey honestly significant differences, which hold for all pairs at once.
-
-    Under the null hypothesis that all systems are the same, the systems' names can be shuffled on every item (or every
-    cluster). A pair's p-value is the share of shuffles whose largest difference of means is at least as large as the
-    pair's difference.
-
-    Parameters
-    ----------
-    value : (systems, n) float array
-    cluster : (n,) int array, from 0 on, or None
-        Items on which names are shuffled together; None: each item separately.
-    repeats : int
-        Shuffles.
-    seed : int
-
-    Returns
-    -------
-    (pairs,) float array in [0, 1]
-
-    References
-    ----------
-    Carterette (2012). Multiple testing in statistical analysis of systems-based information retrieval experiments.
-    ACM TOIS 30(1), algorithm 1.  Sakai (2018). Laboratory Experiments in Information Retrieval, section 4.4.
-
-    Examples
-    --------
-    >>> value = np.array([[1.0] * 20, [0.0] * 20, [0.0] * 20])
-    >>> randomised_tukey(value, None, 200, seed=0).tolist()
-    [0.0, 0.0, 1.0]
-    """
-    test = TukeyTest.of(value, cluster)
-    return _whole(test, test.value.shape, repeats, seed)
-
-
-def _whole(test: ResampledTest, shape: tuple[int, int], repeats: int, seed: int) -> Floats:
-    found: Floats = np.add.reduce([test.beyond(*part) for part in test.parts(shape, repeats, seed, several=False)])
-    return found / repeats
+            extreme_samples += (shuffled.max() - shuffled.min()) >= self.gap - rounding
+        return extreme_samples

@@ -19,7 +19,7 @@ Start = int | Mapping[str, Any]
 
 
 def bootstrap_blocks(n: int, repeats: int, seed: int) -> Iterator[tuple[Start, int]]:
-    """Where the generator begins each block of :func:`bootstrap_counts`, and how many samples that has.
+    """Return where the generator begins each block of :func:`bootstrap_counts`, and how many samples that has.
 
     So that anybody can draw any block: ``bootstrap_counts(n, many, start)``.
 
@@ -40,7 +40,7 @@ def bootstrap_blocks(n: int, repeats: int, seed: int) -> Iterator[tuple[Start, i
 
 
 def bootstrap_counts(n: int, repeats: int, seed: Start) -> Iterator[NDArray[np.float64]]:
-    """How often each of ``n`` items is drawn in bootstrap samples of size ``n``.
+    """Return how often each of ``n`` items is drawn in bootstrap samples of size ``n``.
 
     Parameters
     ----------
@@ -198,9 +198,7 @@ def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDAr
     outside = (1 - confidence) / 2
     quantiles = [outside, 1 - outside]
     if not np.isnan(samples).any():
-        interval: NDArray[np.float64] = np.quantile(samples, quantiles, axis=0)
-        return interval
+        return np.quantile(samples, quantiles, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for a column of only NaN, which gives NaN
-        of_those_known: NDArray[np.float64] = np.nanquantile(samples, quantiles, axis=0)
-        return of_those_known
+        return np.nanquantile(samples, quantiles, axis=0)

@@ -72,8 +72,7 @@ def relation_category(tails_per_head: _Floats, heads_per_tail: _Floats, threshol
     """
     category = (tails_per_head >= threshold) + 2 * (heads_per_tail >= threshold)
     missing = np.isnan(tails_per_head) | np.isnan(heads_per_tail)
-    result: NDArray[np.int8] = np.where(missing, -1, category).astype(np.int8)
-    return result
+    return np.where(missing, -1, category).astype(np.int8)
 
 
 def _base(second: _Ints) -> int:
@@ -82,5 +81,4 @@ def _base(second: _Ints) -> int:
 
 def _paired(first: _Ints | NDArray[np.intp], second: _Ints) -> NDArray[np.int64]:
     """One integer per pair; both parts are below 2^31, so it fits."""
-    keys: NDArray[np.int64] = first.astype(np.int64) * _base(second) + second
-    return keys
+    return first.astype(np.int64) * _base(second) + second

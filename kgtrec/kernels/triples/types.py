@@ -30,7 +30,7 @@ def fits_types(
     types_of_slots: tuple[Codes, Codes],
     shape: tuple[int, int, int],
 ) -> NDArray[np.int8]:
-    """Whether each entity has one of the types that the slot takes.
+    """Return whether each entity has one of the types that the slot takes.
 
     A type that no entity has gives no evidence against an entity, so a slot that takes only such types is unknown.
 
@@ -69,7 +69,7 @@ def fits_types(
 def fits_observed(
     entity: Codes, slot: Codes, *, seen: tuple[Codes, Codes], shape: tuple[int, int], share: float = 0.0
 ) -> NDArray[np.int8]:
-    r"""Whether each entity shares a slot in train with the entities that fill the slot asked about.
+    r"""Return whether each entity shares a slot in train with the entities that fill the slot asked about.
 
     Let :math:`F(s)` be the entities that fill slot s in train. Entity e fits s if e fills some slot a for which
     :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`. So every entity that fills s fits it, and with ``share = 0``

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.kernels.chance.ranks import Floats, GroupedCandidates, Moments, as_candidates, normalised_weights
+from kgtrec.kernels.chance.ranks import Floats, Moments, normalised_weights
 
 
 def compatible_candidates(candidates: ArrayLike, compat: Literal["exact", "one fewer"] = "exact") -> NDArray[np.int64]:
@@ -22,13 +22,8 @@ def compatible_candidates(candidates: ArrayLike, compat: Literal["exact", "one f
     >>> compatible_candidates([1, 5], "one fewer")
     array([1, 4])
     """
-    counts = as_candidates(candidates)
-    if compat == "exact":
-        return counts
-    if compat == "one fewer":
-        return np.maximum(counts - 1, 1)
-    message = f"expected compat 'exact' or 'one fewer', found {compat!r}"
-    raise ValueError(message)
+    counts = np.asarray(candidates, np.int64)
+    return counts if compat == "exact" else np.maximum(counts - 1, 1)
 
 
 def continuous_reciprocal_rank(candidates: ArrayLike, weight: ArrayLike | None = None) -> float:
@@ -42,39 +37,36 @@ def continuous_reciprocal_rank(candidates: ArrayLike, weight: ArrayLike | None =
     >>> round(continuous_reciprocal_rank([2, 4]), 4)  # ln 3 / 2
     0.5493
     """
-    counts = as_candidates(candidates).ravel()
+    counts = np.asarray(candidates, np.int64).ravel()
     if counts.size == 0:
         return float("nan")
-    mean = float(np.average(counts, weights=normalised_weights(weight, counts.size)))
+    mean = float(np.average(counts, weights=normalised_weights(weight)))
     return float(np.log(mean) / (mean - 1.0)) if mean > 1.0 else 1.0
 
 
+class Items(NamedTuple):
+    """Candidate counts of items, and their weights."""
+
+    candidates: ArrayLike
+    weight: ArrayLike | None = None
+
+
 def mean_moments(
-    groups: GroupedCandidates, expectation: Callable[..., Floats], variance: Callable[..., Floats], **parameters: float
+    items: Items, expectation: Callable[..., Floats], variance: Callable[..., Floats], **parameters: float
 ) -> Moments:
     """Expectation and variance of a weighted mean over items, from those of one item as functions of N.
 
-    Parameters
-    ----------
-    groups : GroupedCandidates
-    expectation, variance : callable
-        Of ``(candidates, **parameters)``, such as `expected_rank` and `variance_rank`.
-
-    Returns
-    -------
-    Moments
-        Both NaN without items.
+    ``expectation`` and ``variance`` are functions of ``(candidates, **parameters)``, such as `expected_rank` and
+    `variance_rank`; both moments are NaN without items.
 
     Examples
     --------
-    >>> from kgtrec.kernels.chance.ranks import expected_rank, group_candidates, variance_rank
-    >>> mean_moments(group_candidates([2, 2]), expected_rank, variance_rank)
+    >>> from kgtrec.kernels.chance.ranks import expected_rank, variance_rank
+    >>> mean_moments(Items([2, 2]), expected_rank, variance_rank)
     Moments(expectation=1.5, variance=0.125)
     """
-    if groups.n_answers == 0:
-        return Moments(float("nan"), float("nan"))
-    means, variances = expectation(groups.candidates, **parameters), variance(groups.candidates, **parameters)
-    return Moments(float(np.sum(groups.weight_sum * means)), float(np.sum(groups.squared_weight_sum * variances)))
+    each = (function(items.candidates, **parameters) for function in (expectation, variance))
+    return weighted_moments(*each, items.weight)
 
 
 def weighted_moments(expectation: ArrayLike, variance: ArrayLike, weight: ArrayLike | None = None) -> Moments:
@@ -89,7 +81,7 @@ def weighted_moments(expectation: ArrayLike, variance: ArrayLike, weight: ArrayL
     n = means.size
     if n == 0:
         return Moments(float("nan"), float("nan"))
-    weights = normalised_weights(weight, n)
+    weights = normalised_weights(weight)
     if weights is None:
         return Moments(float(means.sum() / n), float(variances.sum() / n / n))
     return Moments(float(np.sum(weights * means)), float(np.sum(weights * weights * variances)))

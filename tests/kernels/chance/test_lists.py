@@ -175,18 +175,3 @@ def test_equal_questions_are_answered_alike_and_empty_input_is_empty():
         assert np.array_equal(both(name, r[pick], n[pick], 10), [mean[pick], variance[pick]]), name
         none = both(name, np.array([], np.int64), np.array([], np.int64), 10)
         assert none[0].shape == none[1].shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: lists.expected_success([1, 5], [4, 4], 1), "row 1: expected between 0 and 4 relevant .* found 5"),
-        (lambda: lists.expected_success([1.0], [4], 1), "whole numbers of relevant candidates"),
-        (lambda: lists.expected_success([1], [0], 1), "at least 1 candidate"),
-        (lambda: lists.expected_success([1], [4], -1), "cutoff of at least 1, found -1"),
-    ],
-)
-def test_a_bad_input_is_named(call, message):
-    """One ValueError that says what was expected and found."""
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -12,13 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.kernels.chance import ranks as chance
-from kgtrec.kernels.chance.ranks import geometric_mean_moments, group_candidates, median_rank, monte_carlo
-from tests.kernels.chance.published import (
-    compatible_candidates,
-    continuous_reciprocal_rank,
-    mean_moments,
-    weighted_moments,
-)
+from kgtrec.kernels.chance.ranks import geometric_mean_moments, median_rank, monte_carlo
+from tests.kernels.chance.published import Items, compatible_candidates, continuous_reciprocal_rank, mean_moments
 
 PER_ITEM = {
     "rank": (lambda r: r, {}),
@@ -122,7 +117,7 @@ GEOMETRIC = {
 def test_geometric_moments_hold_nine_digits(rows):
     """Expectation and variance of GMR, against 60 digits."""
     n, w, c = (np.array(column) for column in zip(*rows, strict=True))
-    found = geometric_mean_moments(group_candidates(np.repeat(n, c), np.repeat(w, c)))
+    found = geometric_mean_moments(np.repeat(n, c), np.repeat(w, c))
     mean, variance = geometric_in_high_precision(rows)
     assert abs(found.expectation / mean - 1) < 1e-12
     assert abs(found.variance / variance - 1) < 1e-11
@@ -132,14 +127,14 @@ def test_geometric_moments_are_those_of_all_outcomes():
     """Three answers of 2, 3 and 4 candidates with weights 1, 2, 5: 24 outcomes."""
     n, w = [2, 3, 4], np.array([1, 2, 5]) / 8
     outcomes = [np.prod(np.array(r) ** w) for r in itertools.product(*(range(1, k + 1) for k in n))]
-    found = geometric_mean_moments(group_candidates(n, w))
+    found = geometric_mean_moments(n, w)
     assert found == pytest.approx((np.mean(outcomes), np.var(outcomes)), rel=1e-13)
 
 
 @given(counts, st.integers(2, 4))
 def test_repeating_every_item_keeps_means_and_divides_variance(candidates, times):
     """The mean of a mean-type measure stays, and its variance falls by the number of copies."""
-    once, more = group_candidates(candidates), group_candidates(candidates * times)
+    once, more = Items(candidates), Items(candidates * times)
     for name, (_, parameters) in PER_ITEM.items():
         a, b = (mean_moments(groups, *functions(name), **parameters) for groups in (once, more))
         assert b.expectation == pytest.approx(a.expectation, rel=1e-12)
@@ -152,9 +147,9 @@ def test_neither_order_nor_the_scale_of_weights_matters(candidates, random):
     weights = [random.random() + 1e-6 for _ in candidates]
     order = list(range(len(candidates)))
     random.shuffle(order)
-    one = group_candidates(candidates, weights)
-    other = group_candidates([candidates[i] for i in order], [weights[i] * 1e6 for i in order])
-    assert geometric_mean_moments(one) == pytest.approx(geometric_mean_moments(other), rel=1e-12)
+    one = Items(candidates, weights)
+    other = Items([candidates[i] for i in order], [weights[i] * 1e6 for i in order])
+    assert geometric_mean_moments(*one) == pytest.approx(geometric_mean_moments(*other), rel=1e-12)
     moments = [mean_moments(g, chance.expected_rank, chance.variance_rank) for g in (one, other)]
     assert moments[0] == pytest.approx(moments[1], rel=1e-12)
 
@@ -162,51 +157,22 @@ def test_neither_order_nor_the_scale_of_weights_matters(candidates, random):
 @given(counts)
 def test_equal_weights_are_no_weights(candidates):
     """Any constant weight."""
-    plain, weighted = group_candidates(candidates), group_candidates(candidates, np.full(len(candidates), 0.3))
-    assert geometric_mean_moments(plain) == pytest.approx(geometric_mean_moments(weighted), rel=1e-12)
-
-
-def test_grouped_and_per_item_means_agree():
-    """weighted_moments over items and mean_moments over groups."""
-    n, w = [3, 9, 3, 1], [1.0, 2.0, 3.0, 4.0]
-    items = weighted_moments(chance.expected_rank(n), chance.variance_rank(n), w)
-    groups = mean_moments(group_candidates(n, w), chance.expected_rank, chance.variance_rank)
-    assert items == pytest.approx(groups, rel=1e-14)
+    plain, weighted = Items(candidates), Items(candidates, np.full(len(candidates), 0.3))
+    assert geometric_mean_moments(*plain) == pytest.approx(geometric_mean_moments(*weighted), rel=1e-12)
 
 
 def test_no_items_give_nan_and_single_candidates_one():
     """n = 0: NaN; all N = 1: expectation exactly 1, variance exactly 0."""
-    empty, single = group_candidates([]), group_candidates([1, 1, 1])
+    empty, single = Items([]), Items([1, 1, 1])
     for name, (_, parameters) in PER_ITEM.items():
         assert np.isnan(mean_moments(empty, *functions(name), **parameters)).all()
         assert mean_moments(single, *functions(name), **parameters) == pytest.approx((1, 0), abs=0, rel=1e-15)
-    assert np.isnan(geometric_mean_moments(empty)).all()
-    assert geometric_mean_moments(single) == (1.0, 0.0)
-    assert np.isnan(monte_carlo(median_rank, [], seed=0)[:4]).all()
-    assert monte_carlo(median_rank, [1, 1], seed=0)[:4] == (1.0, 0.0, 0.0, 0.0)
+    assert np.isnan(geometric_mean_moments(*empty)).all()
+    assert geometric_mean_moments(*single) == (1.0, 0.0)
+    assert np.isnan(monte_carlo(median_rank, [], seed=0)).all()
+    assert monte_carlo(median_rank, [1, 1], seed=0) == (1.0, 0.0)
     assert np.isnan(continuous_reciprocal_rank([]))
     assert continuous_reciprocal_rank([1]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: group_candidates([3, 0]), "at least 1 candidate for every answer, found 0"),
-        (lambda: group_candidates([3.5]), "whole numbers of candidates"),
-        (lambda: group_candidates([3, 4], [1.0]), "one weight for each of 2 items, found 1"),
-        (lambda: group_candidates([3, 4], [0.0, 0.0]), "not all 0"),
-        (lambda: group_candidates([3, 4], [1.0, -1.0]), "at least 0"),
-        (lambda: group_candidates([3, 4], [1.0, np.nan]), "finite weights"),
-        (lambda: chance.expected_hit([3], 0), "cutoff of at least 1, found 0"),
-        (lambda: chance.expected_power_rank([3], 1.5), "0 < p <= 1, found 1.5"),
-        (lambda: monte_carlo(median_rank, [3], seed=0, repeats=3), "at least 4 repeats"),
-        (lambda: compatible_candidates([3], "two fewer"), "'exact' or 'one fewer'"),  # type: ignore[arg-type]
-    ],
-)
-def test_a_bad_input_is_named(call, message):
-    """One ValueError that says what was expected and found."""
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 @pytest.mark.slow
@@ -215,10 +181,14 @@ def test_five_million_answers_take_the_distinct_ones_only():
     rng = np.random.default_rng(0)
     n = rng.choice(np.geomspace(1, 1e8, 500).astype(np.int64), 5_000_000)
     w = rng.choice(10.0 ** np.arange(-12, 1), n.size)
-    groups = group_candidates(n, w)
-    assert groups.row_count.sum() == n.size
-    assert groups.row_count.size <= 500 * 13
-    assert np.isfinite(geometric_mean_moments(groups)).all()
+    groups = Items(n, w)
+    assert np.isfinite(geometric_mean_moments(*groups)).all()
+
+
+def require_near(simulated, exact, repeats):
+    """Within 5 standard errors; that of the variance is one of values of no heavier tails than the normal's."""
+    assert abs(simulated[0] - exact[0]) < 5 * np.sqrt(simulated[1] / repeats)
+    assert abs(simulated[1] - exact[1]) < 5 * simulated[1] * np.sqrt(2 / repeats)
 
 
 def test_simulation_covers_the_exact_moments_of_a_small_case():
@@ -227,8 +197,7 @@ def test_simulation_covers_the_exact_moments_of_a_small_case():
     ranks = np.array(list(itertools.product(*(range(1, k + 1) for k in n))), float)
     values = median_rank(ranks, w)
     found = monte_carlo(median_rank, n, w, seed=1, repeats=20_000)
-    assert abs(found.expectation - values.mean()) < 5 * found.expectation_error
-    assert abs(found.variance - values.var()) < 5 * found.variance_error
+    require_near(found, (values.mean(), values.var()), repeats=20_000)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -246,17 +215,16 @@ def test_simulation_does_not_depend_on_block_or_order(weighted):
 def test_closed_forms_lie_within_the_simulated_interval():
     """GMR and MRR simulated, within 5 standard errors."""
     n, w = np.array([3, 50, 900, 20_000, 7]), np.array([1, 2, 3, 4, 5.0])
-    groups = group_candidates(n, w)
+    groups = Items(n, w)
     for exact, statistic in (
-        (geometric_mean_moments(groups), lambda r, w: np.exp(np.log(r) @ w)),
+        (geometric_mean_moments(*groups), lambda r, w: np.exp(np.log(r) @ w)),
         (
             mean_moments(groups, chance.expected_reciprocal_rank, chance.variance_reciprocal_rank),
             lambda r, w: (1 / r) @ w,
         ),
     ):
         found = monte_carlo(statistic, n, w, seed=3, repeats=40_000)
-        assert abs(found.expectation - exact.expectation) < 5 * found.expectation_error
-        assert abs(found.variance - exact.variance) < 5 * found.variance_error
+        require_near(found, exact, repeats=40_000)
 
 
 @given(
@@ -276,7 +244,7 @@ def test_the_exact_rows_of_hoyt_et_al_are_reproduced(data):
     exact = {
         ("arithmetic_mean_rank", "False"): lambda g: mean_moments(g, *functions("rank")),
         ("harmonic_mean_rank", "True"): lambda g: mean_moments(g, *functions("reciprocal_rank")),
-        ("geometric_mean_rank", "False"): geometric_mean_moments,
+        ("geometric_mean_rank", "False"): lambda g: geometric_mean_moments(*g),
     }
     for k in (1, 10, 100):
         exact[f"hits_at_{k}", "True"] = lambda g, k=k: mean_moments(g, *functions("hit"), cutoff=k)
@@ -287,7 +255,7 @@ def test_the_exact_rows_of_hoyt_et_al_are_reproduced(data):
             if key not in exact:
                 continue
             n = int(row["candidate"])
-            found = exact[key](group_candidates(np.full(n, n)))
+            found = exact[key](Items(np.full(n, n)))
             # the file's GMR adds up a million logarithms one by one, which costs it 8 digits at the upper end
             digits = 1e-8 if key[0] == "geometric_mean_rank" else 1e-12
             assert found.expectation == pytest.approx(float(row["expectation"]), rel=digits), row
@@ -304,12 +272,12 @@ def test_pykeen_finds_the_same_moments(weighted):
     rng = np.random.default_rng(5)
     n = rng.integers(1, 3000, 60)
     w = rng.random(60) if weighted else None
-    groups = group_candidates(n, w)
+    groups = Items(n, w)
     for peer, found in (
         (ranking.ArithmeticMeanRank(), mean_moments(groups, *functions("rank"))),
         (ranking.InverseHarmonicMeanRank(), mean_moments(groups, *functions("reciprocal_rank"))),
         (ranking.HitsAtK(10), mean_moments(groups, *functions("hit"), cutoff=10)),
-        (ranking.GeometricMeanRank(), geometric_mean_moments(groups)),
+        (ranking.GeometricMeanRank(), geometric_mean_moments(*groups)),
     ):
         assert found.expectation == pytest.approx(peer.expected_value(num_candidates=n, weights=w), rel=1e-9)
         assert found.variance == pytest.approx(peer.variance(num_candidates=n, weights=w), rel=1e-6)
@@ -336,7 +304,7 @@ def test_the_collated_results_reproduce_with_their_candidate_counts(data, name, 
     """AMR, AMRI, AHits@k with N; Z* and AGMRI with N - 1 (only its ZGMR is flipped); AMRR as ln m / (m - 1)."""
     n = candidates_of(data / "small" / name)
     assert n.mean() == pytest.approx(mean, abs=5e-7)
-    exact, fewer = group_candidates(n), group_candidates(compatible_candidates(n, "one fewer"))
+    exact, fewer = Items(n), Items(compatible_candidates(n, "one fewer"))
     file_mrr = continuous_reciprocal_rank(n)
     with (data / "rank-metrics" / "collated.tsv").open(encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines, delimiter="\t") if row["dataset"] == name]
@@ -359,7 +327,7 @@ def test_the_collated_results_reproduce_with_their_candidate_counts(data, name, 
             assert (hits - chances) / (1 - chances) == pytest.approx(at[f"adjusted_hits_at_{k}"], abs=1e-6)
             moments = mean_moments(fewer, *functions("hit"), cutoff=k)
             assert (hits - moments[0]) / moments[1] ** 0.5 == pytest.approx(at[f"z_hits_at_{k}"], rel=1e-5, abs=1e-6)
-        gmr, moments = at["geometric_mean_rank"], geometric_mean_moments(fewer)
+        gmr, moments = at["geometric_mean_rank"], geometric_mean_moments(*fewer)
         assert (moments[0] - gmr) / moments[1] ** 0.5 == pytest.approx(at["z_geometric_mean_rank"], rel=1e-5)
         index = (gmr - moments[0]) / (1 - moments[0])
         assert index == pytest.approx(at["adjusted_geometric_mean_rank_index"], abs=1e-6)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.chance import lists as chance_lists
-from kgtrec.kernels.lists import expected_ties
+from kgtrec.kernels.lists import expected_ties, list_measures
 from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.kernels.lists.tied_ranking import TiedRanking, tied_ranking_of
 from kgtrec.measures.names import parse_measure
@@ -194,7 +194,16 @@ def test_one_group_of_everything_is_a_random_order(relevant: int, candidates: in
     """The chance model's own closed forms, derived and written apart from these."""
     rows = np.zeros(relevant, np.int32)
     size = np.full(relevant, candidates)
-    ranking = TiedRanking(1, size[:1], rows, np.ones_like(size), size, rows + 1, rows, rows + 1)
+    ranking = TiedRanking(
+        n_questions=1,
+        num_retrieved=size[:1],
+        question=rows,
+        first=np.ones_like(size),
+        size=size,
+        grade=rows + 1,
+        judged_question=rows,
+        judged_grade=rows + 1,
+    )
     pairs = [
         (expected_ties.average_precision(ranking, cutoff=cutoff), chance_lists.expected_average_precision),
         (expected_ties.ndcg(ranking, cutoff), chance_lists.expected_ndcg),
@@ -207,8 +216,8 @@ def test_one_group_of_everything_is_a_random_order(relevant: int, candidates: in
     else:
         pairs += [
             (expected_ties.success(ranking, cutoff), chance_lists.expected_success),
-            (expected_ties.precision(ranking, cutoff), lambda r, n, k: np.minimum(k, n) * r / n / k),
-            (expected_ties.recall(ranking, cutoff), lambda r, n, k: np.minimum(k, n) / n),
+            (list_measures.precision(ranking, cutoff), lambda r, n, k: np.minimum(k, n) * r / n / k),
+            (list_measures.recall(ranking, cutoff), lambda r, n, k: np.minimum(k, n) / n),
         ]
     for found, function in pairs:
         at = () if function.__name__.endswith("best_rank") else (cutoff,)

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
-from kgtrec.kernels.lists.relevant_rows import only_judged, ranking_of
+from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 from kgtrec.measures.registry import registered
 from tests.examples import examples
@@ -209,7 +209,7 @@ def test_g_alone_can_lose_by_a_better_order():
 @given(drawn=questions)
 def test_only_judged_drops_the_others_and_moves_up(drawn):
     """The list that is left is the one written without unjudged candidates."""
-    ranking = only_judged(as_ranking(drawn))
+    ranking = as_ranking(drawn).only_judged()
     written = ranking_of([[grade for grade in listed if grade is not None and grade >= 0] for listed, _ in drawn])
     assert ranking.num_retrieved.tolist() == written.num_retrieved.tolist()
     assert ranking.position.tolist() == written.position.tolist()

@@ -143,12 +143,6 @@ def test_the_first_nan_or_infinity_is_named_as_by_numpy(device, dtype, wrong, mo
         assert str(found.value) == str(expected.value)
 
 
-def test_lists_need_a_tie_order():
-    """Without one, equal scores would have no order."""
-    with pytest.raises(ValueError, match="expected a tie order to list by, found none"):
-        DeviceRanker(2).rank(torch.zeros((1, 2)), NONE, NONE, NONE, NONE, 1, NONE, NONE)
-
-
 def test_what_stays_on_its_device():
     """Dense tensors of real numbers that are not in the processor's memory; there numpy reads them."""
     real, meta = torch.zeros((2, 2)), torch.zeros((2, 2), device="meta")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,8 +57,3 @@ def test_cases_of_a_question_are_all_different(seed):
         seen.add((question, tuple(part.row[own & chosen].tolist())))
     assert len(seen) == len(part.questions)
     assert all(kept for _, kept in seen)
-
-
-def test_more_answers_than_a_byte_numbers_are_refused():
-    with pytest.raises(ValueError, match="expected most to be 0 to 8, found 9"):
-        KeptPatterns(made(0)[0], 9)

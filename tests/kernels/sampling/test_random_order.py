@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.kernels.sampling.random_order import hashes_of_texts, mixed, places_among_unknown, places_by_key
+from kgtrec.kernels.sampling.random_order import hashed, hashes_of_texts, places_among_unknown, places_by_key
 
 
 @given(st.lists(st.text(max_size=12), unique=True, max_size=40))
@@ -29,7 +29,7 @@ def test_every_choice_of_places_is_equally_likely(size: int, rows: int):
     """All ways to place the rows, drawn (few rows) or with keys for all (many), within five standard errors."""
     n = 12_000
     group = np.repeat(np.arange(n), rows)
-    key = mixed(11, np.arange(n * rows, dtype=np.uint64))
+    key = hashed(11, np.arange(n * rows, dtype=np.uint64))
     place = places_among_unknown(group, np.full(len(group), size), key).reshape(n, rows)
     counts = Counter(map(tuple, place.tolist()))
     ways = list(itertools.permutations(range(1, size + 1), rows))
@@ -48,7 +48,7 @@ def test_places_do_not_hang_on_the_order_of_rows(groups: list[int], others: list
     """The same rows in another order get the same places, from 1 to the group's size, no two alike."""
     group = np.array(groups)
     size = (np.array(others) + np.bincount(group, minlength=5))[group]
-    key = mixed(3, np.arange(len(group), dtype=np.uint64))
+    key = hashed(3, np.arange(len(group), dtype=np.uint64))
     order = np.random.default_rng(seed).permutation(len(group))
     place = places_among_unknown(group, size, key)
     np.testing.assert_array_equal(place[order], places_among_unknown(group[order], size[order], key[order]))
@@ -61,6 +61,6 @@ def test_places_do_not_hang_on_the_order_of_rows(groups: list[int], others: list
 
 def test_a_hundred_million_nameless_candidates_are_not_written_out():
     """Two rows among 10 ** 8."""
-    place = places_among_unknown(np.array([0, 0]), np.full(2, 10**8), mixed(1, np.arange(2, dtype=np.uint64)))
+    place = places_among_unknown(np.array([0, 0]), np.full(2, 10**8), hashed(1, np.arange(2, dtype=np.uint64)))
     assert place[0] != place[1]
     assert len(places_among_unknown(*(np.zeros(0, np.int64),) * 2, np.zeros(0, np.uint64))) == 0

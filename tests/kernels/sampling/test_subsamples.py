@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking.positions import places_in_tied_groups
-from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.sampling.subsamples import JudgedRows, ListedRows, MicroRanks, drawn, sample_of, subsample_means
 from tests.examples import examples
 
-HASHES = mixed(9, np.arange(400, dtype=np.uint64))
+HASHES = hashed(9, np.arange(400, dtype=np.uint64))
 
 
 def test_every_thing_is_drawn_equally_often():

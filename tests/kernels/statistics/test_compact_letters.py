@@ -3,7 +3,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,14 +31,6 @@ def test_all_apart_have_a_group_each():
 def test_no_things_no_groups():
     """An empty table of pairs has no rows and no groups."""
     assert compact_letters(np.zeros((0, 0), np.bool_)).shape == (0, 0)
-
-
-def test_asymmetric_pairs_are_refused():
-    """a apart from b, but b not from a, is no table of pairs."""
-    differ = np.zeros((2, 2), np.bool_)
-    differ[0, 1] = True
-    with pytest.raises(ValueError, match="square symmetric"):
-        compact_letters(differ)
 
 
 @given(pairs_apart())

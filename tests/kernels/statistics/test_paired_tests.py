@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kgtrec.kernels.statistics.paired_tests import clustered_errors, differences, effect_sizes, holm, pairs, t_test
-from kgtrec.kernels.statistics.resampled_tests import achieved_significance
+from tests.kernels.statistics.whole_tests import achieved_significance
 
 
 def scores(seed, systems=4, n=60, shift=0.0):

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.statistics import resampled_tests, resampling
 from kgtrec.kernels.statistics.paired_tests import pairs
-from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, TukeyTest, achieved_significance, randomised_tukey
+from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, TukeyTest
 from tests.examples import examples
 from tests.kernels.statistics.test_paired_tests import scores
+from tests.kernels.statistics.whole_tests import achieved_significance, randomised_tukey
 
 
 def test_significance_level_is_that_of_a_slow_bootstrap():
