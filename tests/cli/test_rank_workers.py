@@ -68,7 +68,7 @@ def test_workers_change_no_byte(folder, expected, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["C"], "Missing argument 'SOURCE...'"),
+        (["C", "--out", "o"], "expected a SOURCE, or --baseline NAME"),
         (["C", "a.npz"], "Missing option '--out'"),
         (
             ["C", "a.npz", "--out", "o", "--workers", 2, "--scheduler", "tcp://h:1"],
