@@ -18,7 +18,7 @@ from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.formulas import formula_of
+from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, RelationVectors, Scorer, Scoring, TripleRanks
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_scoring
@@ -88,10 +88,10 @@ def _factors(
         return None
     require_labels(entities, len(E), "entities", path=path)
     require_labels(relations, len(R), "relations", path=path, of_each=1 + is_reciprocal)
-    with in_file(path):
-        formula = formula_of(E, RelationVectors(score, R, parameters, is_reciprocal))
+    vectors = RelationVectors(score, R, parameters, is_reciprocal)
     words = f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
-    return formula.factors(name, entities, relations, words)
+    with in_file(path):
+        return factorised(name, entities, relations, E, vectors, words)
 
 
 def _section(options: dict[str, Any], *keys: str) -> dict[str, Any]:
