@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.alignment.align import Block, Side, SimilarityBlocks, Task, alignment_task
+from kgtrec.alignment.align import Block, Side, Task, alignment_task, require_system, similarity_blocks
 from kgtrec.data.alignments import Alignments, AlignmentStudy, EntityVectors
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection
@@ -84,17 +83,17 @@ def study_alignment(
     >>> study.size.tolist(), study.values[study.size == 6, 0].tolist()
     ([3, 6, 3, 6], [3.5, 3.5])
     """
-    parsed = parse_measures(
-        STUDY_MEASURES if measures is None else measures
-    )  # a misspelt name is reported before the computation
+    parsed = parse_measures(STUDY_MEASURES if measures is None else measures)
+    require_system(system, alignments, similarity, block)
     task = alignment_task(alignments, "test")
     pairs = distinct(_pair_keys(task.collection))
     sets = _drawn(len(pairs), sizes, repeats, seed)
-    blocks = SimilarityBlocks(system, alignments, similarity, block)
     ranks, counts = [], []
     for side in task.sides:
         counter = _Counter(task, side, pairs, sets)
-        ranks.append(task.ranks(side, counter.watching(blocks.of(side)), name, progress))
+        ranks.append(
+            task.ranks(side, counter.watching(similarity_blocks(system, side, similarity, block)), name, progress)
+        )
         counts.append(counter.counts())
     whole = joined_answer_ranks(ranks)
     holds = sets.holds[np.searchsorted(pairs, _pair_keys(task.collection))]
@@ -208,19 +207,3 @@ def _scores(
     )
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)
     return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)
-
-
-def joined_studies(studies: Sequence[AlignmentStudy]) -> tuple[pa.Table, pa.Table]:
-    """The long tables of several systems as one, and their summaries as one.
-
-    Raises
-    ------
-    KgtrecError
-        If there are no studies.
-    """
-    if not studies:
-        raise KgtrecError("expected at least one study, found none")
-    return (
-        pa.concat_tables([study.to_table() for study in studies]),
-        pa.concat_tables([study.summary() for study in studies]),
-    )
