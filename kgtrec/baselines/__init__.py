@@ -15,7 +15,7 @@ from kgtrec.baselines.record import Baseline, Model, Option, Settings
 from kgtrec.baselines.rules import INVERSE, RULES
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.errors import one_of, whole_number
 
 __all__ = [
     "ALL",
@@ -108,7 +108,8 @@ def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) ->
     >>> fit_baseline("popularity", train).scores(asked, np.array([0])).tolist()
     [[0.333333, 2.0, 0.333333, 0.333333, 1.0]]
     """
-    return baseline(name).fitted(train, seed=seed, **options)
+    record = baseline(name)
+    return next(record.fitted(train, [record.settings(options)], seed))[1]
 
 
 def baseline_blocks(
@@ -139,8 +140,8 @@ def baseline_blocks(
     >>> [(rows.tolist(), scores.shape) for rows, scores in baseline_blocks("popularity", collection)]
     [([0, 1], (2, 3))]
     """
-    if block is not None and block < 1:
-        raise KgtrecError(f"expected at least 1 question in a block, found {block}")
+    if block is not None:
+        whole_number("block", block, 1)
     return score_blocks(fit_baseline(name, collection.train, seed=seed, **options), collection, block)
 
 
@@ -177,7 +178,8 @@ def baseline_checkpoints(
     >>> [settings["iterations"] for settings, _ in baseline_checkpoints("rescal", train, factors=2, iterations=[1, 3])]
     [1, 3]
     """
-    return baseline(name).checkpoints(train, seed=seed, **options)
+    record = baseline(name)
+    return record.fitted(train, record.combinations(options), seed)
 
 
 def score_blocks(

@@ -119,32 +119,11 @@ class Baseline:
             for name, option in self.options.items()
         }
 
-    def fitted(self, train: Triples, *, seed: int = 0, **options: Any) -> Model:
-        """The baseline fitted to train facts; same facts, seed and options give the same scores.
-
-        Raises
-        ------
-        KgtrecError
-            If there are no facts, or an option is unknown or out of range.
-        """
-        self._require(train, seed)
-        return next(self._models(train, [self.settings(options)], seed))[1]
-
-    def checkpoints(
-        self, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
-    ) -> Iterator[tuple[Settings, Model]]:
-        """The baseline under every combination of settings; common work is done once.
-
-        Raises
-        ------
-        KgtrecError
-            As :meth:`fitted`, or if an option has no value or a repeated one.
-        """
-        self._require(train, seed)
-        return self._models(train, self.combinations(options), seed)
-
-    def _models(self, train: Triples, several: Sequence[Settings], seed: int) -> Iterator[tuple[Settings, Model]]:
-        for settings, score in self.fit(Graph.of(train), several, seed=seed):
+    def fitted(self, train: Triples, several: Sequence[Settings], seed: int) -> Iterator[tuple[Settings, Model]]:
+        """The baseline under each of some settings; same facts, seed and settings give the same scores."""
+        if len(train) == 0:
+            raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
+        for settings, score in self.fit(Graph.of(train), several, seed=whole_number("seed", seed)):
             yield settings, Model(self.name, train.entities, train.relations, score)
 
     def combinations(self, options: Mapping[str, Any]) -> list[Settings]:
@@ -161,8 +140,3 @@ class Baseline:
                 f"expected one or several different values for each option of {self.name}, found {values}"
             )
         return found
-
-    def _require(self, train: Triples, seed: int) -> None:
-        if len(train) == 0:
-            raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
-        whole_number("seed", seed)

@@ -289,8 +289,8 @@ def _baseline_systems(
     """A baseline under each combination of settings, which is fitted when its turn comes."""
     record = BASELINES[name]
     several = [key for key, value in settings.items() if isinstance(value, list)]
-    n_models = len(record.combinations(settings))
-    models = enumerate(record.checkpoints(collection.train, seed=seed, **settings), 1)
+    combinations = record.combinations(settings)
+    models = enumerate(record.fitted(collection.train, combinations, seed), 1)
 
     def blocks(_: Collection, block: int | None) -> Iterator[Block]:
         number, (own, model) = next(models)
@@ -298,7 +298,7 @@ def _baseline_systems(
             chosen[f"{name}@{number}"] = f" ({', '.join(f'{key}={own[key]}' for key in settings)})"
         yield from score_blocks(model, collection, block)
 
-    names = [f"{name}@{number}" for number in range(1, n_models + 1)] if several else [name]
+    names = [f"{name}@{number}" for number in range(1, len(combinations) + 1)] if several else [name]
     return [ScoreBlocks(each, blocks, "a baseline") for each in names]
 
 
