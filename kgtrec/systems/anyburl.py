@@ -78,8 +78,7 @@ def _read(path: Path, given: Given) -> RankedLists:
             path=path,
             line=int(line_of[2 * same[0] + 1]),
         )
-    start = np.concatenate([[0], np.cumsum(length)])
-    entity = code[~of_line]
+    entity, start = code[~of_line], np.concatenate([[0], np.cumsum(length)])
     of_list = np.repeat(np.arange(len(length), dtype=np.int32), length)
     if (row := repeated_row(of_list, entity, len(entities))) is not None:
         raise FormatError(
@@ -97,7 +96,7 @@ def _read(path: Path, given: Given) -> RankedLists:
         np.where(is_head, head, tail),
         start,
         entity,
-        np.arange(len(entity)) - np.repeat(start[:-1], length),
+        np.arange(len(entity)) - start[of_list],
         f"ranked heads and tails of {len(lines) // _GROUP:,} triples, as AnyBURL, PyClause and SAFRAN write them",
     )
 
@@ -126,16 +125,14 @@ def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:
     if len(gap):
         wrong.append((int(gap[0]), "expected a label or a score between two tabs, found none"))
     count = np.bincount(row, minlength=len(line))
-    if (odd := np.flatnonzero(is_list & (count % 2 == 1))).size:
-        wrong.append(
-            (int(odd[0]), f"expected a score for each entity, found {counted(count[odd[0]], 'column')}; {_WAY_OUT}")
-        )
-    if (other := np.flatnonzero(~is_list & (count != _GROUP))).size:
-        found_columns = count[other[0]]
-        way_out = _WAY_OUT if found_columns > _GROUP else "the file may be cut off"
-        wrong.append(
-            (int(other[0]), f"expected head, relation and tail, found {counted(found_columns, 'column')}; {way_out}")
-        )
+    for is_wrong, what in (
+        (is_list & (count % 2 == 1), "a score for each entity"),
+        (~is_list & (count != _GROUP), "head, relation and tail"),
+    ):
+        if (rows := np.flatnonzero(is_wrong)).size:
+            columns = count[rows[0]]
+            way_out = _WAY_OUT if is_list[rows[0]] or columns > _GROUP else "the file may be cut off"
+            wrong.append((int(rows[0]), f"expected {what}, found {counted(columns, 'column')}; {way_out}"))
     if wrong:
         first, message = min(wrong)
         found = data[start[first] : end[first]]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.data.identity import ordered_labels
 from kgtrec.data.questions import SIDES
@@ -106,19 +107,17 @@ def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str
             "expected an evaluator that keeps its ranks, found none in it; make it with clear_on_finalize=False "
             "(RankBasedEvaluator(clear_on_finalize=False)) and evaluate once"
         )
-    best: list[Any] = []
-    worst: list[Any] = []
-    among: list[Any] = []
     for side in sides:
-        for parts, into in ((ranks[side, "optimistic"], best), (ranks[side, "pessimistic"], worst)):
-            into.append(np.concatenate(parts))
-        among.append(np.concatenate(candidates[side]))
-        if len(best[-1]) != len(triples):
+        if (n := sum(map(len, ranks[side, "optimistic"]))) != len(triples):
             raise KgtrecError(
-                f"expected the ranks of {len(triples):,} triples, found those of {len(best[-1]):,} for the {side}s; "
-                "give the mapped triples that were evaluated, in one evaluation"
+                f"expected the ranks of {len(triples):,} triples, found those of {n:,} for the {side}s; give the "
+                "mapped triples that were evaluated, in one evaluation"
             )
-    optimistic, pessimistic = (np.rint(np.concatenate(each)).astype(np.int64) for each in (best, worst))
+
+    def joined(*lists: Any) -> NDArray[np.int64]:
+        return np.rint(np.concatenate([part for parts in lists for part in parts])).astype(np.int64)
+
+    optimistic, pessimistic = (joined(*(ranks[side, kind] for side in sides)) for kind in ("optimistic", "pessimistic"))
     head, relation, tail = (np.tile(column.astype(np.int32), len(sides)) for column in triples.T)
     return TripleRanks(
         name,
@@ -130,7 +129,7 @@ def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str
         tail,
         optimistic - 1,
         pessimistic - optimistic,
-        np.rint(np.concatenate(among)).astype(np.int64),
+        joined(*(candidates[side] for side in sides)),
         "ranks of PyKEEN's evaluator",
     )
 
