@@ -155,16 +155,9 @@ class Grid:
         aside = block.aside_row * width + block.aside_entity
         counts_itself = ~is_among_sorted(row * width + block.placed_entity, aside)
         n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
-        ranks = self._plan.ranks(
-            self.name,
-            question=block.rows[row],
-            entity=entity[block.placed_entity],
-            answer=block.is_answer,
-            above=found.above,
-            tied=found.tied - counts_itself,
-            n_other=self._plan.width - n_aside - counts_itself,
-            score=found.used,
-        )
+        placed = block.rows[row], entity[block.placed_entity], block.is_answer
+        n_other = self._plan.width - n_aside - counts_itself
+        ranks = self._plan.ranks(self.name, *placed, found.above, found.tied - counts_itself, n_other, found.used)
         best = found.best
         run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
         return Ranked(ranks, run)

@@ -316,17 +316,7 @@ def _placed(entries: _Entries) -> AnswerRanks:
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
     cut[is_listed] = tied[is_listed] > entries.tied[entry]
-    return plan.ranks(
-        entries.name,
-        question=question,
-        entity=entity,
-        answer=plan.is_answer,
-        above=above,
-        tied=tied,
-        n_other=n_other,
-        score=score,
-        cut=cut,
-    )
+    return plan.ranks(entries.name, question, entity, plan.is_answer, above, tied, n_other, score, cut)
 
 
 def _require_no_gap(
@@ -492,17 +482,8 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         )
     question, entity = np.divmod(plan.placed, width)
     # answers of one question in the order of what stands above them, and then of what ties with them
-    found = plan.ranks(
-        ranks.name,
-        question=question,
-        entity=entity,
-        answer=plan.is_answer,
-        above=above,
-        tied=tied,
-        n_other=n_other,
-        score=-(above * (width + 1) + tied).astype(np.float64),
-    )
-    return Ranked(found, None)
+    score = -(above * (width + 1) + tied).astype(np.float64)
+    return Ranked(plan.ranks(ranks.name, question, entity, plan.is_answer, above, tied, n_other, score), None)
 
 
 def _pair(collection: Collection, key: int) -> str:

@@ -86,19 +86,10 @@ def _read(path: Path, given: Given) -> RankedLists:
             path=path,
             line=int(line_of[of_list[row]]),
         )
-    return RankedLists(
-        default_name(path),
-        entities,
-        relations,
-        is_head,
-        np.where(is_head, tail, head),
-        np.repeat(relation, 2),
-        np.where(is_head, head, tail),
-        start,
-        entity,
-        np.arange(len(entity)) - start[of_list],
-        f"ranked heads and tails of {len(lines) // _GROUP:,} triples, as AnyBURL, PyClause and SAFRAN write them",
-    )
+    anchor, answer, level = *np.where(is_head, [tail, head], [head, tail]), np.arange(len(entity)) - start[of_list]
+    columns = entities, relations, is_head, anchor, np.repeat(relation, 2), answer
+    kind = f"ranked heads and tails of {len(lines) // _GROUP:,} triples, as AnyBURL, PyClause and SAFRAN write them"
+    return RankedLists(default_name(path), *columns, start, entity, level, kind)
 
 
 def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:

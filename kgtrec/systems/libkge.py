@@ -230,19 +230,9 @@ def _read_trace(path: Path, given: Given) -> TripleRanks:
     rank = trace.numbers("rank_filtered")
     if (wrong := np.flatnonzero(rank < 1)).size:
         raise trace.error("expected a rank from 1 on, found 0", wrong[0])
-    return TripleRanks(
-        source.resolve().parent.name,
-        entities,
-        relations,
-        is_head,
-        head,
-        relation,
-        tail,
-        rank - 1,
-        np.zeros(len(rank), np.int64),
-        kind="ranks that LibKGE traced",
-        remarks=tuple(remarks),
-    )
+    about = source.resolve().parent.name, entities, relations
+    none, kind = np.zeros(len(rank), np.int64), "ranks that LibKGE traced"
+    return TripleRanks(*about, is_head, head, relation, tail, rank - 1, none, kind=kind, remarks=tuple(remarks))
 
 
 def _is_checkpoint(path: Path) -> bool:

@@ -51,19 +51,12 @@ def _read(path: Path, given: Given) -> RankedLists:
             f"expected each entity once in a row, found {entity[row]} more than once in row {of_list[row]}", path=path
         )
     start = np.concatenate([[0], np.cumsum(length)])
-    return RankedLists(
-        default_name(path.with_suffix("")),
-        entities,
-        relations,
-        np.zeros(n, np.bool_),
-        code[:n],
-        relation,
-        np.full(n, -1, np.int32),
-        start,
-        code[n:],
+    columns = entities, relations, np.zeros(n, np.bool_), code[:n], relation, np.full(n, -1, np.int32)
+    level, kind = (
         np.arange(len(entity)) - start[of_list],
         f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions",
     )
+    return RankedLists(default_name(path.with_suffix("")), *columns, start, code[n:], level, kind)
 
 
 def _asked(path: Path, given: Given) -> NDArray[np.int64]:

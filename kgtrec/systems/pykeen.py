@@ -68,15 +68,10 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
         return torch_scoring(model, scores)
 
     kind = type(model).__name__
-    return Scorer(
-        kind.lower() if name is None else name,
-        entities,
-        relations,
-        scoring(model.predict_t, anchor_first=True),
-        scoring(model.predict_h, anchor_first=False),
-        f"a PyKEEN model ({kind}{', with inverse triples' if model.use_inverse_triples else ''})",
-        _work_per_score(model),
-    )
+    name = kind.lower() if name is None else name
+    kind = f"a PyKEEN model ({kind}{', with inverse triples' if model.use_inverse_triples else ''})"
+    tails, heads = scoring(model.predict_t, anchor_first=True), scoring(model.predict_h, anchor_first=False)
+    return Scorer(name, entities, relations, tails, heads, kind, _work_per_score(model))
 
 
 def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str = "pykeen") -> TripleRanks:
@@ -119,19 +114,10 @@ def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str
 
     optimistic, pessimistic = (joined(*(ranks[side, kind] for side in sides)) for kind in ("optimistic", "pessimistic"))
     head, relation, tail = (np.tile(column.astype(np.int32), len(sides)) for column in triples.T)
-    return TripleRanks(
-        name,
-        entities,
-        relations,
-        np.repeat(np.array([side == SIDES[0] for side in sides]), len(triples)),
-        head,
-        relation,
-        tail,
-        optimistic - 1,
-        pessimistic - optimistic,
-        joined(*(candidates[side] for side in sides)),
-        "ranks of PyKEEN's evaluator",
-    )
+    is_head = np.repeat(np.array([side == SIDES[0] for side in sides]), len(triples))
+    among, kind = joined(*(candidates[side] for side in sides)), "ranks of PyKEEN's evaluator"
+    above, tied = optimistic - 1, pessimistic - optimistic
+    return TripleRanks(name, entities, relations, is_head, head, relation, tail, above, tied, among, kind)
 
 
 def _labels_of(factory: Any) -> tuple[Vocabulary, Vocabulary]:
