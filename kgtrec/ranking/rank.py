@@ -235,18 +235,19 @@ def blocks_ranked(
     plan: Plan, blocks: Any, questions: Any, entities: Any, name: str, progress: Progress | None
 ) -> Iterator[Ranked]:
     """:func:`ranked_blocks` of a plan."""
-    collection, depth = plan.collection, plan.options.depth
+    collection = plan.collection
     asked = collection.questions.rows_of(plan.options.sides)
-    order, seen = _order(collection, asked, questions, entities), np.ones(len(collection.questions), np.bool_)
+    order, seen = _Order(collection, asked, questions, entities), np.ones(len(collection.questions), np.bool_)
     seen[asked] = False
-    ranker = DeviceRanker(plan.width, order.column, collection.entities.byte_order if depth else None)
+    by_label = collection.entities.byte_order if plan.options.depth else None
+    ranker = DeviceRanker(plan.width, order.column, by_label)
     if len(seen) == 0:
         yield _ranked_block(plan, name, ranker, np.zeros(0, np.intp), np.zeros((0, plan.width), np.float32))
     if is_frame(blocks):
-        _require_rows(collection, questions, blocks)
-        _require_columns(collection, order, blocks)
-    for number, block in enumerate(_blocks(order, blocks)):
-        rows, scores = _checked_block(collection, order, *block, seen, f"block {number}")
+        order.require_rows(questions, blocks)
+        order.require_columns(blocks)
+    for number, block in enumerate(order.blocks(blocks)):
+        rows, scores = order.checked(*block, seen, f"block {number}")
         if len(rows) == 0 and len(seen):
             continue  # of questions that the collection lacks
         yield _ranked_block(plan, name, ranker, rows, scores)
@@ -360,148 +361,138 @@ def pairs_of(
     return place, row, (keys[place] - rows[row] * width).astype(np.intp)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Order:
     """What the rows and columns of a system's scores are about."""
 
-    question: NDArray[np.intp]  # (rows,) the collection's row, -1 where it lacks it, or is not asked about it
-    n_columns: int
-    column: NDArray[np.intp] | None  # (n_entities,) column of each entity of the collection; None: as they are
+    def __init__(self, collection: Collection, asked: NDArray[np.intp], questions: Any, entities: Any) -> None:
+        if entities is None:
+            raise KgtrecError(
+                "expected entities=, what each column of the scores is about, found none: give labels in the order of "
+                "the columns, a mapping such as PyKEEN's entity_to_id, or the collection itself if they follow its own "
+                "order"
+            )
+        if questions is None:
+            raise KgtrecError(
+                "expected questions=, what each row of the scores is about, found none: give (side, anchor, relation) "
+                "for each row, topics, or the collection itself if they follow its own order"
+            )
+        rows, columns = question_places(collection, questions), entity_places(collection, entities)
+        warn_of_extra(rows, "questions")
+        warn_of_extra(columns, "entities")
+        self.collection, self.n_columns = collection, columns.size
+        # (entities,) column of each entity of the collection; None: as they are
+        self.column = None if columns.is_same else columns.place
+        self.question = rows.own()  # (rows,) the collection's row, -1 where it lacks it, or is not asked about it
+        self.question[~np.isin(self.question, asked)] = -1
 
+    def blocks(self, blocks: Any) -> Iterator[tuple[Any, Any]]:
+        """(rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
+        if not hasattr(blocks, "shape"):
+            if not isinstance(blocks, Iterable):
+                raise KgtrecError(f"expected blocks of scores or a whole score matrix, found {type(blocks).__name__}")
+            for number, block in enumerate(blocks):
+                if not isinstance(block, Sequence) or len(block) != 2:
+                    raise KgtrecError(
+                        f"block {number}: expected a pair (question rows, score block), found {type(block).__name__}"
+                    )
+                yield block[0], block[1]
+            return
+        # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
+        sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
+        matrix = blocks if sliceable else as_array(blocks, "scores")
+        n_rows = len(self.question)
+        self._require_shape(matrix, n_rows, "expected a score matrix")
+        step = max(1, _BLOCK_BYTES // (8 * max(self.n_columns, 1)))
+        for first in range(0, n_rows, step):
+            piece = matrix[first : first + step]
+            yield np.arange(first, first + len(piece)), piece
 
-def _order(collection: Collection, asked: NDArray[np.intp], questions: Any, entities: Any) -> _Order:
-    if entities is None:
-        raise KgtrecError(
-            "expected entities=, what each column of the scores is about, found none: give labels in the order of the "
-            "columns, a mapping such as PyKEEN's entity_to_id, or the collection itself if they follow its own order"
-        )
-    if questions is None:
-        raise KgtrecError(
-            "expected questions=, what each row of the scores is about, found none: give (side, anchor, relation) for "
-            "each row, topics, or the collection itself if they follow its own order"
-        )
-    rows = question_places(collection, questions)
-    columns = entity_places(collection, entities)
-    warn_of_extra(rows, "questions")
-    warn_of_extra(columns, "entities")
-    question = rows.own()
-    question[~np.isin(question, asked)] = -1
-    return _Order(question, columns.size, None if columns.is_same else columns.place)
+    def _require_shape(self, scores: Any, n_rows: int, expected: str) -> None:
+        if (shape := tuple(scores.shape)) != (n_rows, self.n_columns):
+            raise KgtrecError(
+                f"{expected} of {n_rows} questions x {self.n_columns} entities, found shape {_shape(shape)}"
+            )
 
-
-def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
-    """(rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
-    if not hasattr(blocks, "shape"):
-        if not isinstance(blocks, Iterable):
-            raise KgtrecError(f"expected blocks of scores or a whole score matrix, found {type(blocks).__name__}")
-        for number, block in enumerate(blocks):
-            if not isinstance(block, Sequence) or len(block) != 2:
+    def require_columns(self, frame: Any) -> None:
+        """Refuse a data frame of scores whose columns bear other entities' names than the order that was given says."""
+        labels = list(frame.columns)
+        if len(labels) != self.n_columns or not all(isinstance(label, str) for label in labels):
+            return  # of another shape, which is refused elsewhere, or without names
+        names, ids = list(entity_names(self.collection)), list(self.collection.entities)
+        columns = range(len(names)) if self.column is None else self.column.tolist()
+        for column, name, own in zip(columns, names, ids, strict=True):
+            if labels[column] not in (name, own):
                 raise KgtrecError(
-                    f"block {number}: expected a pair (question rows, score block), found {type(block).__name__}"
+                    f"expected column {column} of the data frame to be about {name!r}, as entities= says, found "
+                    f"{labels[column]!r}; give entities=list(frame.columns), or frame.to_numpy() if its names mean "
+                    "nothing"
                 )
-            yield block[0], block[1]
-        return
-    # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
-    sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
-    matrix = blocks if sliceable else as_array(blocks, "scores")
-    expected = len(order.question), order.n_columns
-    if tuple(matrix.shape) != expected:
-        raise KgtrecError(
-            f"expected a score matrix of {expected[0]} questions x {expected[1]} entities, "
-            f"found shape {_shape(tuple(matrix.shape))}"
-        )
-    step = max(1, _BLOCK_BYTES // (8 * max(expected[1], 1)))
-    for first in range(0, expected[0], step):
-        piece = matrix[first : first + step]
-        yield np.arange(first, first + len(piece)), piece
 
+    def require_rows(self, questions: Any, frame: Any) -> None:
+        """Refuse a data frame of scores whose rows bear the names of a collection's questions in another order."""
+        if not isinstance(questions, Collection):
+            return  # tuples and topics have no names that an index would repeat
+        labels = list(frame.index)
+        for expected in (list(questions.questions.ids), list(range(len(questions.questions)))):
+            if labels != expected and sorted(map(str, labels)) == sorted(map(str, expected)):
+                raise KgtrecError(
+                    f"expected the rows of the data frame in the order of the collection's questions, as questions= "
+                    f"says, found {labels[0]!r} first; give frame.loc[...] in that order, or frame.to_numpy() if its "
+                    "names mean nothing"
+                )
 
-def _require_columns(collection: Collection, order: _Order, frame: Any) -> None:
-    """Refuse a data frame of scores whose columns bear other entities' names than the order that was given says."""
-    found = list(frame.columns)
-    if len(found) != order.n_columns or not all(isinstance(label, str) for label in found):
-        return  # of another shape, which is told elsewhere, or without names
-    names, ids = list(entity_names(collection)), list(collection.entities)
-    place = range(len(names)) if order.column is None else order.column.tolist()
-    for column, name, own in zip(place, names, ids, strict=True):
-        if found[column] not in (name, own):
+    def checked(self, rows: Any, scores: Any, seen: NDArray[np.bool_], where: str) -> tuple[NDArray[np.intp], Any]:
+        """A block in the collection's terms; its questions are marked in ``seen``.
+
+        Scores are a numpy array, or a tensor that stays on its device, where columns are put in order when it is
+        ranked.
+        """
+        rows = as_array(rows, f"{where}: question rows")
+        if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):
             raise KgtrecError(
-                f"expected column {column} of the data frame to be about {name!r}, as entities= says, found "
-                f"{found[column]!r}; give entities=list(frame.columns), or frame.to_numpy() if its names mean nothing"
+                f"{where}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
+                f"{_shape(rows.shape)}"
             )
-
-
-def _require_rows(collection: Collection, questions: Any, frame: Any) -> None:
-    """Refuse a data frame of scores whose rows bear the names of a collection's questions in another order."""
-    if not isinstance(questions, Collection):
-        return  # tuples and topics have no names that an index would repeat
-    found = list(frame.index)
-    for expected in (list(questions.questions.ids), list(range(len(questions.questions)))):
-        if found != expected and sorted(map(str, found)) == sorted(map(str, expected)):
+        outside = np.flatnonzero((rows < 0) | (rows >= len(self.question)))
+        if len(outside):
             raise KgtrecError(
-                f"expected the rows of the data frame in the order of the collection's questions, as questions= says, "
-                f"found {found[0]!r} first; give frame.loc[...] in that order, or frame.to_numpy() if its names mean "
-                "nothing"
+                f"{where}: expected question rows from 0 to {len(self.question) - 1}, found {rows[outside[0]]}"
             )
+        rows = self.question[rows.astype(np.intp)]
+        if is_frame(scores):
+            self.require_columns(scores)
+        on_device = stays_on_device(scores)
+        scores = scores.detach() if on_device else as_array(scores, f"{where}: scores")
+        self._require_shape(scores, len(rows), f"{where}: expected scores")
+        if on_device:
+            require_exact(*extremes(scores), where)
+        else:
+            scores = _checked_type(scores, where)
+        if (rows < 0).any():
+            kept = np.flatnonzero(rows >= 0)
+            rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
+        ordered = np.sort(rows)
+        repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
+        if len(repeated):
+            raise KgtrecError(
+                f"{where}: expected each question once, found {self.collection.questions.ids[repeated[0]]!r} more than "
+                "once"
+            )
+        seen[rows] = True
+        return rows, scores if self.column is None or on_device else np.take(scores, self.column, axis=1)
 
 
-def _checked_block(
-    collection: Collection, order: _Order, rows: Any, scores: Any, seen: NDArray[np.bool_], place: str
-) -> tuple[NDArray[np.intp], Any]:
-    """The block in the collection's terms; its questions are marked in ``seen``.
-
-    Scores are a numpy array, or a tensor that stays on its device, where columns are put in order when it is ranked.
-    """
-    rows = as_array(rows, f"{place}: question rows")
-    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):
-        raise KgtrecError(
-            f"{place}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
-            f"{_shape(rows.shape)}"
-        )
-    outside = np.flatnonzero((rows < 0) | (rows >= len(order.question)))
-    if len(outside):
-        raise KgtrecError(
-            f"{place}: expected question rows from 0 to {len(order.question) - 1}, found {rows[outside[0]]}"
-        )
-    rows = order.question[rows.astype(np.intp)]
-    if is_frame(scores):
-        _require_columns(collection, order, scores)
-    on_device = stays_on_device(scores)
-    scores = scores.detach() if on_device else as_array(scores, f"{place}: scores")
-    expected = len(rows), order.n_columns
-    if tuple(scores.shape) != expected:
-        raise KgtrecError(
-            f"{place}: expected scores of {expected[0]} questions x {expected[1]} entities, "
-            f"found shape {_shape(tuple(scores.shape))}"
-        )
-    if on_device:
-        require_exact(*extremes(scores), place)
-    else:
-        scores = _checked_type(scores, place)
-    if (rows < 0).any():
-        kept = np.flatnonzero(rows >= 0)
-        rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
-    ordered = np.sort(rows)
-    repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
-    if len(repeated):
-        raise KgtrecError(
-            f"{place}: expected each question once, found {collection.questions.ids[repeated[0]]!r} more than once"
-        )
-    seen[rows] = True
-    return rows, scores if order.column is None or on_device else np.take(scores, order.column, axis=1)
-
-
-def _checked_type(scores: NDArray[Any], place: str) -> NDArray[Any]:
+def _checked_type(scores: NDArray[Any], where: str) -> NDArray[Any]:
     kind, size = scores.dtype.kind, scores.dtype.itemsize
     if kind == "b":
         return scores.view(np.uint8)
     if kind not in "fiu" or size > 8:
         raise KgtrecError(
-            f"{place}: expected scores as 16, 32 or 64 bit floats or as integers, found {scores.dtype}; "
+            f"{where}: expected scores as 16, 32 or 64 bit floats or as integers, found {scores.dtype}; "
             "convert them to float32 first"
         )
     if kind in "iu" and size == 8 and scores.size:
-        require_exact(int(scores.max()), int(scores.min()), place)
+        require_exact(int(scores.max()), int(scores.min()), where)
     return scores
 
 
