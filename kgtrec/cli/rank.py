@@ -23,7 +23,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.options import UNKNOWN, RankKeywords, RankOptions, Unknown
 from kgtrec.ranking.system import require_fit
-from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked, written
+from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.kinds import (
@@ -228,7 +228,7 @@ def command(
             say(f"{unfinished}: an interrupted ranking, which goes on")
         try:
             with naming(path, system.name):
-                files = write_ranked(
+                ranks, written = write_ranked(
                     test,
                     system,
                     out,
@@ -244,7 +244,8 @@ def command(
                 left += " with --force" if outputs_of(system.name, out, run_format)[0].exists() else ""
                 say(f"{unfinished}: what is finished stays there, and the same command{left} goes on")
             raise
-        say(written(system.name, *files) + chosen.get(system.name, ""))
+        more = f" and {written}" if written else ""
+        say(f"{system.name}: wrote {ranks}{more}{chosen.get(system.name, '')}")
 
 
 class _Watched:

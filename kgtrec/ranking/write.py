@@ -132,8 +132,3 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
     elif gives_run:
         require_file(run, kind="a run")
     return ranks, run
-
-
-def written(name: str, ranks: Path, run: Path | None) -> str:
-    """The message after a system is written."""
-    return f"{name}: wrote {ranks}" + (f" and {run}" if run else "")

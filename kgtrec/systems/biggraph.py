@@ -35,11 +35,6 @@ _PARAMETERS: dict[str, dict[str, int]] = {
     "linear": {"linear_transformation": 2},
     "affine": {"linear_transformation": 2, "translation": 1},
 }
-_DYNAMIC_NAMES = {
-    "translation": "translations",
-    "diagonal": "diagonals",
-    "linear_transformation": "linear_transformations",
-}
 _RENORM_EPS = 1e-7  # of torch's embedding, where a norm is bounded
 
 
@@ -207,7 +202,7 @@ class _Checkpoint:
             for side, (number, each) in itertools.product(sides, enumerate(self.relations)):
                 values = [np.zeros((1, 0))]
                 for name, axes in _PARAMETERS[each.operator].items():
-                    stored = _DYNAMIC_NAMES.get(name, name) if self.is_dynamic else name
+                    stored = f"{name}s" if self.is_dynamic and name not in ("real", "imag") else name
                     place = f"model/relations/{number}/operator/{side}/{stored}"
                     d = self.d[each.lhs] // 2 if each.operator == "complex_diagonal" else self.d[each.lhs]
                     shape = (*(n_rows,) * self.is_dynamic, *(d,) * axes)

@@ -102,7 +102,8 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
     rank = values_of(rank)
     if (wrong := np.flatnonzero((rank < 1) | (rank > _MOST))).size:
         raise FormatError(f"expected ranks from 1 on, found {rank[wrong[0]]} in number {wrong[0] + 1}", path=path)
-    split = data if data.is_file() else data / _split_of(path)
+    named = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
+    split = data if data.is_file() else data / (named[1] if named else "test.txt.json")
     triples = _table(split, _TRIPLE, "triples of SimKGC's preprocess.py")
     if len(triples) != len(found):
         raise FormatError(
@@ -125,11 +126,6 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
             )
     labels = _relation_labels(split.parent / "relations.json", triples.field("relation"))
     return [triples.field("head_id"), labels, triples.field("tail_id")], rank
-
-
-def _split_of(path: Path) -> str:
-    match = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
-    return match[1] if match else "test.txt.json"
 
 
 def _table(path: Path, kind: pa.StructType, what: str) -> pa.StructArray:
