@@ -88,13 +88,11 @@ def study_alignment(
     task = alignment_task(alignments, "test")
     pairs = distinct(_pair_keys(task.collection))
     sets = _drawn(len(pairs), sizes, repeats, seed)
-    ranks, counts = [], []
+    ranks: list[AnswerRanks] = []
+    counts: list[SubsetCounts] = []  # rows as in the qrels
     for side in task.sides:
-        counter = _Counter(task, side, pairs, sets)
-        ranks.append(
-            task.ranks(side, counter.watching(similarity_blocks(system, side, similarity, block)), name, progress)
-        )
-        counts.append(counter.counts())
+        blocks = _watched(task, side, pairs, sets, similarity_blocks(system, side, similarity, block), counts)
+        ranks.append(task.ranks(side, blocks, name, progress))
     whole = joined_answer_ranks(ranks)
     holds = sets.holds[np.searchsorted(pairs, _pair_keys(task.collection))]
     scores = [
@@ -134,44 +132,28 @@ def _pair_keys(collection: Collection) -> NDArray[np.int64]:
     return left.astype(np.int64) * len(collection.entities) + right
 
 
-class _Counter:
-    """Counts the answers of one direction within the sampled sets, from the blocks of scores as they are ranked."""
-
-    def __init__(self, task: Task, side: Side, pairs: NDArray[np.int64], sets: _Sets) -> None:
-        plan = Plan.of(side.collection, RankOptions(depth=0))
-        self._question, self._entity = np.divmod(plan.placed, plan.width)
-        self._aside_question, self._aside_entity = np.divmod(plan.aside, plan.width)
-        first, last = np.searchsorted(
-            task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
-        )
-        pair = np.searchsorted(pairs, _pair_keys(task.collection)[first:last])
-        self._members = np.zeros((plan.width, sets.holds.shape[1]), np.bool_)
-        for column, holds in enumerate(sets.holds.T):
-            self._members[self._entity[holds[pair]], column] = True
-        self._parts: list[SubsetCounts] = []
-
-    def watching(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The same blocks, in the order of the questions; each is counted when its scores have been checked."""
-        for rows, scores in blocks:
-            yield rows, scores
-            start, stop = int(rows[0]), int(rows[-1]) + 1
-            low, high = np.searchsorted(self._question, [start, stop])
-            aside_low, aside_high = np.searchsorted(self._aside_question, [start, stop])
-            self._parts.append(
-                count_within_subsets(
-                    scores,
-                    self._question[low:high].astype(np.intp) - start,
-                    self._entity[low:high].astype(np.intp),
-                    self._aside_question[aside_low:aside_high] - start,
-                    self._aside_entity[aside_low:aside_high],
-                    self._members,
-                )
-            )
-
-    def counts(self) -> SubsetCounts:
-        """Counts over all blocks; rows as in the direction's qrels."""
-        return SubsetCounts(
-            *(np.concatenate([getattr(part, name) for part in self._parts]) for name in ("above", "tied", "n_other"))
+def _watched(
+    task: Task, side: Side, pairs: NDArray[np.int64], sets: _Sets, blocks: Iterator[Block], counts: list[SubsetCounts]
+) -> Iterator[Block]:
+    """The same blocks, in the order of the questions; each is counted within the sets when its scores were checked."""
+    plan = Plan.of(side.collection, RankOptions(depth=0))
+    question, entity = np.divmod(plan.placed, plan.width)
+    aside_question, aside_entity = np.divmod(plan.aside, plan.width)
+    first, last = np.searchsorted(
+        task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
+    )
+    pair = np.searchsorted(pairs, _pair_keys(task.collection)[first:last])
+    members = np.zeros((plan.width, sets.holds.shape[1]), np.bool_)
+    for column, holds in enumerate(sets.holds.T):
+        members[entity[holds[pair]], column] = True
+    for rows, scores in blocks:
+        yield rows, scores
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        own = slice(*np.searchsorted(question, [start, stop]))
+        aside = slice(*np.searchsorted(aside_question, [start, stop]))
+        placed = question[own].astype(np.intp) - start, entity[own].astype(np.intp)
+        counts.append(
+            count_within_subsets(scores, *placed, aside_question[aside] - start, aside_entity[aside], members)
         )
 
 
