@@ -22,14 +22,13 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of, whole_number
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
 from kgtrec.ranking.rank import Progress, rank_scores
+from kgtrec.systems.kinds import ScoreBlock
 
 Candidates = Literal["test", "all"]
 CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)
 RELATION = "aligned_with"
 _BLOCK_BYTES = 64 << 20
 _SPACE = r"[\x{00}\s\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x1c-\x1f]|^$"
-
-Block = tuple[NDArray[np.intp], NDArray[Any]]
 
 
 def alignment_collection(alignments: Alignments, *, candidates: Candidates = "test") -> Collection:
@@ -142,7 +141,7 @@ class Task:
     collection: Collection
     sides: tuple[Side, Side]
 
-    def ranks(self, side: Side, blocks: Iterator[Block], name: str, progress: Progress | None) -> AnswerRanks:
+    def ranks(self, side: Side, blocks: Iterator[ScoreBlock], name: str, progress: Progress | None) -> AnswerRanks:
         """Answer ranks of one direction, with the codes of the whole collection."""
         own = side.collection
         ranks = rank_scores(
@@ -160,7 +159,7 @@ class Task:
 
 def similarity_blocks(
     system: EntityVectors | NDArray[Any], side: Side, similarity: Similarity, block: int | None
-) -> Iterator[Block]:
+) -> Iterator[ScoreBlock]:
     """(question rows, similarities) of one direction; columns are its candidates."""
     step = block or max(1, _BLOCK_BYTES // (8 * max(len(side.candidates), 1)))
     for first in range(0, len(side.anchors), step):

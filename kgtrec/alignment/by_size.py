@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.alignment.align import Block, Side, Task, alignment_task, require_system, similarity_blocks
+from kgtrec.alignment.align import Side, Task, alignment_task, require_system, similarity_blocks
 from kgtrec.data.alignments import Alignments, AlignmentStudy, EntityVectors
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection
@@ -24,6 +24,7 @@ from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subse
 from kgtrec.measures.names import parse_measures
 from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Plan, Progress
+from kgtrec.systems.kinds import ScoreBlock
 
 # adjusted measures are registered with their chance levels; others are left out of the defaults
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")
@@ -133,12 +134,17 @@ def _pair_keys(collection: Collection) -> NDArray[np.int64]:
 
 
 def _watched(
-    task: Task, side: Side, pairs: NDArray[np.int64], sets: _Sets, blocks: Iterator[Block], counts: list[SubsetCounts]
-) -> Iterator[Block]:
+    task: Task,
+    side: Side,
+    pairs: NDArray[np.int64],
+    sets: _Sets,
+    blocks: Iterator[ScoreBlock],
+    counts: list[SubsetCounts],
+) -> Iterator[ScoreBlock]:
     """The same blocks, in the order of the questions; each is counted within the sets when its scores were checked."""
     plan = Plan.of(side.collection, RankOptions(depth=0))
-    question, entity = np.divmod(plan.placed, plan.width)
-    aside_question, aside_entity = np.divmod(plan.aside, plan.width)
+    question, entity = np.divmod(plan.ranked, plan.width)
+    uncounted_question, uncounted_entity = np.divmod(plan.uncounted, plan.width)
     first, last = np.searchsorted(
         task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
     )
@@ -150,10 +156,12 @@ def _watched(
         yield rows, scores
         start, stop = int(rows[0]), int(rows[-1]) + 1
         own = slice(*np.searchsorted(question, [start, stop]))
-        aside = slice(*np.searchsorted(aside_question, [start, stop]))
-        placed = question[own].astype(np.intp) - start, entity[own].astype(np.intp)
+        uncounted = slice(*np.searchsorted(uncounted_question, [start, stop]))
+        ranked = question[own].astype(np.intp) - start, entity[own].astype(np.intp)
         counts.append(
-            count_within_subsets(scores, *placed, aside_question[aside] - start, aside_entity[aside], members)
+            count_within_subsets(
+                scores, *ranked, uncounted_question[uncounted] - start, uncounted_entity[uncounted], members
+            )
         )
 
 

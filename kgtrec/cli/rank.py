@@ -27,10 +27,10 @@ from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, wri
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.kinds import (
-    Block,
     CollectionLists,
     Factors,
     RankedLists,
+    ScoreBlock,
     ScoreBlocks,
     Scorer,
     SystemOutput,
@@ -293,7 +293,7 @@ def _baseline_systems(
     combinations = record.combinations(settings)
     models = enumerate(record.fitted(collection.train, combinations, seed), 1)
 
-    def blocks(_: Collection, block: int | None) -> Iterator[Block]:
+    def blocks(_: Collection, block: int | None) -> Iterator[ScoreBlock]:
         number, (own, model) = next(models)
         if several:
             chosen[f"{name}@{number}"] = f" ({', '.join(f'{key}={own[key]}' for key in settings)})"

@@ -24,7 +24,17 @@ from kgtrec.kernels.rows import Rows
 from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
 from kgtrec.ranking.mapping import Mapped
 from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
-from kgtrec.ranking.tiles import Block, Candidates, Counted, TileError, Tiling, count_tile, differ, merged, own_scores
+from kgtrec.ranking.tiles import (
+    Candidates,
+    Counted,
+    QuestionBlock,
+    TileError,
+    Tiling,
+    count_tile,
+    differ,
+    merged,
+    own_scores,
+)
 from kgtrec.systems.kinds import Factors, Scoring
 from kgtrec.workers.results import Helper, are_worth_it, results
 
@@ -46,7 +56,7 @@ class CountTiles:
     def __init__(self, candidates: Candidates, tiling: Tiling, folder: Path | None) -> None:
         self.candidates, self._tiling, self._folder = candidates, tiling, folder
 
-    def __call__(self, block: Block, shard: tuple[int, int]) -> Counted:
+    def __call__(self, block: QuestionBlock, shard: tuple[int, int]) -> Counted:
         return count_tile(self.candidates, block, shard, self._tiling)
 
     @cached_property
@@ -125,7 +135,7 @@ class Grid:
         """How many questions a block has."""
         return len(self._blocks[number][0])
 
-    def block(self, number: int) -> Block:
+    def block(self, number: int) -> QuestionBlock:
         """One of them, with its queries."""
         own, queries = self._blocks[number]
         rows, width = self._places.rows[own], self._plan.width
@@ -136,38 +146,38 @@ class Grid:
             order = np.lexsort((numbers, row))
             return row[order], numbers[order]
 
-        placed, row, entity = pairs_of(self._plan.placed, rows, width)
+        ranked, row, entity = pairs_of(self._plan.ranked, rows, width)
         with np.errstate(over="ignore", invalid="ignore"):
             made = None if queries is None else wide(queries(self._places.anchor[own], self._places.relation[own]))
-        return Block(
+        return QuestionBlock(
             rows,
             made,
             row,
             self._number[entity],
-            self._plan.is_answer[placed],
-            *pairs(self._plan.aside),
+            self._plan.is_answer[ranked],
+            *pairs(self._plan.uncounted),
             *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
         )
 
-    def ranked(self, block: Block, found: Counted) -> Ranked:
+    def ranked(self, block: QuestionBlock, found: Counted) -> Ranked:
         """What the counts of a block say, in the collection's terms."""
-        row, entity, width = block.placed_row, self.candidates.entity, len(self.candidates)
-        aside = block.aside_row * width + block.aside_entity
-        counts_itself = ~is_among_sorted(row * width + block.placed_entity, aside)
-        n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
-        placed = block.rows[row], entity[block.placed_entity], block.is_answer
-        n_other = self._plan.width - n_aside - counts_itself
-        ranks = self._plan.ranks(self.name, *placed, found.above, found.tied - counts_itself, n_other, found.used)
+        row, entity, width = block.ranked_row, self.candidates.entity, len(self.candidates)
+        uncounted = block.uncounted_row * width + block.uncounted_entity
+        counts_itself = ~is_among_sorted(row * width + block.ranked_entity, uncounted)
+        n_uncounted = np.bincount(block.uncounted_row, minlength=len(block))[row]
+        ranked = block.rows[row], entity[block.ranked_entity], block.is_answer
+        n_other = self._plan.width - n_uncounted - counts_itself
+        ranks = self._plan.ranks(self.name, *ranked, found.above, found.tied - counts_itself, n_other, found.used)
         best = found.best
         run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
         return Ranked(ranks, run)
 
-    def counted(self, block: Block, own: NDArray[np.float32] | None = None) -> list[Counted]:
+    def counted(self, block: QuestionBlock, own: NDArray[np.float32] | None = None) -> list[Counted]:
         """The tiles of a block, counted here."""
         shards = self.tiling.shards(len(self.candidates))
         return [count_tile(self.candidates, block, shard, self.tiling, own) for shard in shards]
 
-    def joined(self, block: Block, tiles: list[Counted]) -> Counted:
+    def joined(self, block: QuestionBlock, tiles: list[Counted]) -> Counted:
         """The tiles of a block as one; counted again if a pair's score alone was not that of its panel."""
         own = own_scores(tiles)
         return merged(self.candidates, block, self.counted(block, own) if differ(tiles, own) else tiles)
@@ -203,9 +213,9 @@ class Grid:
         finished = {} if journal is None else journal.finished(self.block, len(self))
         mapped = [file for each in (vectors.E, vectors.b) if each is not None for file in files_of(each) or ()]
         states = {file: FileState.of(file) for file in mapped}
-        given: deque[Block] = deque()
+        given: deque[QuestionBlock] = deque()
 
-        def pieces() -> Iterator[tuple[Block, tuple[int, int]]]:
+        def pieces() -> Iterator[tuple[QuestionBlock, tuple[int, int]]]:
             for number in range(len(self)):
                 if number not in finished:
                     given.append(self.block(number))
@@ -233,7 +243,7 @@ class Grid:
                     keeps = keeps or are_worth_it(begun, number + 1, len(self) - number - 1)
                     if journal is not None and keeps and number not in finished:
                         journal.keep(number, block, found)
-                    found.tell_rounding(rounding, block)
+                    found.add_rounding(rounding, block)
                     yield self.ranked(block, found)
                     if progress is not None:
                         progress(len(block))

@@ -24,7 +24,7 @@ from kgtrec.formats.array_folders import pieces_of
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import Rows
-from kgtrec.ranking.tiles import Block, Candidates, Counted, Tiling
+from kgtrec.ranking.tiles import Candidates, Counted, QuestionBlock, Tiling
 
 _OWN = re.compile(r"([0-9]{5,9})-[0-9a-f]{32}\.block|[0-9]{5,9}-[0-9a-f]{32}\.part|array-[0-9a-f]{16}\.npy")
 _SUM = 32  # bytes of the hash with which a file begins
@@ -45,7 +45,7 @@ class Journal:
     def __init__(self, folder: Path, candidates: Candidates, tiling: Tiling) -> None:
         self._folder, self._candidates, self._tiling = folder, candidates, tiling
 
-    def finished(self, block: Callable[[int], Block], n_blocks: int) -> dict[int, Path]:
+    def finished(self, block: Callable[[int], QuestionBlock], n_blocks: int) -> dict[int, Path]:
         """The files of the blocks that are there, by number; those of other scores or options are removed.
 
         Warns
@@ -64,7 +64,7 @@ class Journal:
             warn(f"{self._folder}: found blocks of other scores or options, which are removed and not used")
         return found
 
-    def keep(self, number: int, block: Block, found: Counted) -> None:
+    def keep(self, number: int, block: QuestionBlock, found: Counted) -> None:
         """Keep what was counted for a block."""
         arrays = {name: getattr(found, name) for name in _COUNTS}
         if found.best is not None:
@@ -79,7 +79,7 @@ class Journal:
             draft.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
             draft.replace(path)
 
-    def _path(self, number: int, block: Block) -> Path:
+    def _path(self, number: int, block: QuestionBlock) -> Path:
         found = hashlib.sha256(self._common)
         for field in fields(block):
             _add(found, getattr(block, field.name))

@@ -79,7 +79,7 @@ def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
     entries = _Entries(plan, lists)
     _warn_of_filtered(entries)
     _warn_of_contradictions(entries)
-    return Ranked(_placed(entries), _run(entries) if plan.options.depth else None)
+    return Ranked(_ranks(entries), _run(entries) if plan.options.depth else None)
 
 
 class _Entries:
@@ -115,8 +115,8 @@ class _Entries:
         made_for = answer[self.list]
         priority = np.where(made_for == code, 0, np.where(made_for < 0, 1, 2)) + 3 * self.is_open
         self.priority = priority.astype(np.int8)
-        self.is_answer = is_among_sorted(self.key, plan.placed[plan.is_answer])  # (n,)
-        self.is_candidate = ~is_among_sorted(self.key, plan.aside)  # (n,) neither an answer nor filtered
+        self.is_answer = is_among_sorted(self.key, plan.ranked[plan.is_answer])  # (n,)
+        self.is_candidate = ~is_among_sorted(self.key, plan.uncounted)  # (n,) neither an answer nor filtered
         self._count(lists.level[kept])
 
     def _count(self, levels: NDArray[np.int64]) -> None:
@@ -260,23 +260,23 @@ def _scores(
     return score
 
 
-def _placed(entries: _Entries) -> AnswerRanks:
-    """The row of each placed pair: from the list that was made for it, else from one that holds it, else below."""
+def _ranks(entries: _Entries) -> AnswerRanks:
+    """The row of each ranked pair: from the list that was made for it, else from one that holds it, else below."""
     plan, width = entries.plan, entries.plan.width
-    question, entity = np.divmod(plan.placed, width)
+    question, entity = np.divmod(plan.ranked, width)
     n_other = plan.n_other()
-    rows = np.flatnonzero(is_among_sorted(entries.key, plan.placed))
+    rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
     _require_one_place(entries, rows)
     # of several lists that end in a tie with an entity, the one with the most of the tie
     rows = rows[np.lexsort((-entries.tied[rows], entries.priority[rows], entries.key[rows]))]
-    place = np.searchsorted(entries.key[rows], plan.placed)
-    is_listed = np.zeros(len(plan.placed), np.bool_)
+    place = np.searchsorted(entries.key[rows], plan.ranked)
+    is_listed = np.zeros(len(plan.ranked), np.bool_)
     inside = place < len(rows)
-    is_listed[inside] = entries.key[rows][place[inside]] == plan.placed[inside]
+    is_listed[inside] = entries.key[rows][place[inside]] == plan.ranked[inside]
     entry = rows[place[is_listed]]
 
-    above, tied = np.zeros(len(plan.placed), np.int64), n_other.copy()
-    score = np.full(len(plan.placed), -float(width) - 1)
+    above, tied = np.zeros(len(plan.ranked), np.int64), n_other.copy()
+    score = np.full(len(plan.ranked), -float(width) - 1)
     above[is_listed], tied[is_listed], score[is_listed] = (
         entries.above[entry],
         entries.tied[entry],
@@ -284,10 +284,10 @@ def _placed(entries: _Entries) -> AnswerRanks:
     )
     # an entity is below the end of each list that could have it: of those that were made for it or for all answers, and
     # for an entity that no list leaves out, of any list of the question
-    is_candidate = ~is_among_sorted(plan.placed, plan.aside)
-    is_filtered = is_among_sorted(plan.placed, plan.filtered)
+    is_candidate = ~is_among_sorted(plan.ranked, plan.uncounted)
+    is_filtered = is_among_sorted(plan.ranked, plan.filtered)
     for keys, wanted, counts_for in (
-        (np.where(entries.answer >= 0, entries.question * width + entries.answer, -1), plan.placed, plan.is_answer),
+        (np.where(entries.answer >= 0, entries.question * width + entries.answer, -1), plan.ranked, plan.is_answer),
         (np.where(entries.answer < 0, entries.question, -1), question, ~is_filtered),
         (entries.question, question, is_candidate),
     ):
@@ -295,8 +295,8 @@ def _placed(entries: _Entries) -> AnswerRanks:
         at = np.searchsorted(keys[order], wanted, side="right") - 1
         has = counts_for & (at >= 0)
         has[has] = keys[order[at[has]]] == wanted[has]
-        is_placed = has & is_listed & plan.is_answer
-        _require_no_gap(entries, above, keys, wanted, is_placed)
+        is_ranked = has & is_listed & plan.is_answer
+        _require_no_gap(entries, above, keys, wanted, is_ranked)
         has &= ~is_listed
         above[has] = np.maximum(above[has], entries.reach[order[at[has]]])
     # an entity that is listed elsewhere may itself be among the candidates of a list
@@ -308,7 +308,7 @@ def _placed(entries: _Entries) -> AnswerRanks:
     # candidate, or an answer, if the list was made for all of them
     lacks_answers = np.zeros(len(plan.collection.questions), np.bool_)
     lacks_answers[question[~is_listed]] = True
-    is_for_all = np.zeros(len(plan.placed), np.bool_)
+    is_for_all = np.zeros(len(plan.ranked), np.bool_)
     is_for_all[is_listed] = entries.answer[entries.list[entry]] < 0
     may_tie = is_bounded & is_listed & ((tied > 0) | (is_for_all & lacks_answers[question]))
     score[may_tie] = -(above + 1.0)[may_tie]
@@ -324,7 +324,7 @@ def _require_no_gap(
     above: NDArray[np.int64],
     keys: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    is_placed: NDArray[np.bool_],
+    is_ranked: NDArray[np.bool_],
 ) -> None:
     """Refuse an answer that one list places, and another one lacks that goes on below that place.
 
@@ -335,14 +335,14 @@ def _require_no_gap(
     beyond = np.minimum(above + 1, span)  # how far a list must go to hold the pair for certain
     farther = np.sort(keys * span + np.minimum(reach, span - 1))
     could = np.searchsorted(farther, (wanted + 1) * span) - np.searchsorted(farther, wanted * span + beyond)
-    rows = np.flatnonzero(is_among_sorted(entries.key, plan.placed))
-    pair, of_list = np.searchsorted(plan.placed, entries.key[rows]), entries.list[rows]
+    rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
+    pair, of_list = np.searchsorted(plan.ranked, entries.key[rows]), entries.list[rows]
     does = (keys[of_list] == wanted[pair]) & (reach[of_list] >= beyond[pair])
-    lacking = np.flatnonzero(is_placed & (could > np.bincount(pair[does], minlength=len(could))))
+    lacking = np.flatnonzero(is_ranked & (could > np.bincount(pair[does], minlength=len(could))))
     if len(lacking):
         first = lacking[0]
         raise CollectionError(
-            f"{entries.name}: expected one place for the {_pair(plan.collection, plan.placed[first])}, found it "
+            f"{entries.name}: expected one place for the {_pair(plan.collection, plan.ranked[first])}, found it "
             f"below {counted(int(above[first]), 'candidate')} in one list, and missing in another that has more; keep "
             "one list for each answer, or one for each question"
         )
@@ -436,7 +436,7 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
             f"{ranks.name}: expected ranks from which other answers are removed, found --filter without test"
         )
     # the file has ranks of answers only
-    plan = replace(plan, placed=plan.placed[plan.is_answer], is_answer=plan.is_answer[plan.is_answer])
+    plan = replace(plan, ranked=plan.ranked[plan.is_answer], is_answer=plan.is_answer[plan.is_answer])
     names, questions = entity_names(collection), collection.questions
     code = names.encode(ranks.entities.labels).astype(np.int64)
     relation = collection.relations.encode(ranks.relations.labels)[ranks.relation]
@@ -455,21 +455,21 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         raise CollectionError(
             f"{ranks.name}: expected one rank for {_pair(collection, key[again[0]])}, found two different ones"
         )
-    lacking = plan.placed[~is_among_sorted(plan.placed, key)]
+    lacking = plan.ranked[~is_among_sorted(plan.ranked, key)]
     if len(lacking):
         raise CollectionError(
-            f"{ranks.name}: expected a rank for each of {len(plan.placed):,} answers, found none for {len(lacking):,}, "
+            f"{ranks.name}: expected a rank for each of {len(plan.ranked):,} answers, found none for {len(lacking):,}, "
             f"such as {_pair(collection, lacking[0])}; it has {counted(len(known) - len(order), 'rank')} of triples "
             "that the collection lacks. PyKEEN leaves out test triples with entities that train lacks: build the "
             "collection with kgtrec questions --like pykeen"
         )
-    place = np.searchsorted(key, plan.placed)
+    place = np.searchsorted(key, plan.ranked)
     above, tied, n_other = above[place], tied[place], plan.n_other()
     said = None if ranks.candidates is None else ranks.candidates[order][place]
     if said is not None and (wrong := np.flatnonzero(said != n_other + 1)).size:
         first = wrong[0]
         raise CollectionError(
-            f"{ranks.name}: expected {_pair(collection, plan.placed[first])} to be ranked among {n_other[first] + 1:,} "
+            f"{ranks.name}: expected {_pair(collection, plan.ranked[first])} to be ranked among {n_other[first] + 1:,} "
             f"candidates (filtered by {', '.join(filtered_by)}), found {said[first]:,}, and so for {len(wrong):,} of "
             f"{len(said):,} answers; was it filtered by other splits? See --filter"
         )
@@ -477,10 +477,10 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         first = wrong[0]
         raise CollectionError(
             f"{ranks.name}: expected a rank from 1 to {n_other[first] + 1:,} for "
-            f"{_pair(collection, plan.placed[first])}, found {above[first] + 1:,} to "
+            f"{_pair(collection, plan.ranked[first])}, found {above[first] + 1:,} to "
             f"{above[first] + tied[first] + 1:,}; was it filtered by other splits? See --filter"
         )
-    question, entity = np.divmod(plan.placed, width)
+    question, entity = np.divmod(plan.ranked, width)
     # answers of one question in the order of what stands above them, and then of what ties with them
     score = -(above * (width + 1) + tied).astype(np.float64)
     return Ranked(plan.ranks(ranks.name, question, entity, plan.is_answer, above, tied, n_other, score), None)

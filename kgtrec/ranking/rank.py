@@ -46,9 +46,9 @@ class Plan:
 
     collection: Collection
     options: RankOptions
-    placed: NDArray[np.int64]  # pairs that get a row in the answer ranks
-    is_answer: NDArray[np.bool_]  # of each placed pair
-    aside: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
+    ranked: NDArray[np.int64]  # pairs that get a row in the answer ranks
+    is_answer: NDArray[np.bool_]  # of each ranked pair
+    uncounted: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
     filtered: NDArray[np.int64]  # pairs that are no candidates: known in a split that is filtered by, and no answers
 
     @classmethod
@@ -61,14 +61,14 @@ class Plan:
             )
         answers, filtered = answers_and_filtered(collection, options.filtered_by)
         qrels, width = collection.qrels, len(collection.entities)
-        placed = np.concatenate(
+        ranked = np.concatenate(
             [qrels.question.astype(np.int64) * width + qrels.entity, _judged_keys(collection, options.judged)]
         )
-        placed, aside = distinct(placed), np.sort(np.concatenate([filtered, answers]))
+        ranked, uncounted = distinct(ranked), np.sort(np.concatenate([filtered, answers]))
         rows = collection.questions.rows_of(options.sides)
         if len(rows) < len(collection.questions):
-            placed, aside, filtered = (keys[np.isin(keys // width, rows)] for keys in (placed, aside, filtered))
-        return cls(collection, options, placed, is_among_sorted(placed, answers), aside, filtered)
+            ranked, uncounted, filtered = (keys[np.isin(keys // width, rows)] for keys in (ranked, uncounted, filtered))
+        return cls(collection, options, ranked, is_among_sorted(ranked, answers), uncounted, filtered)
 
     @property
     def width(self) -> int:
@@ -76,10 +76,10 @@ class Plan:
         return len(self.collection.entities)
 
     def n_other(self) -> NDArray[np.int64]:
-        """(n,) for each placed pair the candidates of its question that are no answers, itself left out."""
-        aside = np.bincount(self.aside // self.width, minlength=len(self.collection.questions))
-        counts_itself = ~is_among_sorted(self.placed, self.aside)
-        found: NDArray[np.int64] = self.width - aside[self.placed // self.width] - counts_itself
+        """(n,) for each ranked pair the candidates of its question that are no answers, itself left out."""
+        uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
+        counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
+        found: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
         return found
 
     def ranks(self, name: str, *columns: NDArray[Any]) -> AnswerRanks:
@@ -279,20 +279,22 @@ def _joined_runs(parts: Sequence[Run]) -> Run:
 
 def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDArray[np.intp], scores: Any) -> Ranked:
     entities, width, depth = plan.collection.entities, plan.width, plan.options.depth
-    placed, row, entity = pairs_of(plan.placed, rows, width)
-    _, aside_row, aside_entity = pairs_of(plan.aside, rows, width)
-    _, out_row, out_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
+    ranked, row, entity = pairs_of(plan.ranked, rows, width)
+    _, uncounted_row, uncounted_entity = pairs_of(plan.uncounted, rows, width)
+    _, excluded_row, excluded_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
     best: TopK | None = None
     try:
         if stays_on_device(scores):
-            counts, best = device_ranker.rank(scores, row, entity, aside_row, aside_entity, depth, out_row, out_entity)
+            counts, best = device_ranker.rank(
+                scores, row, entity, uncounted_row, uncounted_entity, depth, excluded_row, excluded_entity
+            )
         else:
-            counts = count_above_and_tied(scores, row, entity, aside_row, aside_entity)
+            counts = count_above_and_tied(scores, row, entity, uncounted_row, uncounted_entity)
             if depth:
-                best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
+                best = top_k(scores, min(depth, width), excluded_row, excluded_entity, entities.byte_order)
     except ScoreError as error:
         raise wrong_score(plan.collection, rows[error.row], error.entity, error.score) from None
-    is_answer = plan.is_answer[placed]
+    is_answer = plan.is_answer[ranked]
     ranks = plan.ranks(name, rows[row], entity, is_answer, counts.above, counts.tied, counts.n_other, counts.score)
     run = None if best is None else plan.run(name, rows[best.row], best.entity, best.score)
     if np.all(rows[1:] > rows[:-1]):

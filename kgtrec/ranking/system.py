@@ -17,10 +17,10 @@ from kgtrec.ranking.options import RankKeywords, RankOptions
 from kgtrec.ranking.rank import Plan, Progress, Ranked, blocks_ranked, joined
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
-    Block,
     CollectionLists,
     Factors,
     RankedLists,
+    ScoreBlock,
     ScoreBlocks,
     Scorer,
     Scoring,
@@ -188,7 +188,7 @@ def ranked_parts(
         if progress is not None:
             progress(len(collection.questions.rows_of(options.sides)))
         return
-    blocks: Iterator[Block]
+    blocks: Iterator[ScoreBlock]
     if isinstance(system, Factors):
         blocks = iter(())  # there is no question
     elif isinstance(system, ScoreBlocks):

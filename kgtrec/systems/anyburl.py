@@ -34,7 +34,7 @@ _WAY_OUT = "labels with spaces need tabs between the columns of every line"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _Lines:
     """The content of some lines; entities and relations in the order of the file."""
 
     line: NDArray[np.int64]  # (lines,) number of each line that is not blank
@@ -45,7 +45,7 @@ class _Block:
 
 
 def _read(path: Path, given: Given) -> RankedLists:
-    blocks: list[_Block] = []
+    blocks: list[_Lines] = []
     line, phase = 1, 0
     with reading(path) as stream:
         for data in whole_lines(stream, str(path), _BLOCK_SIZE):
@@ -92,7 +92,7 @@ def _read(path: Path, given: Given) -> RankedLists:
     return RankedLists(default_name(path), *columns, start, entity, level, kind)
 
 
-def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:
+def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Lines:
     """Parse a block; its first line that is not blank is line ``phase`` of its triple."""
     text = np.frombuffer(data, np.uint8)
     _require_text(data, first_line, path)
@@ -136,7 +136,7 @@ def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:
     is_relation = ~is_list[row] & (place == 1)
     is_score = is_list[row] & (place % 2 == 1)
     _require_numbers(_taken(pieces, is_score), line[row[is_score]], path)
-    return _Block(
+    return _Lines(
         line,
         is_head,
         np.where(is_list, count // 2, 2),

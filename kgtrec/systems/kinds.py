@@ -21,7 +21,7 @@ from kgtrec.kernels.rows import Rows
 #: device
 Scoring = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
 #: rows of the collection's questions and their scores, columns as in the collection
-Block = tuple[NDArray[np.intp], Any]
+ScoreBlock = tuple[NDArray[np.intp], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,12 +100,12 @@ class ScoreBlocks:
 
     name: str
     #: the collection and how many questions a block may hold -> blocks of all questions, in the collection's order
-    blocks: Callable[[Collection, int | None], Iterator[Block]]
+    blocks: Callable[[Collection, int | None], Iterator[ScoreBlock]]
     kind: str = "scores"
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, blocks: Iterator[Block]) -> ScoreBlocks:
+    def of(cls, name: str, blocks: Iterator[ScoreBlock]) -> ScoreBlocks:
         """Blocks that are there already, of whatever size."""
         return cls(name, lambda collection, block: blocks)
 

@@ -89,7 +89,7 @@ def read_system(path: PathLike, kind: str | None = None, given: Given | None = N
     path : path
         A checkpoint, a folder, a file of scores, of ranked lists or of ranks.
     kind : str, optional
-        Which one it is; one of :func:`adapters`. Default: told by what lies in it.
+        Which one it is; one of :func:`adapters`. Default: detected from the files.
     given : Given, optional
         What the path does not say, such as files of labels.
 

@@ -125,10 +125,10 @@ def load_tensors(path: Path, what: str, *, stand_ins: Sequence[str] = ()) -> Any
         with torch.serialization.safe_globals(allowed):
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged or other file raises
-        raise FormatError(f"expected {what} of tensors and plain values, found {_told(error)}", path=path) from None
+        raise FormatError(f"expected {what} of tensors and plain values, found {_cause(error)}", path=path) from None
 
 
-def _told(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     """What torch found, without its advice to run what the file holds."""
     text = str(error)
     if named := re.search(r"GLOBAL (\S+)", text):

@@ -131,13 +131,13 @@ from kgtrec.cli import main
 from kgtrec.ranking import grid
 from kgtrec.workers import results
 results._WORTH = 0
-tell, left = grid.Counted.tell_rounding, [3]
+tell, left = grid.Counted.add_rounding, [3]
 def harm(*arguments):
     left[0] -= 1
     if left[0] == 0:
         {what}
     tell(*arguments)
-grid.Counted.tell_rounding = harm
+grid.Counted.add_rounding = harm
 main(sys.argv[1:])
 """
 
