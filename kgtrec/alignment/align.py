@@ -32,7 +32,7 @@ _SPACE = r"[\x{00}\s\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f
 
 
 def alignment_collection(alignments: Alignments, *, candidates: Candidates = "test") -> Collection:
-    """The test collection of an entity alignment task, for ``evaluate`` and other functions that take a collection.
+    """Build the test collection of an entity alignment task, for ``evaluate`` and others that take a collection.
 
     A test alignment (l, r) is the triple (l, aligned_with, r), which gives two questions: ``tail`` questions go from
     left to right (the right entity is asked for), ``head`` questions from right to left. An entity with several
@@ -78,7 +78,7 @@ def align(
     block: int | None = None,
     progress: Progress | None = None,
 ) -> AnswerRanks:
-    """Ranks of the test alignments among the candidates, in both directions.
+    """Rank the test alignments among the candidates, in both directions.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Task:
     sides: tuple[Side, Side]
 
     def ranks(self, side: Side, blocks: Iterator[ScoreBlock], name: str, progress: Progress | None) -> AnswerRanks:
-        """Answer ranks of one direction, with the codes of the whole collection."""
+        """Rank one direction, with the codes of the whole collection."""
         own = side.collection
         ranks = rank_scores(
             own, blocks, questions=own, entities=own, name=name, progress=progress, depth=0
@@ -160,7 +160,7 @@ class Task:
 def similarity_blocks(
     system: EntityVectors | NDArray[Any], side: Side, similarity: Similarity, block: int | None
 ) -> Iterator[ScoreBlock]:
-    """(question rows, similarities) of one direction; columns are its candidates."""
+    """Yield (question rows, similarities) of one direction; columns are its candidates."""
     step = block or max(1, _BLOCK_BYTES // (8 * max(len(side.candidates), 1)))
     for first in range(0, len(side.anchors), step):
         anchors = side.anchors[first : first + step]
@@ -199,7 +199,7 @@ def require_system(system: Any, alignments: Alignments, similarity: Similarity, 
 
 
 def alignment_task(alignments: Alignments, candidates: Candidates) -> Task:
-    """The collection of :func:`alignment_collection` and the inputs for ranking each direction."""
+    """Build the collection of :func:`alignment_collection` and the inputs for ranking each direction."""
     one_of("candidates to be one of", candidates, CANDIDATES)
     if len(alignments.test) == 0:
         raise KgtrecError("expected at least one test alignment, found none")

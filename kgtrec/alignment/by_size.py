@@ -43,7 +43,7 @@ def study_alignment(
     block: int | None = None,
     progress: Progress | None = None,
 ) -> AlignmentStudy:
-    """The same similarities on test sets of several sizes, sampled from the test alignments.
+    """Measure the same similarities on test sets of several sizes, sampled from the test alignments.
 
     The candidates of a sampled set are its own entities, as in the common protocol. So the mean rank grows with the
     size of the set and Hits@1 falls, though the system is the same; AMRI is designed to stay constant. The

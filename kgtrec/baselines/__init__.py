@@ -40,7 +40,7 @@ _BLOCK_BYTES = 1 << 25
 
 
 def baseline(name: str) -> Baseline:
-    """The record of a baseline.
+    """Look up the record of a baseline.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def baseline(name: str) -> Baseline:
 
 
 def baselines_of(name: str) -> list[Baseline]:
-    """The records of a baseline, or of ``all``, those that are no controls.
+    """Look up the record of a baseline, or of ``all``, those that are no controls.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def baselines_of(name: str) -> list[Baseline]:
 
 
 def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) -> Model:
-    """A baseline fitted to train facts.
+    """Fit a baseline to train facts.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) ->
 def baseline_blocks(
     name: str, collection: Collection, *, seed: int = 0, block: int | None = None, **options: Any
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Scores of a baseline, fitted to the collection's train facts, for all its questions in order.
+    """Yield scores of a baseline, fitted to the collection's train facts, for all its questions in order.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def baseline_blocks(
 def baseline_checkpoints(
     name: str, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
 ) -> Iterator[tuple[Settings, Model]]:
-    """A baseline under every combination of settings, such as systems of increasing strength.
+    """Fit a baseline under every combination of settings, such as systems of increasing strength.
 
     Common work is done once: all ranks of ``svd`` use one decomposition, and all numbers of rounds of ``rescal`` one
     run of least squares.
@@ -185,7 +185,7 @@ def baseline_checkpoints(
 def score_blocks(
     model: Model, collection: Collection, block: int | None = None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` yields them."""
+    """Yield scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` does."""
     at_once = block or max(1, _BLOCK_BYTES // (8 * max(len(collection.entities), 1)))
     for first in range(0, len(collection.questions), at_once):
         rows = np.arange(first, min(first + at_once, len(collection.questions)))

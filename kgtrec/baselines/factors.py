@@ -125,7 +125,7 @@ def _rescal_scorer(entity: Matrix, core: Matrix, n_relations: int) -> Scorer:
 
 
 def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
-    r"""The model after 0, 1, 2, ... rounds of least squares, without end.
+    r"""Yield the model after 0, 1, 2, ... rounds of least squares, without end.
 
     Entity factors A, (n_entities, k), and one core matrix per relation, (n_relations, k, k), with
     :math:`X_r \approx A R_r A^\top`; ``decay`` weighs their squared norms.

@@ -132,11 +132,11 @@ class Grid:
         return len(self._blocks)
 
     def n_questions(self, number: int) -> int:
-        """How many questions a block has."""
+        """Count the questions of a block."""
         return len(self._blocks[number][0])
 
     def block(self, number: int) -> QuestionBlock:
-        """One of them, with its queries."""
+        """Make one of the blocks, with its queries."""
         own, queries = self._blocks[number]
         rows, width = self._places.rows[own], self._plan.width
 
@@ -160,7 +160,7 @@ class Grid:
         )
 
     def ranked(self, block: QuestionBlock, found: Counted) -> Ranked:
-        """What the counts of a block say, in the collection's terms."""
+        """Turn the counts of a block into answer ranks and a run of the collection."""
         row, entity, width = block.ranked_row, self.candidates.entity, len(self.candidates)
         uncounted = block.uncounted_row * width + block.uncounted_entity
         counts_itself = ~is_among_sorted(row * width + block.ranked_entity, uncounted)
@@ -173,12 +173,12 @@ class Grid:
         return Ranked(ranks, run)
 
     def counted(self, block: QuestionBlock, own: NDArray[np.float32] | None = None) -> list[Counted]:
-        """The tiles of a block, counted here."""
+        """Count the tiles of a block in this process."""
         shards = self.tiling.shards(len(self.candidates))
         return [count_tile(self.candidates, block, shard, self.tiling, own) for shard in shards]
 
     def joined(self, block: QuestionBlock, tiles: list[Counted]) -> Counted:
-        """The tiles of a block as one; counted again if a pair's score alone was not that of its panel."""
+        """Join the tiles of a block; they are counted again if a pair's score alone was not that of its panel."""
         own = own_scores(tiles)
         return merged(self.candidates, block, self.counted(block, own) if differ(tiles, own) else tiles)
 
@@ -190,7 +190,7 @@ class Grid:
         unfinished: Path | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Ranked]:
-        """What is counted for each block, one after the other, whoever counts it.
+        """Yield the result of each block, one after the other, whoever counts it.
 
         Parameters
         ----------

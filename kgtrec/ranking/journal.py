@@ -46,7 +46,7 @@ class Journal:
         self._folder, self._candidates, self._tiling = folder, candidates, tiling
 
     def finished(self, block: Callable[[int], QuestionBlock], n_blocks: int) -> dict[int, Path]:
-        """The files of the blocks that are there, by number; those of other scores or options are removed.
+        """Find the files of finished blocks, by number; those of other scores or options are removed.
 
         Warns
         -----
@@ -97,7 +97,7 @@ class Journal:
 
 
 def read_block(path: Path) -> Counted | None:
-    """What was counted for a finished block; None if its file is damaged, as after a loss of power, or gone."""
+    """Read the counts of a finished block; None if its file is damaged, as after a loss of power, or gone."""
     data = memoryview(path.read_bytes() if path.exists() else b"")
     if hashlib.sha256(data[_SUM:]).digest() != data[:_SUM]:
         return None

@@ -22,7 +22,7 @@ _SHOWN = 3  # examples in a message
 
 
 def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
-    """The answer ranks and the run of ranked lists; an answer that its list lacks gets bounds.
+    """Compute answer ranks and a run from ranked lists; an answer that its list lacks gets bounds.
 
     An answer that is not in its list stands somewhere below the end: ``above`` counts the listed candidates, ``tied``
     all others, and ``cut`` is True. Where a list ends in a tie of several, the tie may go on below: entities in it, and
@@ -406,7 +406,7 @@ def _warn_of_contradictions(entries: _Entries) -> None:
 
 
 def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
-    """The answer ranks that another program counted for each test triple.
+    """Turn the ranks that another program counted for each test triple into answer ranks.
 
     The plan filters by what the other program removed from the candidates; if the file has numbers of candidates, they
     are checked.

@@ -131,7 +131,7 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
 
 
 def score_blocks(scorer: Scorer, collection: Collection, options: RankOptions) -> Iterator[ScoreBlock]:
-    """Blocks of (question rows, scores) of a model, columns in the collection's order.
+    """Yield blocks of (question rows, scores) of a model, columns in the collection's order.
 
     The scores stay where the model computed them, on a GPU for example. A block has as many questions as fit 64 MiB of
     scores and 512 MiB of what the model computes with, unless ``options`` say how many.

@@ -53,7 +53,7 @@ class Plan:
 
     @classmethod
     def of(cls, collection: Collection, options: RankOptions) -> Plan:
-        """What the scores of each question of some sides are counted for."""
+        """Decide what the scores of each question of some sides are counted for."""
         if not isinstance(collection, Collection):
             raise KgtrecError(
                 "expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found "
@@ -76,19 +76,19 @@ class Plan:
         return len(self.collection.entities)
 
     def n_other(self) -> NDArray[np.int64]:
-        """(n,) for each ranked pair the candidates of its question that are no answers, itself left out."""
+        """Count the candidates of each ranked pair's question that are no answers, itself left out, (n,)."""
         uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
         counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
         found: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
         return found
 
     def ranks(self, name: str, *columns: NDArray[Any]) -> AnswerRanks:
-        """A system's answer ranks, of the columns that :meth:`AnswerRanks.of` takes, in their order."""
+        """Make a system's answer ranks of the columns that :meth:`AnswerRanks.of` takes, in their order."""
         named: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=False))
         return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **named)
 
     def run(self, name: str, question: NDArray[Any], entity: NDArray[Any], score: NDArray[Any]) -> Run:
-        """A system's run, of columns in order."""
+        """Make a system's run of columns in order."""
         own = self.collection
         return Run(
             name,
@@ -112,7 +112,7 @@ def rank_scores(
     progress: Progress | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Ranked:
-    """The exact rank of every answer among all candidates, and the run cut at ``depth``, from one system's scores.
+    """Compute the exact rank of every answer among all candidates, and the run cut at ``depth``, from scores.
 
     Parameters
     ----------
@@ -211,9 +211,10 @@ def ranked_blocks(
     progress: Progress | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Iterator[Ranked]:
-    """:func:`rank_scores` one block at a time, for runs that are written as they come; parts are in block order.
+    """Rank scores one block at a time, for runs that are written as they come; see :func:`rank_scores`.
 
-    That every question came is known, and an error raised otherwise, only after the last block. Without any block
+    Parts are in block order. That every question came is known, and an error raised otherwise, only after the last block.
+    Without any block
     (a collection without questions) there is one empty part.
 
     Examples
@@ -234,7 +235,7 @@ def ranked_blocks(
 def blocks_ranked(
     plan: Plan, blocks: Any, questions: Any, entities: Any, name: str, progress: Progress | None
 ) -> Iterator[Ranked]:
-    """:func:`ranked_blocks` of a plan."""
+    """Rank the scores of a plan's questions; see :func:`ranked_blocks`."""
     collection = plan.collection
     asked = collection.questions.rows_of(plan.options.sides)
     order, seen = _Order(collection, asked, questions, entities), np.ones(len(collection.questions), np.bool_)
@@ -303,7 +304,7 @@ def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDAr
 
 
 def wrong_score(collection: Collection, question: int, entity: int, score: float) -> KgtrecError:
-    """The error for a score that is NaN or +inf, of a question and an entity by their rows."""
+    """Make the error for a score that is NaN or +inf, of a question and an entity by their rows."""
     about = f"question {collection.questions.ids[question]!r}, entity {collection.entities[entity]!r}"
     way_out = (
         "use -inf for an entity that should come last"
@@ -316,7 +317,7 @@ def wrong_score(collection: Collection, question: int, entity: int, score: float
 def answers_and_filtered(
     collection: Collection, filtered_by: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs that are answers, and those that are no candidates: known in a split that is filtered by, no answers.
+    """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
 
     Both are keys ``question * n_entities + entity``, each once, ascending.
     """
@@ -388,7 +389,7 @@ class _Order:
         self.question[~np.isin(self.question, asked)] = -1
 
     def blocks(self, blocks: Any) -> Iterator[tuple[Any, Any]]:
-        """(rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
+        """Yield (rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
         if not hasattr(blocks, "shape"):
             if not isinstance(blocks, Iterable):
                 raise KgtrecError(f"expected blocks of scores or a whole score matrix, found {type(blocks).__name__}")
@@ -444,7 +445,7 @@ class _Order:
                 )
 
     def checked(self, rows: Any, scores: Any, seen: NDArray[np.bool_], where: str) -> tuple[NDArray[np.intp], Any]:
-        """A block in the collection's terms; its questions are marked in ``seen``.
+        """Check a block and give it in the collection's terms; its questions are marked in ``seen``.
 
         Scores are a numpy array, or a tensor that stays on its device, where columns are put in order when it is
         ranked.

@@ -46,7 +46,7 @@ class Tiling:
 
     @classmethod
     def of(cls, n_entities: int, rows: int | None = None) -> Tiling:
-        """As many questions in a block as make 64 MiB of scores of all entities, or 256 and fewer entities at a time.
+        """Put questions in a block up to 64 MiB of scores of all entities, or 256 and fewer entities at a time.
 
         A tile has some 270 million scores at most.
 
@@ -63,7 +63,7 @@ class Tiling:
         return cls(rows, at_once * PANEL, max(1, -(-rows * n_entities // _SHARD_SCORES)))
 
     def shards(self, n_entities: int) -> list[tuple[int, int]]:
-        """Where each shard begins and ends, at the ends of panels; no more than there are panels."""
+        """Find where each shard begins and ends, at the ends of panels; no more than there are panels."""
         n_panels = -(-n_entities // self.panel)
         ends = np.linspace(0, n_panels, min(self.n_shards, max(n_panels, 1)) + 1).round().astype(int) * self.panel
         return [(int(first), int(min(last, n_entities))) for first, last in pairwise(ends)]
@@ -212,7 +212,7 @@ def count_tile(
 
 
 def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:
-    """(p,) own scores of a block's pairs, each from the shard that has the entity."""
+    """Collect the own scores of a block's pairs, (p,), each from the shard that has the entity."""
     own = np.full_like(parts[0].found, np.nan)
     for part in parts:
         np.copyto(own, part.found, where=~np.isnan(part.found))
@@ -220,12 +220,12 @@ def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:
 
 
 def differ(parts: Sequence[Counted], own: NDArray[np.float32]) -> bool:
-    """Whether one of a block's tiles was counted against other own scores."""
+    """Return whether one of a block's tiles was counted against other own scores."""
     return any(not np.array_equal(part.used, own) for part in parts)
 
 
 def merged(candidates: Candidates, block: QuestionBlock, parts: Sequence[Counted]) -> Counted:
-    """All shards of a block as one."""
+    """Merge all shards of a block."""
     if len(parts) == 1:
         return parts[0]
     best = None

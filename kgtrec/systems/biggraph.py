@@ -95,7 +95,7 @@ class _Checkpoint:
         self.d = {kind: parts[0].shape[1] for kind, parts in self.partitions.items()}
 
     def wrong(self, message: str) -> FormatError:
-        """What is wrong with the settings."""
+        """Make the error about the settings."""
         return FormatError(message, path=self.path / _CONFIG)
 
     def _relation(self, value: Any) -> RelationType:
@@ -137,7 +137,7 @@ class _Checkpoint:
         return parts
 
     def names(self, file: str, option: str) -> list[str]:
-        """The names in a file of the data set's folder, which ``option`` may name in its place."""
+        """Read the names in a file of the data set's folder, in whose place ``option`` may name labels."""
         named = self.config.get("entity_path")
         folders = (self.given.data, self.path, Path(named) if isinstance(named, str) else None)
         found = next((folder / file for folder in folders if folder and (folder / file).is_file()), None)
@@ -153,7 +153,7 @@ class _Checkpoint:
         return names
 
     def entity_labels(self) -> Vocabulary:
-        """The labels of all entity types, one after the other."""
+        """Read the labels of all entity types, one after the other."""
         if self.given.entities is not None:
             return labels_in(self.given.entities)
         labels = []
@@ -172,7 +172,7 @@ class _Checkpoint:
             return Vocabulary.of(labels)
 
     def relation_labels(self) -> Vocabulary:
-        """The labels of relation types, or of dynamic relations."""
+        """Read the labels of relation types, or of dynamic relations."""
         if self.given.relations is not None:
             return labels_in(self.given.relations)
         if self.is_dynamic:
@@ -185,7 +185,7 @@ class _Checkpoint:
             return Vocabulary.of(names)
 
     def parameters(self, n_relations: int) -> dict[str, list[NDArray[Any]]]:
-        """Of each side that has some, each relation type's parameters: a row for each relation."""
+        """Read each relation type's parameters, of each side that has some: a row for each relation."""
         sides, n_rows = (("lhs", "rhs"), n_relations) if self.is_dynamic else (("rhs",), 1)
         if all(each.operator == "none" for each in self.relations):
             return {side: [np.zeros((n_rows, 0)) for _ in self.relations] for side in sides}
@@ -214,7 +214,7 @@ class _Checkpoint:
         return found
 
     def looked_up(self) -> dict[str, list[Rows]]:
-        """The embeddings of each type as they are looked up, without empty partitions."""
+        """Give the embeddings of each type as they are looked up, without empty partitions."""
         common: dict[str, _Matrix] = {}  # what is added to all entities of a type
         if self.config.get("global_emb", True) is True and not self.is_dynamic:
             source = self.path / f"model{self.version}.h5"

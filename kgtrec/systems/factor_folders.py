@@ -22,7 +22,7 @@ def _read(path: Path, given: Given) -> Factors:
 
 
 def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factors:
-    """The model of some arrays, which were read at a path.
+    """Make a model of arrays that were read from a path.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factor
 
 
 def arrays_of(system: SystemOutput) -> FactorArrays:
-    """What a factor folder of a system holds.
+    """Give the arrays that a factor folder of a system holds.
 
     Raises
     ------

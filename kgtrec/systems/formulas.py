@@ -53,7 +53,7 @@ def factorised(
     remarks: tuple[str, ...] = (),
     b: Rows | None = None,
 ) -> Factors:
-    """The model of the entities' vectors and the relations' vectors.
+    """Make a model of the entities' vectors and the relations' vectors.
 
     Raises
     ------

@@ -173,7 +173,7 @@ class _Trace:
         return FormatError(message, path=self.path, line=int(self.number[row]))
 
     def texts(self, key: str, value: str) -> pa.StringArray:
-        """The value of a key in each line, as it is written."""
+        """Extract the value of a key from each line, as it is written."""
         found = pc.struct_field(pc.extract_regex(self.lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
         if found.null_count:
             raise self.error(

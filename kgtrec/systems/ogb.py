@@ -103,7 +103,7 @@ def _labelled(
 
 
 def is_submission(path: Path) -> bool:
-    """Whether a path leads to an archive with a submission."""
+    """Return whether a path leads to an archive with a submission."""
     if path.suffix.lower() != ".npz" or not path.is_file():
         return False
     try:

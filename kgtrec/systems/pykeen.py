@@ -27,7 +27,7 @@ _PACKAGES = "torch pykeen"
 
 
 def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None, device: str | None = None) -> Scorer:
-    """A trained PyKEEN model as a system that :func:`kgtrec.ranking.rank_system` ranks.
+    """Make a trained PyKEEN model a system that :func:`kgtrec.ranking.rank_system` ranks.
 
     Heads of a model with inverse triples are predicted by their inverse relations, as PyKEEN itself does.
 
@@ -75,7 +75,7 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
 
 
 def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str = "pykeen") -> TripleRanks:
-    """The ranks that PyKEEN's own evaluator counted: above is optimistic - 1, tied is pessimistic - optimistic.
+    """Take the ranks that PyKEEN's own evaluator counted: above is optimistic - 1, tied is pessimistic - optimistic.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _labels_of(factory: Any) -> tuple[Vocabulary, Vocabulary]:
 
 
 def n_relations_of(model: Model) -> int:
-    """How many relations a model has, without the inverse ones that PyKEEN makes."""
+    """Count the relations of a model, without the inverse ones that PyKEEN makes."""
     return int(getattr(model, "num_real_relations", model.num_relations))
 
 

@@ -32,7 +32,7 @@ _TRIED = 20  # of what lies in a folder
 
 @cache
 def adapters() -> dict[str, Adapter]:
-    """Every kind of source by its name, in the order in which a path is tried.
+    """List every kind of source by its name, in the order in which a path is tried.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def adapters() -> dict[str, Adapter]:
 
 
 def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
-    """The kind of a source, as ``name`` says, or by what lies in it.
+    """Find the kind of a source, as ``name`` says, or from its files.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _other(path: Path) -> str:
 
 
 def read_system(path: PathLike, kind: str | None = None, given: Given | None = None) -> SystemOutput:
-    """A system of some other program, as what :func:`kgtrec.ranking.rank_system` ranks.
+    """Read a system of some other program, for :func:`kgtrec.ranking.rank_system`.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def _read(path: Path, given: Given) -> CollectionLists:
 
 
 def run_lists(run: Run, collection: Collection) -> RankedLists:
-    """The lists of a run, best first; entities of one score tie.
+    """Make ranked lists of a run, best first; entities of one score tie.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from kgtrec.systems.kinds import Scoring
 
 
 def torch_of(what: str, packages: str = "torch") -> Any:
-    """The package torch, which only those need who have such models.
+    """Import the package torch, which only such models need.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def require_device(device: Any) -> None:
 
 
 def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
-    """Scores of a model in inference mode; ``score`` takes anchors and relations as tensors on the model's device."""
+    """Score in inference mode; ``score`` takes anchors and relations as tensors on the model's device."""
     torch = torch_of("a model")
 
     def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
@@ -72,7 +72,7 @@ def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
 
 
 def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -> Any:
-    """What a pickle of a whole model holds; reading it can run any code, so only with the user's word.
+    """Read a pickle of a whole model, which can run any code, and so only with the user's permission.
 
     ``packages`` are what to install where torch is missing.
 
@@ -100,7 +100,7 @@ def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -
 
 
 def load_tensors(path: Path, what: str, *, stand_ins: Sequence[str] = ()) -> Any:
-    """What a checkpoint of tensors, numbers, texts, lists and mappings holds; nothing in it is run.
+    """Read a checkpoint of tensors, numbers, texts, lists and mappings; nothing in it is run.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None, device: str | None = None) -> Scorer:
-    """A trained TorchKGE model as a system that :func:`kgtrec.ranking.rank_system` ranks.
+    """Make a trained TorchKGE model a system that :func:`kgtrec.ranking.rank_system` ranks.
 
     Parameters
     ----------

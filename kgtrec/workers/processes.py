@@ -67,7 +67,7 @@ def _nothing() -> None:
 
 
 def do(piece: tuple[Any, ...]) -> Any:
-    """What the function that the process was started with gives for the arguments of a piece."""
+    """Call the function that the process was started with on the arguments of a piece."""
     return _of_process[-1](*piece)
 
 
