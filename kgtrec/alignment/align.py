@@ -166,12 +166,12 @@ def similarity_blocks(
         anchors = side.anchors[first : first + step]
         if isinstance(system, EntityVectors):
             own, other = (system.right, system.left) if side.is_head else (system.left, system.right)
-            found = similarity_block(own[anchors], other[side.candidates], similarity)
+            similarities = similarity_block(own[anchors], other[side.candidates], similarity)
         elif side.is_head:
-            found = np.asarray(system[np.ix_(side.candidates, anchors)]).T
+            similarities = np.asarray(system[np.ix_(side.candidates, anchors)]).T
         else:
-            found = np.asarray(system[np.ix_(anchors, side.candidates)])
-        yield np.arange(first, first + len(anchors)), found
+            similarities = np.asarray(system[np.ix_(anchors, side.candidates)])
+        yield np.arange(first, first + len(anchors)), similarities
 
 
 def require_system(system: Any, alignments: Alignments, similarity: Similarity, block: int | None) -> None:
@@ -229,8 +229,8 @@ def _collection(
 
     def triples(pairs: Pairs) -> Triples:
         head, tail = codes[0][pairs[:, 0]], codes[1][pairs[:, 1]]
-        found = (head >= 0) & (tail >= 0)  # a train alignment may be outside the candidates
-        return Triples(head[found], np.zeros(found.sum(), np.int32), tail[found], entities, relations)
+        known = (head >= 0) & (tail >= 0)  # a train alignment may be outside the candidates
+        return Triples(head[known], np.zeros(known.sum(), np.int32), tail[known], entities, relations)
 
     train, test = triples(alignments.train), triples(alignments.test)
     collection = build_questions(train, test=test)

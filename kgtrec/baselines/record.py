@@ -132,11 +132,11 @@ class Baseline:
             name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
             for name, value in options.items()
         }
-        found: list[Settings] = [
+        several: list[Settings] = [
             self.settings(dict(zip(values, chosen, strict=True))) for chosen in itertools.product(*values.values())
         ]
-        if not found or any(one in found[:place] for place, one in enumerate(found)):
+        if not several or any(one in several[:place] for place, one in enumerate(several)):
             raise KgtrecError(
                 f"expected one or several different values for each option of {self.name}, found {values}"
             )
-        return found
+        return several

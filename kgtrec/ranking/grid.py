@@ -117,7 +117,7 @@ class Grid:
     def _blocks(self) -> list[tuple[NDArray[np.intp], Scoring | None]]:
         """Places in the asked questions of each block, and what makes its queries."""
         places, factors = self._places, self._factors
-        is_head, found = self.collection.questions.is_head[places.rows], []
+        is_head, blocks = self.collection.questions.is_head[places.rows], []
         for own, queries in (
             (is_head & places.can_ask, factors.head_queries),
             (~is_head & places.can_ask, factors.tail_queries),
@@ -125,8 +125,8 @@ class Grid:
         ):
             asked = np.flatnonzero(own)
             step = self.tiling.rows
-            found += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
-        return found
+            blocks += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
+        return blocks
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -159,7 +159,7 @@ class Grid:
             *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
         )
 
-    def ranked(self, block: QuestionBlock, found: Counted) -> Ranked:
+    def ranked(self, block: QuestionBlock, counts: Counted) -> Ranked:
         """Turn the counts of a block into answer ranks and a run of the collection."""
         row, entity, width = block.ranked_row, self.candidates.entity, len(self.candidates)
         uncounted = block.uncounted_row * width + block.uncounted_entity
@@ -167,8 +167,8 @@ class Grid:
         n_uncounted = np.bincount(block.uncounted_row, minlength=len(block))[row]
         ranked = block.rows[row], entity[block.ranked_entity], block.is_answer
         n_other = self._plan.width - n_uncounted - counts_itself
-        ranks = self._plan.ranks(self.name, *ranked, found.above, found.tied - counts_itself, n_other, found.used)
-        best = found.best
+        ranks = self._plan.ranks(self.name, *ranked, counts.above, counts.tied - counts_itself, n_other, counts.used)
+        best = counts.best
         run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
         return Ranked(ranks, run)
 
@@ -230,11 +230,11 @@ class Grid:
                 for number in range(len(self)):
                     if number in finished:
                         block = self.block(number)
-                        found = read_block(finished[number]) or self.joined(block, self.counted(block))
+                        counts = read_block(finished[number]) or self.joined(block, self.counted(block))
                     else:
                         tiles = [next(counting) for _ in shards]
                         block = given.popleft()
-                        found = self.joined(block, tiles)
+                        counts = self.joined(block, tiles)
                     if changed := next((file for file, state in states.items() if FileState.of(file) != state), None):
                         raise KgtrecError(
                             f"{changed}: expected a file that stays as it is while it is ranked, found it changed; "
@@ -242,9 +242,9 @@ class Grid:
                         )
                     keeps = keeps or are_worth_it(begun, number + 1, len(self) - number - 1)
                     if journal is not None and keeps and number not in finished:
-                        journal.keep(number, block, found)
-                    found.add_rounding(rounding, block)
-                    yield self.ranked(block, found)
+                        journal.keep(number, block, counts)
+                    counts.add_rounding(rounding, block)
+                    yield self.ranked(block, counts)
                     if progress is not None:
                         progress(len(block))
         except TileError as error:

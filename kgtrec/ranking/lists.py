@@ -224,8 +224,8 @@ def _is_open(lists: RankedLists) -> NDArray[np.bool_]:
     several[several] = lists.level[last[several]] == lists.level[last[several] - 1]
     length = np.diff(lists.start)
     end = np.repeat(lists.level[np.maximum(last, 0)] if len(lists.level) else last, length)
-    found: NDArray[np.bool_] = np.repeat(several, length) & (lists.level == end)
-    return found
+    is_open: NDArray[np.bool_] = np.repeat(several, length) & (lists.level == end)
+    return is_open
 
 
 def _scores(
@@ -269,11 +269,11 @@ def _ranks(entries: _Entries) -> AnswerRanks:
     _require_one_place(entries, rows)
     # of several lists that end in a tie with an entity, the one with the most of the tie
     rows = rows[np.lexsort((-entries.tied[rows], entries.priority[rows], entries.key[rows]))]
-    place = np.searchsorted(entries.key[rows], plan.ranked)
+    first = np.searchsorted(entries.key[rows], plan.ranked)
     is_listed = np.zeros(len(plan.ranked), np.bool_)
-    inside = place < len(rows)
-    is_listed[inside] = entries.key[rows][place[inside]] == plan.ranked[inside]
-    entry = rows[place[is_listed]]
+    inside = first < len(rows)
+    is_listed[inside] = entries.key[rows][first[inside]] == plan.ranked[inside]
+    entry = rows[first[is_listed]]
 
     above, tied = np.zeros(len(plan.ranked), np.int64), n_other.copy()
     score = np.full(len(plan.ranked), -float(width) - 1)
@@ -388,14 +388,14 @@ def _warn_of_contradictions(entries: _Entries) -> None:
         return  # one list for each question
     lead, others = np.flatnonzero(entries.is_candidate & of_longest), np.flatnonzero(entries.is_candidate & ~of_longest)
     lead = lead[np.argsort(entries.key[lead])]
-    place = np.minimum(np.searchsorted(entries.key[lead], entries.key[others]), max(len(lead) - 1, 0))
+    at = np.minimum(np.searchsorted(entries.key[lead], entries.key[others]), max(len(lead) - 1, 0))
     if len(lead) == 0:
         return
-    is_there = entries.key[lead[place]] == entries.key[others]
+    is_there = entries.key[lead[at]] == entries.key[others]
     # the longest list may be cut within a tie, and then holds some of its candidates
     last = np.zeros(len(is_longest), np.int64)
     np.maximum.at(last, entries.list[lead], entries.above[lead])
-    expected = np.where(is_there, entries.above[lead[place]], last[entries.longest[entries.list[others]]])
+    expected = np.where(is_there, entries.above[lead[at]], last[entries.longest[entries.list[others]]])
     wrong = np.unique(entries.question[entries.list[others[expected != entries.above[others]]]])
     if len(wrong):
         some = ", ".join(entries.plan.collection.questions.ids[code] for code in wrong[:_SHOWN])
@@ -463,9 +463,9 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
             "that the collection lacks. PyKEEN leaves out test triples with entities that train lacks: build the "
             "collection with kgtrec questions --like pykeen"
         )
-    place = np.searchsorted(key, plan.ranked)
-    above, tied, n_other = above[place], tied[place], plan.n_other()
-    said = None if ranks.candidates is None else ranks.candidates[order][place]
+    at = np.searchsorted(key, plan.ranked)
+    above, tied, n_other = above[at], tied[at], plan.n_other()
+    said = None if ranks.candidates is None else ranks.candidates[order][at]
     if said is not None and (wrong := np.flatnonzero(said != n_other + 1)).size:
         first = wrong[0]
         raise CollectionError(

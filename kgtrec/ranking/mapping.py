@@ -95,7 +95,7 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
     rows = questions.rows_of(options.sides)
     entity = entities.encode(names.labels).astype(np.int64)
     relation = relations.encode(collection.relations.labels).astype(np.int64)
-    found = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
+    numbers = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
 
     unknown: list[str] = []
     new = np.flatnonzero(entity < 0)
@@ -116,8 +116,8 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
     if not unknown:
         if len(extra):
             warn(f"{system.name}: {len(extra):,} of its entities are not in the collection and are no candidates")
-        return found
-    lost = int(np.count_nonzero(~found.can_ask))
+        return numbers
+    lost = int(np.count_nonzero(~numbers.can_ask))
     text = f"{system.name}: {' and '.join(unknown)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
     if len(new) == len(entity) or (len(new_relations) == len(asked) and len(asked)):
         raise CollectionError(text + "; are its labels those of the collection, and not numbers or names?")
@@ -127,7 +127,7 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
             "collection without them (kgtrec questions --unseen-entities drop --unseen-relations drop)"
         )
     warn(text + "; what it does not know ranks last")
-    return found
+    return numbers
 
 
 def score_blocks(scorer: Scorer, collection: Collection, options: RankOptions) -> Iterator[ScoreBlock]:

@@ -79,8 +79,8 @@ class Plan:
         """Count the candidates of each ranked pair's question that are no answers, itself left out, (n,)."""
         uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
         counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
-        found: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
-        return found
+        n_other: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
+        return n_other
 
     def ranks(self, name: str, *columns: NDArray[Any]) -> AnswerRanks:
         """Make a system's answer ranks of the columns that :meth:`AnswerRanks.of` takes, in their order."""
@@ -213,9 +213,8 @@ def ranked_blocks(
 ) -> Iterator[Ranked]:
     """Rank scores one block at a time, for runs that are written as they come; see :func:`rank_scores`.
 
-    Parts are in block order. That every question came is known, and an error raised otherwise, only after the last block.
-    Without any block
-    (a collection without questions) there is one empty part.
+    Parts are in block order. That every question came is known, and an error raised otherwise, only after the last
+    block. Without any block (a collection without questions) there is one empty part.
 
     Examples
     --------
@@ -360,8 +359,8 @@ def pairs_of(
     low, high = np.searchsorted(keys, rows * width), np.searchsorted(keys, (rows + 1) * width)
     count = high - low
     row = np.repeat(np.arange(len(rows)), count)
-    place = np.arange(len(row)) + np.repeat(low - (np.cumsum(count) - count), count)
-    return place, row, (keys[place] - rows[row] * width).astype(np.intp)
+    row_of_key = np.arange(len(row)) + np.repeat(low - (np.cumsum(count) - count), count)
+    return row_of_key, row, (keys[row_of_key] - rows[row] * width).astype(np.intp)
 
 
 class _Order:

@@ -55,11 +55,11 @@ class _LookedUp:
         return len(self.stored)
 
     def __getitem__(self, rows: slice | NDArray[np.integer], /) -> _Matrix:
-        found = np.asarray(self.stored[rows], np.float64)
+        vectors = np.asarray(self.stored[rows], np.float64)
         if self.bound is not None:
-            norm = np.linalg.norm(found, axis=1, keepdims=True)
-            found = np.where(norm > self.bound, found * (self.bound / (norm + _RENORM_EPS)), found)
-        return found if self.common is None else found + self.common
+            norm = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = np.where(norm > self.bound, vectors * (self.bound / (norm + _RENORM_EPS)), vectors)
+        return vectors if self.common is None else vectors + self.common
 
 
 class _Checkpoint:
@@ -140,16 +140,16 @@ class _Checkpoint:
         """Read the names in a file of the data set's folder, in whose place ``option`` may name labels."""
         named = self.config.get("entity_path")
         folders = (self.given.data, self.path, Path(named) if isinstance(named, str) else None)
-        found = next((folder / file for folder in folders if folder and (folder / file).is_file()), None)
-        if found is None:
+        source = next((folder / file for folder in folders if folder and (folder / file).is_file()), None)
+        if source is None:
             raise FormatError(
                 f"expected {file} of the folder entity_path, found no such file; name that folder with --data, or the "
                 f"labels with --{option}",
                 path=self.path,
             )
-        names = read_json(found)
+        names = read_json(source)
         if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-            raise FormatError("expected a list of names, found something else", path=found)
+            raise FormatError("expected a list of names, found something else", path=source)
         return names
 
     def entity_labels(self) -> Vocabulary:
@@ -197,7 +197,7 @@ class _Checkpoint:
                     "expected an even dimension for the operator complex_diagonal, found an odd one", path=self.path
                 )
         source = self.path / f"model{self.version}.h5"
-        found: dict[str, list[NDArray[Any]]] = {side: [] for side in sides}
+        parameters: dict[str, list[NDArray[Any]]] = {side: [] for side in sides}
         with opened_hdf5(source) as file:
             for side, (number, each) in itertools.product(sides, enumerate(self.relations)):
                 values = [np.zeros((1, 0))]
@@ -210,8 +210,8 @@ class _Checkpoint:
                     if array.shape != shape:
                         raise FormatError(f"expected {place} of shape {shape}, found {array.shape}", path=source)
                     values.append(array.reshape(n_rows, -1))
-                found[side].append(np.concatenate(values[1:] or values, axis=1))
-        return found
+                parameters[side].append(np.concatenate(values[1:] or values, axis=1))
+        return parameters
 
     def looked_up(self) -> dict[str, list[Rows]]:
         """Give the embeddings of each type as they are looked up, without empty partitions."""

@@ -90,18 +90,18 @@ class BigGraphModel:
         compared = COMPARATORS[self.comparator]
         if self.has_bias:
             compared = Biased(compared)
-        ends = np.cumsum([len(found) for found in E.values()])
+        ends = np.cumsum([len(scores) for scores in E.values()])
         start = {kind: int(end) - len(E[kind]) for kind, end in zip(E, ends, strict=True)}
-        found = np.full((len(anchor), int(ends[-1])), -np.inf)
+        scores = np.full((len(anchor), int(ends[-1])), -np.inf)
         kinds = np.zeros_like(relation) if self.is_dynamic else relation
         for number in np.unique(kinds):
             rows = np.flatnonzero(kinds == number)
             kind = self.relations[int(number)]
             own, other = (kind.lhs, kind.rhs) if tails else (kind.rhs, kind.lhs)
-            place = anchor[rows] - start[own]
-            known = (place >= 0) & (place < len(E[own]))
-            rows, place = rows[known], place[known]
-            points, candidates = E[own][place], E[other]
+            row = anchor[rows] - start[own]
+            known = (row >= 0) & (row < len(E[own]))
+            rows, row = rows[known], row[known]
+            points, candidates = E[own][row], E[other]
             # dynamic relations change the anchor, by the side's own parameters; others change tails alone
             if self.is_dynamic:
                 values = self.parameters["lhs" if tails else "rhs"][0][relation[rows]]
@@ -113,5 +113,5 @@ class BigGraphModel:
                 else:
                     points = applied(kind.operator, values, points)
             first = start[other]
-            found[rows, first : first + len(candidates)] = compared.block(points, candidates)
-        return found.astype(np.float32)
+            scores[rows, first : first + len(candidates)] = compared.block(points, candidates)
+        return scores.astype(np.float32)

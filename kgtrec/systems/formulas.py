@@ -181,21 +181,21 @@ def _rotated(point: _Matrix, by: _Matrix) -> _Matrix:
     )
 
 
-def _conjugate(found: _Matrix) -> _Matrix:
-    half = found.shape[1] // 2
-    return np.concatenate([found[:, :half], -found[:, half:]], axis=1)
+def _conjugate(vectors: _Matrix) -> _Matrix:
+    half = vectors.shape[1] // 2
+    return np.concatenate([vectors[:, :half], -vectors[:, half:]], axis=1)
 
 
 def _rotation(phases: _Matrix) -> _Matrix:
     return np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
 
 
-def _swapped(found: _Matrix) -> _Matrix:
-    return np.concatenate(np.split(found, 2, axis=1)[::-1], axis=1)
+def _swapped(vectors: _Matrix) -> _Matrix:
+    return np.concatenate(np.split(vectors, 2, axis=1)[::-1], axis=1)
 
 
-def _wide(found: NDArray[Any]) -> _Matrix:
-    return np.asarray(found, np.float64)
+def _wide(vectors: NDArray[Any]) -> _Matrix:
+    return np.asarray(vectors, np.float64)
 
 
 #: name -> formula of its parameters, by which files name it

@@ -46,8 +46,8 @@ def _read_checkpoint(path: Path, given: Given) -> Factors | Scorer:
     is_in_folder = path.is_dir() or _CHECKPOINT.fullmatch(source.name)
     name = source.resolve().parent.name if is_in_folder else source.stem
     about = (name, *_labels(source, checkpoint, given))
-    found = _factors(source, state, options, about)
-    return _through_package(source, options, given, about) if found is None else found
+    factors = _factors(source, state, options, about)
+    return _through_package(source, options, given, about) if factors is None else factors
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -81,8 +81,8 @@ def _factors(path: Path, state: dict[str, Any], options: dict[str, Any], about: 
 
 def _section(options: dict[str, Any], *keys: str) -> dict[str, Any]:
     for key in keys:
-        found = options.get(key)
-        options = found if isinstance(found, dict) else {}
+        section = options.get(key)
+        options = section if isinstance(section, dict) else {}
     return options
 
 
@@ -96,8 +96,8 @@ def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
                 others = any(not key.endswith("embeddings.weight") for key in own_keys)
                 if others or getattr(tensor, "ndim", 0) != 2 or not tensor.is_floating_point():
                     return None
-                found: NDArray[Any] = tensor.double().numpy()
-                return found
+                rows: NDArray[Any] = tensor.double().numpy()
+                return rows
     return None
 
 
@@ -105,17 +105,17 @@ def _labels(path: Path, checkpoint: Any, given: Given) -> tuple[Vocabulary, Voca
     """Those that the user names; else those of a packaged model; else those of the data set's folder."""
     dataset = checkpoint.get("dataset")
     meta = dataset.get("meta") if isinstance(dataset, dict) else None
-    found = []
+    labels = []
     for what, key, name in zip(_LABELS, ("entity_ids", "relation_ids"), LIBKGE_DICTIONARIES, strict=True):
         packaged = meta.get(key) if isinstance(meta, dict) else None
         if getattr(given, what) is None and given.data is None and isinstance(packaged, list):
             if not all(isinstance(label, str) for label in packaged):
                 raise FormatError(f"expected labels in {key}, found other values", path=path)
             with in_file(path):
-                found.append(Vocabulary.of(packaged))
+                labels.append(Vocabulary.of(packaged))
         else:
-            found.append(labels_beside(path, path.parent, (name,), what, given))
-    return found[0], found[1]
+            labels.append(labels_beside(path, path.parent, (name,), what, given))
+    return labels[0], labels[1]
 
 
 def _through_package(path: Path, options: dict[str, Any], given: Given, about: _About) -> Scorer:
@@ -174,20 +174,20 @@ class _Trace:
 
     def texts(self, key: str, value: str) -> pa.StringArray:
         """Extract the value of a key from each line, as it is written."""
-        found = pc.struct_field(pc.extract_regex(self.lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
-        if found.null_count:
+        values = pc.struct_field(pc.extract_regex(self.lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
+        if values.null_count:
             raise self.error(
-                f"expected {key} in each rank of an example, found none", pc.index(pc.is_null(found), True).as_py()
+                f"expected {key} in each rank of an example, found none", pc.index(pc.is_null(values), True).as_py()
             )
-        return found
+        return values
 
     def numbers(self, key: str, bound: int | None = None) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()).to_numpy()
-        if bound is not None and (wrong := np.flatnonzero(found >= bound)).size:
+        numbers: NDArray[np.int64] = pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()).to_numpy()
+        if bound is not None and (wrong := np.flatnonzero(numbers >= bound)).size:
             raise self.error(
-                f"expected {key} from 0 to {bound - 1}, as there are labels, found {found[wrong[0]]}", wrong[0]
+                f"expected {key} from 0 to {bound - 1}, as there are labels, found {numbers[wrong[0]]}", wrong[0]
             )
-        return found
+        return numbers
 
 
 def _read_trace(path: Path, given: Given) -> TripleRanks:
@@ -237,8 +237,8 @@ def _read_trace(path: Path, given: Given) -> TripleRanks:
 
 def _is_checkpoint(path: Path) -> bool:
     if path.is_dir():
-        found = _checkpoints(path)
-        return bool(found) and _is_checkpoint(found[-1])
+        checkpoints = _checkpoints(path)
+        return bool(checkpoints) and _is_checkpoint(checkpoints[-1])
     if not path.is_file() or path.suffix.lower() != ".pt":
         return False
     try:

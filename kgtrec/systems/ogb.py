@@ -69,14 +69,14 @@ def _asked(path: Path, given: Given) -> NDArray[np.int64]:
             path=path,
         )
     file = given.data / f"{split}_hr.npy" if given.data.is_dir() else given.data
-    found = mapped_matrix(file)
-    if found.shape[1] not in (2, 3) or found.dtype.kind not in "iu":
+    asked = mapped_matrix(file)
+    if asked.shape[1] not in (2, 3) or asked.dtype.kind not in "iu":
         raise FormatError(
-            f"expected whole numbers of heads and relations, n x 2, found {found.dtype} of shape "
-            f"{found.shape[0]} x {found.shape[1]}",
+            f"expected whole numbers of heads and relations, n x 2, found {asked.dtype} of shape "
+            f"{asked.shape[0]} x {asked.shape[1]}",
             path=file,
         )
-    return _whole(np.asarray(found[:, :2]), file)
+    return _whole(np.asarray(asked[:, :2]), file)
 
 
 def _whole(numbers: NDArray[Any], path: Path) -> NDArray[np.int64]:

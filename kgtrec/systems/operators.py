@@ -93,8 +93,8 @@ def _turned(operator: str, relations: _Matrix, points: _Matrix, product: str) ->
         d = points.shape[1]
         matrices = relations[:, : d * d].reshape(len(relations), d, d)
         if len(matrices) == 1:
-            found: _Matrix = points @ (matrices[0].T if product.endswith("i") else matrices[0])
+            product_of_all: _Matrix = points @ (matrices[0].T if product.endswith("i") else matrices[0])
         else:
-            found = np.einsum(product, matrices, points)
-        return found
+            product_of_all = np.einsum(product, matrices, points)
+        return product_of_all
     return points

@@ -60,14 +60,14 @@ def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
         raise FormatError("no such file or folder", path=path)
     if name is not None:
         return known[name]
-    found = next((adapter for adapter in known.values() if adapter.recognises(Path(path))), None)
-    if found is None:
+    adapter = next((adapter for adapter in known.values() if adapter.recognises(Path(path))), None)
+    if adapter is None:
         raise FormatError(
             f"expected scores, a trained model, ranked lists or ranks of a known kind, found {_other(Path(path))}; "
             "kgtrec rank --list-sources shows the kinds, and --from says which it is",
             path=path,
         )
-    return found
+    return adapter
 
 
 def _other(path: Path) -> str:

@@ -63,8 +63,8 @@ def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
     torch = torch_of("a model")
 
     def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
-        place = getattr(model, "device", None) or next(model.parameters()).device
-        numbers = (torch.as_tensor(each, dtype=torch.long, device=place) for each in (anchor, relation))
+        where = getattr(model, "device", None) or next(model.parameters()).device
+        numbers = (torch.as_tensor(each, dtype=torch.long, device=where) for each in (anchor, relation))
         with torch.inference_mode():
             return score(*numbers)
 
