@@ -87,10 +87,10 @@ def test_what_is_missing_is_told(folder, capsys, arguments, told):
     [
         (["C", "a.npz", "--out", "o", "--depth", 0, "--run-format", "run"], "--run-format with --depth 0, which"),
         (["C", "a.npz", "--out", "o", "--topics", "C/topics.tsv", "--device", "cpu"], "--topics, --device with these"),
-        (["C", "m.npy", "--out", "o", "--unknown-entities", "last"], "--unknown-entities with these sources; leave it"),
-        (["C", "m.npy", "--out", "o", "--relations", "relations.txt"], "--relations with these sources"),
-        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--block", 2], "--block with these sources"),
-        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--data", "."], "--data with these sources"),
+        (["C", "m.npy", "--out", "o", "--unknown-entities", "last"], "--unknown-entities with these systems; leave it"),
+        (["C", "m.npy", "--out", "o", "--relations", "relations.txt"], "--relations with these systems"),
+        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--block", 2], "--block with these systems"),
+        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--data", "."], "--data with these systems"),
         (
             ["C", "a.jsonl", "m.npy", "--sides", "tail", "--out", "o", "--unknown-entities", "last"],
             "--unknown-entities",
