@@ -277,11 +277,8 @@ def _ranks(entries: _Entries) -> AnswerRanks:
 
     above, tied = np.zeros(len(plan.ranked), np.int64), n_other.copy()
     score = np.full(len(plan.ranked), -float(width) - 1)
-    above[is_listed], tied[is_listed], score[is_listed] = (
-        entries.above[entry],
-        entries.tied[entry],
-        entries.score[entry],
-    )
+    for column, of_entries in ((above, entries.above), (tied, entries.tied), (score, entries.score)):
+        column[is_listed] = of_entries[entry]
     # an entity is below the end of each list that could have it: of those that were made for it or for all answers, and
     # for an entity that no list leaves out, of any list of the question
     is_candidate = ~is_among_sorted(plan.ranked, plan.uncounted)
