@@ -57,7 +57,7 @@ def run(*words: object) -> None:
 def pooled(collection: Path) -> Path:
     """A campaign of what our own systems put on top in a collection."""
     folder = collection.parent
-    run("baseline", "all", collection, "--out", folder / "ranks")
+    run("rank", collection, "--baseline", "all", "--out", folder / "ranks")
     runs = sorted((folder / "ranks").glob("*.run.gz"))
     run("pool", collection, *runs, "--depth", 5, "--out", folder / "campaign")
     return folder / "campaign"

@@ -59,7 +59,10 @@ def collection_and_ranks() -> tuple[str, list[str]]:
     """A collection of the example's cities, and answer ranks of the baselines on it."""
     folder, example = _temporary(), Path(__file__).parents[1] / "examples" / "cities"
     collection, ranks = folder / "C", folder / "ranks"
-    for words in (("questions", example, "--out", collection), ("baseline", "all", collection, "--out", ranks)):
+    for words in (
+        ("questions", example, "--out", collection),
+        ("rank", collection, "--baseline", "all", "--out", ranks),
+    ):
         subprocess.run([sys.executable, "-m", "kgtrec", *map(str, words)], check=True, capture_output=True)
     return str(collection), sorted(map(str, ranks.glob("*.ranks.parquet")))
 

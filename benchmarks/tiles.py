@@ -38,7 +38,7 @@ from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.kernels.ranking.panels import PANEL, Vectors
 from kgtrec.ranking import tiles
 from kgtrec.ranking.system import grid_of
-from kgtrec.ranking.tiles import Block, Candidates, Tiling, count_tile, merged
+from kgtrec.ranking.tiles import Candidates, QuestionBlock, Tiling, count_tile, merged
 from kgtrec.systems import read_system
 from kgtrec.workers.processes import local_workers
 
@@ -111,7 +111,7 @@ def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> t
             aside = np.unique(rng.integers(0, n * n_entities, n * FILTERED))
             placed = np.unique(rng.integers(0, n * n_entities, n))
             blocks.append(
-                Block(
+                QuestionBlock(
                     np.arange(first, first + n),
                     np.asarray(vectors.E[np.sort(rng.integers(0, n_entities, n))], np.float64),
                     placed // n_entities,

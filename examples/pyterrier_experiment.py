@@ -44,7 +44,7 @@ dataset = pt.get_dataset("irds:kgtrec/cities")
 
 systems = {}
 for name in ("popularity", "rules"):
-    main(["baseline", name, str(out / "C"), "--out", str(out / "ranks")])
+    main(["rank", str(out / "C"), "--baseline", name, "--out", str(out / "ranks")])
     systems[name] = pt.Transformer.from_df(pt.io.read_results(str(out / "ranks" / f"{name}.run.gz")))
 try:
     pt.java.init()

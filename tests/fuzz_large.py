@@ -26,7 +26,7 @@ from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.system import rank_system, ranked_parts
 from kgtrec.systems.factor_folders import arrays_of
-from kgtrec.systems.formulas import formula_of
+from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import RelationVectors
 from kgtrec.systems.registry import read_system
 from tests.collections_by_hand import collection_of
@@ -111,7 +111,7 @@ def _ranked_by_parts() -> list[Ranked]:
     collection = _collection()
     factors = _factors(collection, "complex")
     vectors = RelationVectors("complex", cast("Rows", factors.R), {}, has_reciprocals=True)
-    made = formula_of(factors.E, vectors).factors("a", factors.entities, factors.relations, "")
+    made = factorised("a", factors.entities, factors.relations, factors.E, vectors)
     return list(ranked_parts(collection, made, RankOptions(depth=4, block=2)))
 
 

@@ -18,9 +18,9 @@ kgtrec openworld world --people "$people" --out W
 
 # 17 systems of three families, learnt from train, from weak to strong; an option's values are checkpoints NAME@1, @2, ...
 # --depth 0: exact ranks of all answers, and no run, which nobody needs here
-kgtrec baseline rules W --option most=1,2,4,8,30,200 --depth 0 --out ranks
-kgtrec baseline svd W --option factors=8,32,128,256,384 --depth 0 --out ranks
-kgtrec baseline rescal W --option factors=32,96,200 --option iterations=1,4 --option decay=1 --depth 0 --out ranks
+kgtrec rank W --baseline rules --option most=1,2,4,8,30,200 --depth 0 --out ranks
+kgtrec rank W --baseline svd --option factors=8,32,128,256,384 --depth 0 --out ranks
+kgtrec rank W --baseline rescal --option factors=32,96,200 --option iterations=1,4 --option decay=1 --depth 0 --out ranks
 
 # all systems on all labels, and on a part of them: missing at random, and correlated with what rules@3 finds, which knows
 # up to four rules of each relation and side, and finds 44% of the answers

@@ -1,7 +1,7 @@
 """How far the estimates of `kgtrec openworld estimate` are off, on a family tree whose truth is known.
 
     kgtrec openworld world --people 6004 --out W
-    kgtrec baseline all W --depth 0 --out ranks
+    kgtrec rank W --baseline all --depth 0 --out ranks
     python examples/open_world/estimate_on_family_tree.py W ranks/*.ranks.parquet
 
 Labels are hidden at random, or in correlation with what the strongest system finds. What the systems rank high is

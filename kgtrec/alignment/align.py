@@ -22,6 +22,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of, whole_number
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
 from kgtrec.ranking.rank import Progress, rank_scores
+from kgtrec.systems.kinds import ScoreBlock
 
 Candidates = Literal["test", "all"]
 CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)
@@ -29,11 +30,9 @@ RELATION = "aligned_with"
 _BLOCK_BYTES = 64 << 20
 _SPACE = r"[\x{00}\s\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x1c-\x1f]|^$"
 
-Block = tuple[NDArray[np.intp], NDArray[Any]]
-
 
 def alignment_collection(alignments: Alignments, *, candidates: Candidates = "test") -> Collection:
-    """The test collection of an entity alignment task, for ``evaluate`` and other functions that take a collection.
+    """Build the test collection of an entity alignment task, for ``evaluate`` and others that take a collection.
 
     A test alignment (l, r) is the triple (l, aligned_with, r), which gives two questions: ``tail`` questions go from
     left to right (the right entity is asked for), ``head`` questions from right to left. An entity with several
@@ -79,7 +78,7 @@ def align(
     block: int | None = None,
     progress: Progress | None = None,
 ) -> AnswerRanks:
-    """Ranks of the test alignments among the candidates, in both directions.
+    """Rank the test alignments among the candidates, in both directions.
 
     Parameters
     ----------
@@ -116,10 +115,11 @@ def align(
     >>> ranks.questions.decode(ranks.question).to_pylist(), ranks.above.tolist()
     (['head0', 'head1', 'tail0', 'tail1'], [0, 0, 0, 1])
     """
+    require_system(system, alignments, similarity, block)
     task = alignment_task(alignments, candidates)
-    blocks = SimilarityBlocks(system, alignments, similarity, block)
-    parts = [task.ranks(side, blocks.of(side), name, progress) for side in task.sides]
-    return joined_answer_ranks(parts)
+    return joined_answer_ranks(
+        [task.ranks(side, similarity_blocks(system, side, similarity, block), name, progress) for side in task.sides]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,8 +141,8 @@ class Task:
     collection: Collection
     sides: tuple[Side, Side]
 
-    def ranks(self, side: Side, blocks: Iterator[Block], name: str, progress: Progress | None) -> AnswerRanks:
-        """Answer ranks of one direction, with the codes of the whole collection."""
+    def ranks(self, side: Side, blocks: Iterator[ScoreBlock], name: str, progress: Progress | None) -> AnswerRanks:
+        """Rank one direction, with the codes of the whole collection."""
         own = side.collection
         ranks = rank_scores(
             own, blocks, questions=own, entities=own, name=name, progress=progress, depth=0
@@ -157,52 +157,56 @@ class Task:
         )
 
 
-class SimilarityBlocks:
-    """The similarities of a system, one direction and one block of questions at a time."""
+def similarity_blocks(
+    system: EntityVectors | NDArray[Any], side: Side, similarity: Similarity, block: int | None
+) -> Iterator[ScoreBlock]:
+    """Yield (question rows, similarities) of one direction; columns are its candidates."""
+    step = block or max(1, _BLOCK_BYTES // (8 * max(len(side.candidates), 1)))
+    for first in range(0, len(side.anchors), step):
+        anchors = side.anchors[first : first + step]
+        if isinstance(system, EntityVectors):
+            own, other = (system.right, system.left) if side.is_head else (system.left, system.right)
+            similarities = similarity_block(own[anchors], other[side.candidates], similarity)
+        elif side.is_head:
+            similarities = np.asarray(system[np.ix_(side.candidates, anchors)]).T
+        else:
+            similarities = np.asarray(system[np.ix_(anchors, side.candidates)])
+        yield np.arange(first, first + len(anchors)), similarities
 
-    def __init__(
-        self, system: EntityVectors | NDArray[Any], alignments: Alignments, similarity: Similarity, block: int | None
-    ) -> None:
-        one_of("similarity to be one of", similarity, SIMILARITIES)
-        if not isinstance(system, EntityVectors) and not (isinstance(system, np.ndarray) and system.ndim == 2):
-            raise KgtrecError(
-                "expected EntityVectors or a matrix of similarities as a numpy array, found "
-                + (f"an array of shape {system.shape}" if isinstance(system, np.ndarray) else type(system).__name__)
-            )
-        expected = len(alignments.left), len(alignments.right)
-        if system.shape != expected:
-            raise KgtrecError(
-                f"expected a system of {expected[0]} left and {expected[1]} right entities, as the alignments have, "
-                f"found {system.shape[0]} and {system.shape[1]}"
-            )
-        if block is not None:
-            whole_number("block", block, 1)
-        self._system, self._similarity, self._block = system, similarity, block
 
-    def of(self, side: Side) -> Iterator[Block]:
-        """(question rows, similarities) of one direction; columns are its candidates."""
-        width = len(side.candidates)
-        step = self._block or max(1, _BLOCK_BYTES // (8 * max(width, 1)))
-        for first in range(0, len(side.anchors), step):
-            anchors = side.anchors[first : first + step]
-            yield np.arange(first, first + len(anchors)), self._similarities(side, anchors)
+def require_system(system: Any, alignments: Alignments, similarity: Similarity, block: int | None) -> None:
+    """Refuse what is no system of the alignments' entities, and options that are none.
 
-    def _similarities(self, side: Side, anchors: NDArray[np.intp]) -> NDArray[Any]:
-        system = self._system
-        if not isinstance(system, EntityVectors):
-            if side.is_head:
-                return np.asarray(system[np.ix_(side.candidates, anchors)]).T
-            return np.asarray(system[np.ix_(anchors, side.candidates)])
-        own, other = (system.right, system.left) if side.is_head else (system.left, system.right)
-        return similarity_block(own[anchors], other[side.candidates], self._similarity)
+    Raises
+    ------
+    KgtrecError
+        With what was expected.
+    """
+    one_of("similarity to be one of", similarity, SIMILARITIES)
+    if not isinstance(system, EntityVectors) and not (isinstance(system, np.ndarray) and system.ndim == 2):
+        raise KgtrecError(
+            "expected EntityVectors or a matrix of similarities as a numpy array, found "
+            + (f"an array of shape {system.shape}" if isinstance(system, np.ndarray) else type(system).__name__)
+        )
+    expected = len(alignments.left), len(alignments.right)
+    if system.shape != expected:
+        raise KgtrecError(
+            f"expected a system of {expected[0]} left and {expected[1]} right entities, as the alignments have, "
+            f"found {system.shape[0]} and {system.shape[1]}"
+        )
+    if block is not None:
+        whole_number("block", block, 1)
 
 
 def alignment_task(alignments: Alignments, candidates: Candidates) -> Task:
-    """The collection of :func:`alignment_collection` and the inputs for ranking each direction."""
+    """Build the collection of :func:`alignment_collection` and the inputs for ranking each direction."""
     one_of("candidates to be one of", candidates, CANDIDATES)
     if len(alignments.test) == 0:
         raise KgtrecError("expected at least one test alignment, found none")
-    left, right = _candidates(alignments, candidates)
+    if candidates == "all":
+        left, right = np.arange(len(alignments.left)), np.arange(len(alignments.right))
+    else:
+        left, right = (np.unique(rows).astype(np.intp) for rows in alignments.test.T)
     collection = _collection(alignments, left, right, candidates)
     is_head = collection.questions.is_head
     n_head = int(np.count_nonzero(is_head))
@@ -212,13 +216,6 @@ def alignment_task(alignments: Alignments, candidates: Candidates) -> Task:
         _side(collection, rows, False, slice(n_head, len(is_head)), slice(len(left), len(rows))),
     )
     return Task(collection, sides)
-
-
-def _candidates(alignments: Alignments, candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of the left and of the right candidates, ascending."""
-    if candidates == "all":
-        return np.arange(len(alignments.left)), np.arange(len(alignments.right))
-    return np.unique(alignments.test[:, 0]).astype(np.intp), np.unique(alignments.test[:, 1]).astype(np.intp)
 
 
 def _collection(
@@ -232,8 +229,8 @@ def _collection(
 
     def triples(pairs: Pairs) -> Triples:
         head, tail = codes[0][pairs[:, 0]], codes[1][pairs[:, 1]]
-        found = (head >= 0) & (tail >= 0)  # a train alignment may be outside the candidates
-        return Triples(head[found], np.zeros(found.sum(), np.int32), tail[found], entities, relations)
+        known = (head >= 0) & (tail >= 0)  # a train alignment may be outside the candidates
+        return Triples(head[known], np.zeros(known.sum(), np.int32), tail[known], entities, relations)
 
     train, test = triples(alignments.train), triples(alignments.test)
     collection = build_questions(train, test=test)
@@ -244,9 +241,8 @@ def _collection(
         "train_alignments": len(alignments.train),
     }
     own = codes[0][left]
-    left_ones = Triples(
-        own, np.zeros_like(own), own, entities, relations
-    )  # the triples do not say which side all are of
+    # the triples do not say which side all are of
+    left_ones = Triples(own, np.zeros_like(own), own, entities, relations)
     fingerprint = fingerprint_of(train, test, left_ones)
     return replace(collection, report={**collection.report, "alignment": about}, fingerprint=fingerprint)
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.alignment.align import Block, Side, SimilarityBlocks, Task, alignment_task
+from kgtrec.alignment.align import Side, Task, alignment_task, require_system, similarity_blocks
 from kgtrec.data.alignments import Alignments, AlignmentStudy, EntityVectors
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection
@@ -25,6 +24,7 @@ from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subse
 from kgtrec.measures.names import parse_measures
 from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Plan, Progress
+from kgtrec.systems.kinds import ScoreBlock
 
 # adjusted measures are registered with their chance levels; others are left out of the defaults
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")
@@ -43,7 +43,7 @@ def study_alignment(
     block: int | None = None,
     progress: Progress | None = None,
 ) -> AlignmentStudy:
-    """The same similarities on test sets of several sizes, sampled from the test alignments.
+    """Measure the same similarities on test sets of several sizes, sampled from the test alignments.
 
     The candidates of a sampled set are its own entities, as in the common protocol. So the mean rank grows with the
     size of the set and Hits@1 falls, though the system is the same; AMRI is designed to stay constant. The
@@ -84,18 +84,16 @@ def study_alignment(
     >>> study.size.tolist(), study.values[study.size == 6, 0].tolist()
     ([3, 6, 3, 6], [3.5, 3.5])
     """
-    parsed = parse_measures(
-        STUDY_MEASURES if measures is None else measures
-    )  # a misspelt name is reported before the computation
+    parsed = parse_measures(STUDY_MEASURES if measures is None else measures)
+    require_system(system, alignments, similarity, block)
     task = alignment_task(alignments, "test")
     pairs = distinct(_pair_keys(task.collection))
     sets = _drawn(len(pairs), sizes, repeats, seed)
-    blocks = SimilarityBlocks(system, alignments, similarity, block)
-    ranks, counts = [], []
+    ranks: list[AnswerRanks] = []
+    counts: list[SubsetCounts] = []  # rows as in the qrels
     for side in task.sides:
-        counter = _Counter(task, side, pairs, sets)
-        ranks.append(task.ranks(side, counter.watching(blocks.of(side)), name, progress))
-        counts.append(counter.counts())
+        blocks = _watched(task, side, pairs, sets, similarity_blocks(system, side, similarity, block), counts)
+        ranks.append(task.ranks(side, blocks, name, progress))
     whole = joined_answer_ranks(ranks)
     holds = sets.holds[np.searchsorted(pairs, _pair_keys(task.collection))]
     scores = [
@@ -135,44 +133,35 @@ def _pair_keys(collection: Collection) -> NDArray[np.int64]:
     return left.astype(np.int64) * len(collection.entities) + right
 
 
-class _Counter:
-    """Counts the answers of one direction within the sampled sets, from the blocks of scores as they are ranked."""
-
-    def __init__(self, task: Task, side: Side, pairs: NDArray[np.int64], sets: _Sets) -> None:
-        plan = Plan.of(side.collection, RankOptions(depth=0))
-        self._question, self._entity = np.divmod(plan.placed, plan.width)
-        self._aside_question, self._aside_entity = np.divmod(plan.aside, plan.width)
-        first, last = np.searchsorted(
-            task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
-        )
-        pair = np.searchsorted(pairs, _pair_keys(task.collection)[first:last])
-        self._members = np.zeros((plan.width, sets.holds.shape[1]), np.bool_)
-        for column, holds in enumerate(sets.holds.T):
-            self._members[self._entity[holds[pair]], column] = True
-        self._parts: list[SubsetCounts] = []
-
-    def watching(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The same blocks, in the order of the questions; each is counted when its scores have been checked."""
-        for rows, scores in blocks:
-            yield rows, scores
-            start, stop = int(rows[0]), int(rows[-1]) + 1
-            low, high = np.searchsorted(self._question, [start, stop])
-            aside_low, aside_high = np.searchsorted(self._aside_question, [start, stop])
-            self._parts.append(
-                count_within_subsets(
-                    scores,
-                    self._question[low:high].astype(np.intp) - start,
-                    self._entity[low:high].astype(np.intp),
-                    self._aside_question[aside_low:aside_high] - start,
-                    self._aside_entity[aside_low:aside_high],
-                    self._members,
-                )
+def _watched(
+    task: Task,
+    side: Side,
+    pairs: NDArray[np.int64],
+    sets: _Sets,
+    blocks: Iterator[ScoreBlock],
+    counts: list[SubsetCounts],
+) -> Iterator[ScoreBlock]:
+    """The same blocks, in the order of the questions; each is counted within the sets when its scores were checked."""
+    plan = Plan.of(side.collection, RankOptions(depth=0))
+    question, entity = np.divmod(plan.ranked, plan.width)
+    uncounted_question, uncounted_entity = np.divmod(plan.uncounted, plan.width)
+    first, last = np.searchsorted(
+        task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
+    )
+    pair = np.searchsorted(pairs, _pair_keys(task.collection)[first:last])
+    members = np.zeros((plan.width, sets.holds.shape[1]), np.bool_)
+    for column, holds in enumerate(sets.holds.T):
+        members[entity[holds[pair]], column] = True
+    for rows, scores in blocks:
+        yield rows, scores
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        own = slice(*np.searchsorted(question, [start, stop]))
+        uncounted = slice(*np.searchsorted(uncounted_question, [start, stop]))
+        ranked = question[own].astype(np.intp) - start, entity[own].astype(np.intp)
+        counts.append(
+            count_within_subsets(
+                scores, *ranked, uncounted_question[uncounted] - start, uncounted_entity[uncounted], members
             )
-
-    def counts(self) -> SubsetCounts:
-        """Counts over all blocks; rows as in the direction's qrels."""
-        return SubsetCounts(
-            *(np.concatenate([getattr(part, name) for part in self._parts]) for name in ("above", "tied", "n_other"))
         )
 
 
@@ -208,19 +197,3 @@ def _scores(
     )
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)
     return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)
-
-
-def joined_studies(studies: Sequence[AlignmentStudy]) -> tuple[pa.Table, pa.Table]:
-    """The long tables of several systems as one, and their summaries as one.
-
-    Raises
-    ------
-    KgtrecError
-        If there are no studies.
-    """
-    if not studies:
-        raise KgtrecError("expected at least one study, found none")
-    return (
-        pa.concat_tables([study.to_table() for study in studies]),
-        pa.concat_tables([study.summary() for study in studies]),
-    )

@@ -15,7 +15,7 @@ from kgtrec.baselines.record import Baseline, Model, Option, Settings
 from kgtrec.baselines.rules import INVERSE, RULES
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.errors import one_of, whole_number
 
 __all__ = [
     "ALL",
@@ -40,7 +40,7 @@ _BLOCK_BYTES = 1 << 25
 
 
 def baseline(name: str) -> Baseline:
-    """The record of a baseline.
+    """Look up the record of a baseline.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def baseline(name: str) -> Baseline:
 
 
 def baselines_of(name: str) -> list[Baseline]:
-    """The records of a baseline, or of ``all``, those that are no controls.
+    """Look up the record of a baseline, or of ``all``, those that are no controls.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def baselines_of(name: str) -> list[Baseline]:
 
 
 def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) -> Model:
-    """A baseline fitted to train facts.
+    """Fit a baseline to train facts.
 
     Parameters
     ----------
@@ -108,13 +108,14 @@ def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) ->
     >>> fit_baseline("popularity", train).scores(asked, np.array([0])).tolist()
     [[0.333333, 2.0, 0.333333, 0.333333, 1.0]]
     """
-    return baseline(name).fitted(train, seed=seed, **options)
+    record = baseline(name)
+    return next(record.fitted(train, [record.settings(options)], seed))[1]
 
 
 def baseline_blocks(
     name: str, collection: Collection, *, seed: int = 0, block: int | None = None, **options: Any
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Scores of a baseline, fitted to the collection's train facts, for all its questions in order.
+    """Yield scores of a baseline, fitted to the collection's train facts, for all its questions in order.
 
     Parameters
     ----------
@@ -139,15 +140,15 @@ def baseline_blocks(
     >>> [(rows.tolist(), scores.shape) for rows, scores in baseline_blocks("popularity", collection)]
     [([0, 1], (2, 3))]
     """
-    if block is not None and block < 1:
-        raise KgtrecError(f"expected at least 1 question in a block, found {block}")
+    if block is not None:
+        whole_number("block", block, 1)
     return score_blocks(fit_baseline(name, collection.train, seed=seed, **options), collection, block)
 
 
 def baseline_checkpoints(
     name: str, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
 ) -> Iterator[tuple[Settings, Model]]:
-    """A baseline under every combination of settings, such as systems of increasing strength.
+    """Fit a baseline under every combination of settings, such as systems of increasing strength.
 
     Common work is done once: all ranks of ``svd`` use one decomposition, and all numbers of rounds of ``rescal`` one
     run of least squares.
@@ -177,13 +178,14 @@ def baseline_checkpoints(
     >>> [settings["iterations"] for settings, _ in baseline_checkpoints("rescal", train, factors=2, iterations=[1, 3])]
     [1, 3]
     """
-    return baseline(name).checkpoints(train, seed=seed, **options)
+    record = baseline(name)
+    return record.fitted(train, record.combinations(options), seed)
 
 
 def score_blocks(
     model: Model, collection: Collection, block: int | None = None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` yields them."""
+    """Yield scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` does."""
     at_once = block or max(1, _BLOCK_BYTES // (8 * max(len(collection.entities), 1)))
     for first in range(0, len(collection.questions), at_once):
         rows = np.arange(first, min(first + at_once, len(collection.questions)))

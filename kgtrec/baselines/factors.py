@@ -125,7 +125,7 @@ def _rescal_scorer(entity: Matrix, core: Matrix, n_relations: int) -> Scorer:
 
 
 def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
-    r"""The model after 0, 1, 2, ... rounds of least squares, without end.
+    r"""Yield the model after 0, 1, 2, ... rounds of least squares, without end.
 
     Entity factors A, (n_entities, k), and one core matrix per relation, (n_relations, k, k), with
     :math:`X_r \approx A R_r A^\top`; ``decay`` weighs their squared norms.
@@ -134,17 +134,19 @@ def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Ite
     ----------
     Nickel, Tresp, Kriegel. A three-way model for collective learning on multi-relational data. ICML 2011.
     """
-    links = _Links.of(graph)
+    facts = graph.direction < graph.n_relations
+    head, relation, tail = graph.anchor[facts], graph.direction[facts], graph.answer[facts]
+    heads, tails = _Links.of(graph, relation, head, tail), _Links.of(graph, relation, tail, head)
     entity = _leading_eigenvectors(graph, factors, seed)
     while True:
         # the model is invariant under rotations of its factors; in this one A^T A is diagonal
         squares, rotation = eigenvectors(tall_product(entity, entity))
         entity, squares = product(entity, rotation), np.maximum(squares, 0.0)
         # for the slice X of each relation: X A, one row per head, and X^T A, one row per tail
-        to_tails, to_heads = links.to_tails @ entity, links.to_heads @ entity
-        core = _cores(links, entity, to_tails, squares, decay)
+        to_tails, to_heads = heads.matrix @ entity, tails.matrix @ entity
+        core = _cores(heads, entity, to_tails, squares, decay)
         yield entity, core
-        entity = _entities(links, to_tails, to_heads, squares, core, decay)
+        entity = _entities(heads, tails, to_tails, to_heads, squares, core, decay)
 
 
 def _leading_eigenvectors(graph: Graph, factors: int, seed: int) -> Matrix:
@@ -156,54 +158,40 @@ def _leading_eigenvectors(graph: Graph, factors: int, seed: int) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class _Links:
-    """The facts of all relations, one row per head of a relation and one per tail of a relation."""
+    """The facts of all relations from one side: a row for each head of a relation, or for each tail."""
 
-    heads: Places  # (rows of to_tails,) the entity
-    tails: Places  # (rows of to_heads,)
-    to_tails: Any  # sparse, (heads of relations, n_entities)
-    to_heads: Any  # sparse, (tails of relations, n_entities)
-    first_head: Places  # (n_relations + 1,) the relation's rows of to_tails begin here
-    first_tail: Places
+    own: Places  # (rows,) the entity
+    matrix: Any  # sparse, (rows, n_entities): the entities of the other side
+    rows: list[slice]  # of each relation
 
     @classmethod
-    def of(cls, graph: Graph) -> _Links:
-        facts = graph.direction < graph.n_relations
-        head, relation, tail = graph.anchor[facts], graph.direction[facts], graph.answer[facts]
+    def of(cls, graph: Graph, relation: Places, own: Places, other: Places) -> _Links:
         n = graph.n_entities
-        (heads, head_row), (tails, tail_row) = (
-            np.unique(relation * n + own, return_inverse=True) for own in (head, tail)
-        )
-        firsts = (np.searchsorted(own, np.arange(graph.n_relations + 1) * n) for own in (heads, tails))
+        keys, row = np.unique(relation * n + own, return_inverse=True)
+        first = np.searchsorted(keys, np.arange(graph.n_relations + 1) * n)
         return cls(
-            heads % n,
-            tails % n,
-            _ones(head_row, tail, (len(heads), n)),
-            _ones(tail_row, head, (len(tails), n)),
-            *firsts,
+            keys % n, _ones(row, other, (len(keys), n)), list(itertools.starmap(slice, itertools.pairwise(first)))
         )
 
-    def of_relations(self) -> Iterator[tuple[slice, slice]]:
-        """Rows of each relation in ``to_tails`` and in ``to_heads``."""
-        for heads, tails in zip(itertools.pairwise(self.first_head), itertools.pairwise(self.first_tail), strict=True):
-            yield slice(*heads), slice(*tails)
 
-
-def _cores(links: _Links, entity: Matrix, to_tails: Matrix, squares: Matrix, decay: float) -> Matrix:
+def _cores(heads: _Links, entity: Matrix, to_tails: Matrix, squares: Matrix, decay: float) -> Matrix:
     """Ridge regression of each slice on the products of entity factors, cell by cell since A^T A is diagonal.
 
     Each core is on one grid, since sums run over both its rows and its columns.
     """
-    sums = [tall_product(entity[links.heads[heads]], to_tails[heads]) for heads, _ in links.of_relations()]
+    sums = [tall_product(entity[heads.own[rows]], to_tails[rows]) for rows in heads.rows]
     return on_grid(np.stack(sums) / (squares[:, None] * squares + decay), (-2, -1))
 
 
-def _entities(links: _Links, to_tails: Matrix, to_heads: Matrix, squares: Matrix, core: Matrix, decay: float) -> Matrix:
+def _entities(
+    heads: _Links, tails: _Links, to_tails: Matrix, to_heads: Matrix, squares: Matrix, core: Matrix, decay: float
+) -> Matrix:
     """Ridge regression of all slices and their transposes on the factors of the other side."""
-    n, k = links.to_tails.shape[1], core.shape[1]
-    numerator: Matrix = np.zeros((n, k))
-    for (heads, tails), mixing in zip(links.of_relations(), core, strict=True):
-        numerator[links.heads[heads]] += product_with_grid(to_tails[heads], mixing.T)
-        numerator[links.tails[tails]] += product_with_grid(to_heads[tails], mixing)
+    k = core.shape[1]
+    numerator: Matrix = np.zeros((heads.matrix.shape[1], k))
+    for of_heads, of_tails, mixing in zip(heads.rows, tails.rows, core, strict=True):
+        numerator[heads.own[of_heads]] += product_with_grid(to_tails[of_heads], mixing.T)
+        numerator[tails.own[of_tails]] += product_with_grid(to_heads[of_tails], mixing)
     denominator = decay * np.eye(k)
     root = np.sqrt(squares)
     for mixing in (core.transpose(0, 2, 1) * root[:, None], core * root[:, None]):

@@ -30,7 +30,7 @@ class Graph:
 
     @classmethod
     def of(cls, train: Triples) -> Graph:
-        """The graph of ``train``; a repeated fact counts once.
+        """Build the graph of ``train``; a repeated fact counts once.
 
         Examples
         --------
@@ -53,29 +53,29 @@ class Graph:
         return 2 * self.n_relations
 
     def from_anchor(self, anchor: Places) -> tuple[Places, Places]:
-        """All rows that start at each of ``anchor``, as (which anchor, row)."""
+        """Find all rows that start at each of ``anchor``, as (which anchor, row)."""
         first = np.searchsorted(self.anchor, anchor, "left")
         return ranges(first, np.searchsorted(self.anchor, anchor, "right") - first)
 
     def from_anchor_in(self, anchor: Places, direction: Places) -> tuple[Places, Places]:
-        """The rows that start at each of ``anchor`` in its ``direction``, as (which anchor, row)."""
+        """Find the rows that start at each of ``anchor`` in its ``direction``, as (which anchor, row)."""
         return ranges(*self.span(anchor, direction))
 
     def span(self, anchor: Places, direction: Places) -> tuple[Places, Places]:
-        """First row and number of rows of each (anchor, direction)."""
+        """Find the first row and the number of rows of each (anchor, direction)."""
         key = anchor * self.n_directions + direction
         first = np.searchsorted(self.key, key, "left")
         return first, np.searchsorted(self.key, key, "right") - first
 
 
 def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Places, Places]:
-    """(anchor, direction) of the questions at ``rows``."""
+    """Give (anchor, direction) of the questions at ``rows``."""
     against = questions.is_head[rows] * len(questions.relations)
     return questions.anchor[rows].astype(np.int64), questions.relation[rows].astype(np.int64) + against
 
 
 def ranges(first: Places, count: Places) -> tuple[Places, Places]:
-    """The indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
+    """List the indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
 
     Examples
     --------

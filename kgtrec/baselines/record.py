@@ -58,7 +58,7 @@ class Model:
     score: Scorer
 
     def scores(self, questions: Questions, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Scores of all entities for some questions; higher is better.
+        """Score all entities for some questions; higher is better.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Model:
 
 
 def each(fit: Callable[..., Scorer]) -> Callable[..., Iterator[tuple[Settings, Scorer]]]:
-    r"""A fit to one of the settings, (graph, \*, seed, \*\*options) -> scorer, as one to several, separately."""
+    r"""Turn a fit to one of the settings, (graph, \*, seed, \*\*options) -> scorer, into one to several."""
 
     def fit_several(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
         return ((settings, fit(graph, seed=seed, **settings)) for settings in several)
@@ -107,7 +107,7 @@ class Baseline:
     is_control: bool = False  # True: ignores the facts, and shows the value of a measure without knowledge
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
-        """All settings, those of ``options`` read and checked, the others at their defaults."""
+        """Give all settings, those of ``options`` read and checked, the others at their defaults."""
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
@@ -119,50 +119,24 @@ class Baseline:
             for name, option in self.options.items()
         }
 
-    def fitted(self, train: Triples, *, seed: int = 0, **options: Any) -> Model:
-        """The baseline fitted to train facts; same facts, seed and options give the same scores.
-
-        Raises
-        ------
-        KgtrecError
-            If there are no facts, or an option is unknown or out of range.
-        """
-        self._require(train, seed)
-        return next(self._models(train, [self.settings(options)], seed))[1]
-
-    def checkpoints(
-        self, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
-    ) -> Iterator[tuple[Settings, Model]]:
-        """The baseline under every combination of settings; common work is done once.
-
-        Raises
-        ------
-        KgtrecError
-            As :meth:`fitted`, or if an option has no value or a repeated one.
-        """
-        self._require(train, seed)
-        return self._models(train, self.combinations(options), seed)
-
-    def _models(self, train: Triples, several: Sequence[Settings], seed: int) -> Iterator[tuple[Settings, Model]]:
-        for settings, score in self.fit(Graph.of(train), several, seed=seed):
+    def fitted(self, train: Triples, several: Sequence[Settings], seed: int) -> Iterator[tuple[Settings, Model]]:
+        """Fit the baseline under each of some settings; same facts, seed and settings give the same scores."""
+        if len(train) == 0:
+            raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
+        for settings, score in self.fit(Graph.of(train), several, seed=whole_number("seed", seed)):
             yield settings, Model(self.name, train.entities, train.relations, score)
 
     def combinations(self, options: Mapping[str, Any]) -> list[Settings]:
-        """All settings of every combination of options, each of which has one value or several."""
+        """List the settings of every combination of options, each of which has one value or several."""
         values = {
             name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
             for name, value in options.items()
         }
-        found: list[Settings] = [
+        several: list[Settings] = [
             self.settings(dict(zip(values, chosen, strict=True))) for chosen in itertools.product(*values.values())
         ]
-        if not found or any(one in found[:place] for place, one in enumerate(found)):
+        if not several or any(one in several[:place] for place, one in enumerate(several)):
             raise KgtrecError(
                 f"expected one or several different values for each option of {self.name}, found {values}"
             )
-        return found
-
-    def _require(self, train: Triples, seed: int) -> None:
-        if len(train) == 0:
-            raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
-        whole_number("seed", seed)
+        return several

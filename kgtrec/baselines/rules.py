@@ -34,13 +34,13 @@ class Rules:
         return len(self.target)
 
     def span(self, target: Places) -> tuple[Places, Places]:
-        """First rule and number of rules of each direction."""
+        """Find the first rule and the number of rules of each direction."""
         first = np.searchsorted(self.target, target, "left")
         return first, np.searchsorted(self.target, target, "right") - first
 
 
 def mine_one_step(graph: Graph, *, discount: int, support: int) -> Rules:
-    """All rules with one step: every relation that holds between the same pairs, in either direction.
+    """Mine all rules with one step: every relation that holds between the same pairs, in either direction.
 
     Examples
     --------

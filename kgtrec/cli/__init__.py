@@ -43,7 +43,6 @@ COMMANDS = {
     "check": "Validate runs, qrels, topics, collections and campaigns.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
     "stamp": "Record the collection of scores and runs of other tools.",
-    "baseline": "Score a collection with a baseline system.",
     "demo": "Run the whole job on a family-tree KG; needs no data.",
 }
 

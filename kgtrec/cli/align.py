@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pyarrow as pa
 
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
+from kgtrec.alignment.by_size import study_alignment
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import COUNT, PATH, SEED, force_option, measure_option, option, samples, sizes_of
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
+from kgtrec.data.table import Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
@@ -24,11 +26,10 @@ from kgtrec.formats.output.outputs import is_replacing, require_file, write_text
 from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.formats.triples import describe_input
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
+from kgtrec.measures.names import parse_measures
 from kgtrec.report.progress import progress_bar
-
-if TYPE_CHECKING:
-    pass
-
+from kgtrec.report.records import table_csv
+from kgtrec.report.show import table_text
 
 _STUDY = ("study.csv", "study-summary.csv")
 
@@ -106,75 +107,75 @@ def command(
         raise KgtrecError(
             "expected --by-size together with -m, found only -m; kgtrec evaluate computes any measure from the ranks"
         )
-    study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
+    if sizes is not None and candidates != "test":
+        raise KgtrecError(
+            "expected --candidates test together with --by-size, found all: candidates that do not depend on the size"
+        )
+    if measures:
+        parse_measures(measures)  # an unknown name is an error before any file is read
     files = (path for system in systems for path in _files(Path(system)))
     paths = by_name((path.resolve().name if path.is_dir() else path.stem, path) for path in files)
     # all files are checked before anything is written
-    for name in paths:
-        require_file(Path(out, f"{name}.ranks.parquet"), kind=RANKS)
-    for name in _STUDY if study is not None else ():
-        require_file(Path(out, name))
-    about = _About(alignments, train, left_labels, right_labels)
+    for name in (*(f"{name}.ranks.parquet" for name in paths), *(_STUDY if sizes is not None else ())):
+        require_file(Path(out, name), kind="" if name in _STUDY else RANKS)
+    labels = [read_label_lines(path, column=0) if path else None for path in (left_labels, right_labels)]
+    if train and not alignments:
+        raise KgtrecError("expected --alignments together with --train, found only --train")
     collection: Collection | None = None
     studies: list[AlignmentStudy] = []
     for name, path in paths.items():
         system = read_alignment_system(path)
         with in_file(path):
-            pairs = about.alignments(system)
+            for side, of_side, file, size in zip(
+                ("left", "right"), labels, (left_labels, right_labels), system.shape, strict=True
+            ):
+                if of_side is not None and len(of_side) != size:
+                    raise FormatError(
+                        f"expected a label for each of the {size} {side} entities, found {len(of_side)}", path=file
+                    )
+            pairs = _alignments(system, alignments, train, *labels)
             own = alignment_collection(pairs, candidates=candidates)
             if collection is None:
                 collection = own
                 options = {"name": "align", "similarity": similarity, "candidates": candidates}
-                _write_collection(Path(out, "collection"), own, options, [path, *about.files])
+                inputs = [path, *(Path(file) for file in (alignments, train, left_labels, right_labels) if file)]
+                _write_collection(Path(out, "collection"), own, options, inputs)
             elif own.stamp != collection.stamp:
                 raise KgtrecError(
                     f"expected the same alignments as in {next(iter(paths.values()))}, found others; "
                     "rank this system in a separate call with another --out"
                 )
-            ranking: dict[str, Any] = {"similarity": similarity, "name": name, "block": block}
             with progress_bar(name, len(own.questions), "questions") as advance:
-                if study is None:
-                    ranks = align(system.scores, pairs, candidates=candidates, progress=advance, **ranking)
+                ranking: dict[str, Any] = {"similarity": similarity, "name": name, "block": block, "progress": advance}
+                if sizes is None:
+                    ranks = align(system.scores, pairs, candidates=candidates, **ranking)
                 else:
-                    studies.append(study(system.scores, pairs, progress=advance, **ranking))
+                    ranking |= {"repeats": repeats, "seed": seed, "measures": measures or None}
+                    studies.append(study_alignment(system.scores, pairs, sizes, **ranking))
                     ranks = studies[-1].ranks
         written = Path(out, f"{name}.ranks.parquet")
         write_answer_ranks(written, ranks)
         say(f"{name}: wrote {written}")
     if studies:
-        _write_studies(Path(out), studies)
+        summary = pa.concat_tables([study.summary() for study in studies])
+        for name, table in zip(
+            _STUDY, (pa.concat_tables([study.to_table() for study in studies]), summary), strict=True
+        ):
+            write_text(Path(out, name), table_csv(table))
+        say(f"wrote {' and '.join(str(Path(out, name)) for name in _STUDY)}")
+        click.echo(table_text(Table("summary", "", "", summary)), nl=False)
 
 
-class _About:
-    """The files with the alignments and the labels, which all systems share."""
-
-    def __init__(self, test: str | None, train: str | None, left: str | None, right: str | None) -> None:
-        self._test, self._train = test, train
-        self._labels = [read_label_lines(path, column=0) if path else None for path in (left, right)]
-        self._paths = {"left": left, "right": right}
-        if train and not test:
-            raise KgtrecError("expected --alignments together with --train, found only --train")
-
-    @property
-    def files(self) -> list[Path]:
-        return [Path(path) for path in (self._test, self._train, *self._paths.values()) if path]
-
-    def alignments(self, system: AlignmentSystem) -> Alignments:
-        """The alignments of the rows of one system."""
-        for side, labels, size in zip(("left", "right"), self._labels, system.shape, strict=True):
-            if labels is not None and len(labels) != size:
-                raise FormatError(
-                    f"expected a label for each of the {size} {side} entities, found {len(labels)}",
-                    path=self._paths[side],
-                )
-        left, right = self._labels
-        if self._test is None:
-            return Alignments.by_row(*system.shape, system.is_test, left=left, right=right)
-        n_left, n_right = system.shape
-        where: tuple[Vocabulary | int, Vocabulary | int] = (left or n_left, right or n_right)
-        train = read_pairs(self._train, *where) if self._train else ()
-        test = read_pairs(self._test, *where)
-        return Alignments.of(test, train, n_left=n_left, n_right=n_right, left=left, right=right)
+def _alignments(
+    system: AlignmentSystem, test: str | None, train: str | None, left: Vocabulary | None, right: Vocabulary | None
+) -> Alignments:
+    """The alignments of the rows of one system."""
+    n_left, n_right = system.shape
+    if test is None:
+        return Alignments.by_row(n_left, n_right, system.is_test, left=left, right=right)
+    where: tuple[Vocabulary | int, Vocabulary | int] = (left or n_left, right or n_right)
+    trained = read_pairs(train, *where) if train else ()
+    return Alignments.of(read_pairs(test, *where), trained, n_left=n_left, n_right=n_right, left=left, right=right)
 
 
 def _files(path: Path) -> list[Path]:
@@ -212,34 +213,3 @@ def _write_collection(folder: Path, collection: Collection, options: dict[str, A
         f"wrote {folder}: {len(collection.questions):,} questions, {about['left_candidates']:,} left and "
         f"{about['right_candidates']:,} right candidates"
     )
-
-
-def _study(
-    sizes: list[int | float], repeats: int, seed: int, measures: tuple[str, ...], candidates: Candidates
-) -> Callable[..., AlignmentStudy]:
-    from functools import partial
-
-    from kgtrec.alignment.by_size import study_alignment
-
-    if candidates != "test":
-        raise KgtrecError(
-            "expected --candidates test together with --by-size, found all: candidates that do not depend on the size"
-        )
-    if measures:
-        from kgtrec.measures.names import parse_measures
-
-        parse_measures(measures)  # an unknown name is an error before any file is read
-    return partial(study_alignment, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
-
-
-def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:
-    from kgtrec.alignment.by_size import joined_studies
-    from kgtrec.data.table import Table
-    from kgtrec.report.records import table_csv
-    from kgtrec.report.show import table_text
-
-    table, summary = joined_studies(studies)
-    for name, part in zip(_STUDY, (table, summary), strict=True):
-        write_text(out / name, table_csv(part))
-    say(f"wrote {' and '.join(str(out / name) for name in _STUDY)}")
-    click.echo(table_text(Table("summary", "", "", summary)), nl=False)

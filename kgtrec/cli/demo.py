@@ -116,7 +116,7 @@ def evaluate_baselines(script: Script, labels: str, depth: int, seed: int) -> No
     test, form = _FORMS[labels]
     script.note(_EXPLAINED[labels])
     script.run(f"questions kg/train.tsv kg/valid.tsv kg/{test}.tsv --out {labels}")
-    script.run(f"baseline all {labels} --out {labels}-ranks --depth {depth} --run-format {form} --seed {seed}")
+    script.run(f"rank {labels} --baseline all --out {labels}-ranks --depth {depth} --run-format {form} --seed {seed}")
     table = script.run(f"evaluate {labels} {labels}-ranks/*.ranks.parquet")
     script.run(f"evaluate {labels} {labels}-ranks/*.ranks.parquet --out {labels}-scores.csv")
     click.echo(f"\n{_EXPLAINED[labels]}\n\n{table}", nl=False)

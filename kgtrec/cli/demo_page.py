@@ -29,6 +29,6 @@ def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
         script = Script()
         script.run("questions kg/train.tsv kg/valid.tsv kg/test.tsv --out sparse")
         for name in POOLED:
-            script.run(f"baseline {name} sparse --out sparse-ranks --depth {PEOPLE} --run-format run")
+            script.run(f"rank sparse --baseline {name} --out sparse-ranks --depth {PEOPLE} --run-format run")
         start_campaign(script, _SEED, depth)
         shutil.copytree("annotation", target)

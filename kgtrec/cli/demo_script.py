@@ -22,7 +22,7 @@ class Script:
         """Run ``kgtrec LINE`` and return its output. A word with a * is a file pattern."""
         self.lines.append(f"kgtrec {line}")
         words = shlex.split(line)
-        with _captured(quiet=words[0] != "baseline") as output:  # which takes long, and shows its progress
+        with _captured(quiet="--baseline" not in words) as output:  # which takes long, and shows its progress
             cli.main(args=list(_expanded(words)), standalone_mode=False)
         return output.getvalue().decode()
 

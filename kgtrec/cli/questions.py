@@ -191,5 +191,5 @@ def _summary(out: str, collection: Collection) -> str:
     place = shlex.quote(out)
     return (
         f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
-        f"next: kgtrec rank {place} SCORES --out ranks, or kgtrec baseline all {place} --out ranks"
+        f"next: kgtrec rank {place} SCORES --out ranks, or kgtrec rank {place} --baseline all --out ranks"
     )

@@ -3,94 +3,123 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from click.core import ParameterSource
 
+from kgtrec.baselines import BASELINES, baselines_of, score_blocks
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import sides_option
+from kgtrec.cli.options import PATH, listing_option, option, seed_option, sides_option
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.options import UNKNOWN, RankKeywords, RankOptions, Unknown
 from kgtrec.ranking.system import require_fit
-from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked, written
+from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked
 from kgtrec.report.progress import progress_bar
-from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.kinds import CollectionLists, Factors, RankedLists, ScoreBlocks, Scorer, SystemOutput, TripleRanks
+from kgtrec.systems.adapter import Given
+from kgtrec.systems.kinds import (
+    CollectionLists,
+    Factors,
+    RankedLists,
+    ScoreBlock,
+    ScoreBlocks,
+    Scorer,
+    SystemOutput,
+    TripleRanks,
+)
 from kgtrec.systems.registry import adapter_of, adapters
 
 
-def _list_sources(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
+def _sources() -> Iterator[str]:
     for adapter in adapters().values():
-        click.echo(f"{adapter.name}: {adapter.title}")
-        click.echo(f"    reads {adapter.reads}")
-        click.echo(f"    gives {adapter.gives}" + (f"; needs {adapter.needs}" if adapter.needs else ""))
-    ctx.exit()
+        yield f"{adapter.name}: {adapter.title}\n    reads {adapter.reads}"
+        yield f"    gives {adapter.gives}" + (f"; needs {adapter.needs}" if adapter.needs else "")
+
+
+def _baselines() -> Iterator[str]:
+    for record in BASELINES.values():
+        kind = " (a control: not part of all)" if record.is_control else ""
+        yield f"{record.name}{kind}\n    {record.description}\n    {record.source}."
+        for name, setting in record.options.items():
+            choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+            yield f"    --option {name}={setting.default}{choices}: {setting.description}"
+
+
+def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str | list[str]]:
+    settings: dict[str, str | list[str]] = {}
+    for value in values:
+        key, _equals, setting = value.partition("=")
+        if not (key and setting):
+            raise click.BadParameter(f"expected KEY=VALUE, such as factors=50, found {value!r}")
+        if key in settings:
+            raise click.BadParameter(f"expected each key once, found {key!r} twice")
+        settings[key] = [part.strip() for part in setting.split(",")] if "," in setting else setting
+    return settings
 
 
 @click.command(name="rank")
-@click.argument("collection", type=click.Path())
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path())
-@click.option("--from", "kind", metavar="NAME", help="What the sources are; default: told by what lies in them.")
-@click.option(
-    "--list-sources",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_sources,
-    help="List the kinds of sources, what each reads and needs, and leave.",
+@click.argument("collection", type=PATH)
+@click.argument("sources", nargs=-1, metavar="[SOURCE...]", type=PATH)
+@option("--from kind", "Kind of the sources. Default: detected from the files.", metavar="NAME")
+@listing_option("--list-sources", "List the kinds of sources, what each reads and needs, and exit.", _sources)
+@option(
+    "--baseline baselines",
+    "Also fit this baseline to the train triples and rank it; can be repeated. all: all except the controls.",
+    multiple=True,
+    metavar="NAME",
 )
+@listing_option("--list-baselines", "List the baselines with their options and exit.", _baselines)
+@option(
+    "--option settings",
+    "A setting of the baseline, see --list-baselines; can be repeated. Several values, such as factors=8,32,128, give "
+    "one system per combination: NAME@1, NAME@2, ...",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_settings,
+)
+@seed_option("Random seed of baselines; the same seed gives the same files.")
 @system_options
 @sides_option("Which questions to rank, for systems that answer one side only.")
-@click.option(
+@option(
     "--unknown-entities",
-    type=click.Choice(UNKNOWN),
-    default="error",
-    show_default=True,
-    help="What becomes of entities that a model has not seen: an error, or they rank last.",
+    "What becomes of entities that a model has not seen: an error, or they rank last.",
+    UNKNOWN,
+    "error",
 )
-@click.option(
-    "--judged",
-    "judged_path",
-    type=click.Path(),
-    help="Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
+@option(
+    "--judged judged_path",
+    "Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
     "sampled).",
+    PATH,
 )
-@click.option(
+@option(
     "--entities",
-    type=click.Path(),
-    help="Entity labels in the order of the model's numbers: E's rows, a matrix's columns. Default: entities.txt "
-    "beside the file; for a matrix, NAME.npy.json if it exists; else what the framework wrote. For lists of names: "
-    "lines LABEL TAB NAME.",
+    "Entity labels in the order of the model's numbers: E's rows, a matrix's columns. Default: entities.txt beside the "
+    "file; for a matrix, NAME.npy.json if it exists; else what the framework wrote. For lists of names: lines LABEL "
+    "TAB NAME.",
+    PATH,
 )
-@click.option(
+@option(
     "--relations",
-    type=click.Path(),
-    help="Relation labels in the order of the model's numbers. Default: relations.txt beside an .npz archive; else "
-    "what the framework wrote. For lists of names: lines LABEL TAB NAME.",
+    "Relation labels in the order of the model's numbers. Default: relations.txt beside an .npz archive; else what the "
+    "framework wrote. For lists of names: lines LABEL TAB NAME.",
+    PATH,
 )
-@click.option(
-    "--topics",
-    type=click.Path(),
-    help="Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.",
+@option("--topics", "Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.", PATH)
+@option(
+    "--data", "The framework's own folder of the data set, which has its ids and the order of its test triples.", PATH
 )
-@click.option(
-    "--data",
-    type=click.Path(),
-    help="The framework's own folder of the data set, which has its ids and the order of its test triples.",
-)
-@click.option("--trust", is_flag=True, help="Read files that can run code when they are read, such as PyKEEN's models.")
-@click.option("--device", metavar="NAME", help="Where a model computes, such as cuda. Default: the processor.")
+@option("--trust", "Read files that can run code when they are read, such as PyKEEN's models.", is_flag=True)
+@option("--device", "Where a model computes, such as cuda. Default: the processor.", metavar="NAME")
 @workers_options
 @click.pass_context
 def command(
@@ -98,6 +127,9 @@ def command(
     collection: str,
     sources: tuple[str, ...],
     kind: str | None,
+    baselines: tuple[str, ...],
+    settings: dict[str, str | list[str]],
+    seed: int,
     out: str,
     depth: int,
     filtered_by: tuple[str, ...],
@@ -121,7 +153,7 @@ def command(
     (--list-sources), a factorised system (.npz with E, Q, b and questions: a score is Q @ E.T + b), a score matrix
     (.npy, questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside
     it, or by NAME.npy.json from kgtrec stamp), or a folder of .npz and .npy files. COLLECTION is the folder that kgtrec
-    questions wrote. The two files are named after the source.
+    questions wrote. The two files are named after the source, or after the baseline.
 
     Factorised models are ranked by several processes with --workers, or by a cluster with --scheduler; the files are
     the same. If ranking such a model is interrupted, its finished blocks stay in OUT/NAME.unfinished, and the same
@@ -130,14 +162,27 @@ def command(
     \b
     kgtrec rank C transe/ --trust --out ranks
     kgtrec rank C transe.npz --out ranks
-    kgtrec rank C systems/ --out ranks --depth 100 --run-format run.zst
+    kgtrec rank C systems/ --out ranks --depth 1000 --run-format run.zst
     kgtrec rank C scores.npy --out ranks --topics C/topics.tsv --entities sorted.txt
     kgtrec rank C systems/ --out raw --filter raw --depth 0
     kgtrec rank C big.npz --out ranks --workers 8
+    kgtrec rank C --baseline all --out ranks
+    kgtrec rank C --baseline svd --option factors=8,32,128 --depth 0 --out ranks
     kgtrec evaluate C ranks/*.ranks.parquet
     """
+    if not sources and not baselines:
+        raise click.UsageError("expected a SOURCE, or --baseline NAME, found none")
+    if not sources:
+        _refuse_idle(ctx, {"kind"}, "no SOURCE")
+    if not baselines:
+        _refuse_idle(ctx, {"seed", "settings"}, "no --baseline")
     if depth == 0:
-        _refuse_idle(ctx, ("run_format",), "--depth 0, which writes no run")
+        _refuse_idle(ctx, {"run_format"}, "--depth 0, which writes no run")
+    records = list(dict.fromkeys(record.name for name in baselines for record in baselines_of(name)))
+    if len(records) > 1 and settings:
+        raise KgtrecError(
+            f"expected --option with a single baseline, found it with {len(records)}; give the name of one"
+        )
     test = read_questions(collection)
     options: RankKeywords = {
         "sides": sides or SIDES,
@@ -147,12 +192,23 @@ def command(
         "unknown_entities": unknown_entities,
         "block": block,
     }
-    given, used = _watched(Given(_path(entities), _path(relations), _path(topics), _path(data), trust, device))
-    found = [(path, adapter_of(path, kind)) for path in _each_source(sources)]
-    systems = [(path, _read(path, adapter, given)) for path, adapter in found]
+    paths = {"entities": entities, "relations": relations, "topics": topics, "data": data}
+    given = _Watched(trust=trust, device=device, **{key: path and Path(path) for key, path in paths.items()})
+    systems: list[tuple[Path, SystemOutput]] = []
+    for path, adapter in [(path, adapter_of(path, kind)) for path in _each_source(sources)]:
+        with in_file(path):
+            systems.append((path, adapter.read(path, cast("Given", given))))
+    chosen: dict[str, str] = {}  # system -> settings with several values, once it is fitted
+    for name in records:
+        systems += [(Path(system.name), system) for system in _baseline_systems(name, test, seed, settings, chosen)]
     by_name((system.name, path) for path, system in systems)
     for path, system in systems:
-        _require_another_place(path, outputs_of(system.name, out, run_format)[1])
+        run = outputs_of(system.name, out, run_format)[1]
+        if run.is_file() and path.is_file() and run.samefile(path):
+            raise KgtrecError(
+                f"{path}: expected another folder as --out, found that of the run itself, which would be replaced by "
+                "one of --depth"
+            )
         gives_run = depth > 0 and not isinstance(system, TripleRanks)
         require_outputs(system.name, out, run_format, gives_run=gives_run)  # of all, before the first is ranked
     with warnings.catch_warnings():
@@ -161,7 +217,7 @@ def command(
         for path, system in systems:
             with in_file(path, name=system.name):
                 require_fit(test, system, RankOptions(**options))
-    _refuse_idle(ctx, _idle_of([system for _, system in systems], used), "these sources")
+    _refuse_idle(ctx, _idle_of([system for _, system in systems], given.used), "these systems")
     for number, (path, system) in enumerate(systems):
         if not isinstance(system, ScoreBlocks):
             say(f"{path}: {system.kind}")
@@ -172,7 +228,7 @@ def command(
             say(f"{unfinished}: an interrupted ranking, which goes on")
         try:
             with in_file(path, name=system.name):
-                ranks, run = write_ranked(
+                ranks, written = write_ranked(
                     test,
                     system,
                     out,
@@ -188,26 +244,24 @@ def command(
                 left += " with --force" if outputs_of(system.name, out, run_format)[0].exists() else ""
                 say(f"{unfinished}: what is finished stays there, and the same command{left} goes on")
             raise
-        say(written(system.name, ranks, run))
+        more = f" and {written}" if written else ""
+        say(f"{system.name}: wrote {ranks}{more}{chosen.get(system.name, '')}")
 
 
-def _watched(given: Given) -> tuple[Given, set[str]]:
-    """The same, and the names of what was asked of it, as they come."""
-    used: set[str] = set()
+class _Watched:
+    """What a person said about the sources, and the names of what was asked of it."""
 
-    class Watched(Given):
-        __slots__ = ()
+    def __init__(self, **given: Any) -> None:
+        self._given, self.used = given, {"trust"}  # a permission that nobody needs does no harm
 
-        def __getattribute__(self, name: str) -> Any:
-            used.add(name)
-            return super().__getattribute__(name)
-
-    return Watched(*(getattr(given, field.name) for field in fields(given))), used
+    def __getattr__(self, name: str) -> Any:
+        self.used.add(name)
+        return self._given[name]
 
 
 def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
-    """The options that none of the systems uses; a permission that nobody needs does no harm."""
-    idle = {field.name for field in fields(Given)} - used - {"trust"}
+    """The options that none of the systems uses."""
+    idle = {field.name for field in fields(Given)} - used
     if not any(isinstance(system, Scorer | Factors) for system in systems):
         idle.add("unknown_entities")
     if all(isinstance(system, RankedLists | CollectionLists | TripleRanks) for system in systems):
@@ -219,39 +273,38 @@ def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
 
 def _refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
     """Refuse options that were given and have no effect."""
-    told = [
+    without_effect = [
         option.opts[0]
         for option in ctx.command.params
         if option.name in idle and ctx.get_parameter_source(option.name) is not ParameterSource.DEFAULT
     ]
-    if told:
-        raise click.UsageError(f"expected options that have an effect, found {', '.join(told)} with {of}; leave it out")
-
-
-def _require_another_place(source: Path, run: Path) -> None:
-    if run.is_file() and source.is_file() and run.samefile(source):
-        raise KgtrecError(
-            f"{source}: expected another folder as --out, found that of the run itself, which would be replaced by one "
-            "of --depth"
+    if without_effect:
+        raise click.UsageError(
+            f"expected options that have an effect, found {', '.join(without_effect)} with {of}; leave it out"
         )
 
 
-def _path(name: str | None) -> Path | None:
-    return None if name is None else Path(name)
+def _baseline_systems(
+    name: str, collection: Collection, seed: int, settings: dict[str, str | list[str]], chosen: dict[str, str]
+) -> list[ScoreBlocks]:
+    """A baseline under each combination of settings, which is fitted when its turn comes."""
+    record = BASELINES[name]
+    several = [key for key, value in settings.items() if isinstance(value, list)]
+    combinations = record.combinations(settings)
+    models = enumerate(record.fitted(collection.train, combinations, seed), 1)
+
+    def blocks(_: Collection, block: int | None) -> Iterator[ScoreBlock]:
+        number, (own, model) = next(models)
+        if several:
+            chosen[f"{name}@{number}"] = f" ({', '.join(f'{key}={own[key]}' for key in settings)})"
+        yield from score_blocks(model, collection, block)
+
+    names = [f"{name}@{number}" for number in range(1, len(combinations) + 1)] if several else [name]
+    return [ScoreBlocks(each, blocks, "a baseline") for each in names]
 
 
-def _read(path: Path, adapter: Adapter, given: Given) -> SystemOutput:
-    with in_file(path):
-        return adapter.read(path, given)
-
-
-def _each_source(sources: tuple[str, ...]) -> list[Path]:
+def _each_source(sources: tuple[str, ...]) -> Iterator[Path]:
     """The sources; of a folder that is none itself, its files of scores."""
-    found: list[Path] = []
-    for source in sources:
-        path = Path(source)
-        inside = (
-            sorted(file for file in path.iterdir() if file.suffix.lower() in (".npz", ".npy")) if path.is_dir() else []
-        )
-        found += inside if inside and not any(each.recognises(path) for each in adapters().values()) else [path]
-    return found
+    for path in map(Path, sources):
+        inside = [file for file in sorted(path.glob("*")) if file.suffix.lower() in (".npz", ".npy")]
+        yield from inside if inside and not any(each.recognises(path) for each in adapters().values()) else [path]

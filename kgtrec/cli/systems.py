@@ -41,7 +41,7 @@ system_options = stacked(
         "--depth",
         "Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth.",
         at_least(0),
-        1000,
+        100,
     ),
     splits_option,
     option(

@@ -178,7 +178,14 @@ def evaluate(
 
     def seen_systems() -> Iterator[tuple[MatchedSystem, ...]]:
         for system in given.systems:
-            compared = system.each(_in_float32) if float32 and not isinstance(system, AnswerRanks) else system
+            compared = system
+            if float32:
+                if isinstance(system, AnswerRanks):
+                    raise KgtrecError(
+                        f"{system.name}: expected a run, whose scores --float32 (float32=True) compares, found answer "
+                        "ranks, whose ties are counted already; leave it out"
+                    )
+                compared = system.each(_in_float32)
             seen = given.matched(compared)
             n_entities = len(system.entities) if collection is None else len(collection.entities)
             if (found_by_chance := against_chance(seen, n_entities)) is not None:

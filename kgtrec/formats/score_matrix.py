@@ -15,7 +15,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import SourceOrder, entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, in_file, require
+from kgtrec.errors import FormatError, KgtrecError, in_file, require, whole_number
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.hdf5 import Hdf5Matrix
 from kgtrec.formats.numpy_files import mapped_matrix
@@ -85,6 +85,8 @@ def read_score_matrix(
     >>> [(rows.tolist(), scores.shape) for rows, scores in read_score_matrix(path, collection, block=1)]
     [([0], (1, 4)), ([1], (1, 4))]
     """
+    if block is not None:
+        block = whole_number("block", block, 1)
     matrix = _opened(path)
     known = _stamped(path, collection, made_for) if topics is None or entities is None else None
     if known is None:

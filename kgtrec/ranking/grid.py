@@ -24,7 +24,17 @@ from kgtrec.kernels.rows import Rows
 from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
 from kgtrec.ranking.mapping import Mapped
 from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
-from kgtrec.ranking.tiles import Block, Candidates, Counted, TileError, Tiling, count_tile, differ, merged, own_scores
+from kgtrec.ranking.tiles import (
+    Candidates,
+    Counted,
+    QuestionBlock,
+    TileError,
+    Tiling,
+    count_tile,
+    differ,
+    merged,
+    own_scores,
+)
 from kgtrec.systems.kinds import Factors, Scoring
 from kgtrec.workers.results import Helper, are_worth_it, results
 
@@ -46,7 +56,7 @@ class CountTiles:
     def __init__(self, candidates: Candidates, tiling: Tiling, folder: Path | None) -> None:
         self.candidates, self._tiling, self._folder = candidates, tiling, folder
 
-    def __call__(self, block: Block, shard: tuple[int, int]) -> Counted:
+    def __call__(self, block: QuestionBlock, shard: tuple[int, int]) -> Counted:
         return count_tile(self.candidates, block, shard, self._tiling)
 
     @cached_property
@@ -107,7 +117,7 @@ class Grid:
     def _blocks(self) -> list[tuple[NDArray[np.intp], Scoring | None]]:
         """Places in the asked questions of each block, and what makes its queries."""
         places, factors = self._places, self._factors
-        is_head, found = self.collection.questions.is_head[places.rows], []
+        is_head, blocks = self.collection.questions.is_head[places.rows], []
         for own, queries in (
             (is_head & places.can_ask, factors.head_queries),
             (~is_head & places.can_ask, factors.tail_queries),
@@ -115,18 +125,18 @@ class Grid:
         ):
             asked = np.flatnonzero(own)
             step = self.tiling.rows
-            found += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
-        return found
+            blocks += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
+        return blocks
 
     def __len__(self) -> int:
         return len(self._blocks)
 
     def n_questions(self, number: int) -> int:
-        """How many questions a block has."""
+        """Count the questions of a block."""
         return len(self._blocks[number][0])
 
-    def block(self, number: int) -> Block:
-        """One of them, with its queries."""
+    def block(self, number: int) -> QuestionBlock:
+        """Make one of the blocks, with its queries."""
         own, queries = self._blocks[number]
         rows, width = self._places.rows[own], self._plan.width
 
@@ -136,46 +146,39 @@ class Grid:
             order = np.lexsort((numbers, row))
             return row[order], numbers[order]
 
-        placed, row, entity = pairs_of(self._plan.placed, rows, width)
+        ranked, row, entity = pairs_of(self._plan.ranked, rows, width)
         with np.errstate(over="ignore", invalid="ignore"):
             made = None if queries is None else wide(queries(self._places.anchor[own], self._places.relation[own]))
-        return Block(
+        return QuestionBlock(
             rows,
             made,
             row,
             self._number[entity],
-            self._plan.is_answer[placed],
-            *pairs(self._plan.aside),
+            self._plan.is_answer[ranked],
+            *pairs(self._plan.uncounted),
             *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
         )
 
-    def ranked(self, block: Block, found: Counted) -> Ranked:
-        """What the counts of a block say, in the collection's terms."""
-        row, entity, width = block.placed_row, self.candidates.entity, len(self.candidates)
-        aside = block.aside_row * width + block.aside_entity
-        counts_itself = ~is_among_sorted(row * width + block.placed_entity, aside)
-        n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
-        ranks = self._plan.ranks(
-            self.name,
-            question=block.rows[row],
-            entity=entity[block.placed_entity],
-            answer=block.is_answer,
-            above=found.above,
-            tied=found.tied - counts_itself,
-            n_other=self._plan.width - n_aside - counts_itself,
-            score=found.used,
-        )
-        best = found.best
+    def ranked(self, block: QuestionBlock, counts: Counted) -> Ranked:
+        """Turn the counts of a block into answer ranks and a run of the collection."""
+        row, entity, width = block.ranked_row, self.candidates.entity, len(self.candidates)
+        uncounted = block.uncounted_row * width + block.uncounted_entity
+        counts_itself = ~is_among_sorted(row * width + block.ranked_entity, uncounted)
+        n_uncounted = np.bincount(block.uncounted_row, minlength=len(block))[row]
+        ranked = block.rows[row], entity[block.ranked_entity], block.is_answer
+        n_other = self._plan.width - n_uncounted - counts_itself
+        ranks = self._plan.ranks(self.name, *ranked, counts.above, counts.tied - counts_itself, n_other, counts.used)
+        best = counts.best
         run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
         return Ranked(ranks, run)
 
-    def counted(self, block: Block, own: NDArray[np.float32] | None = None) -> list[Counted]:
-        """The tiles of a block, counted here."""
+    def counted(self, block: QuestionBlock, own: NDArray[np.float32] | None = None) -> list[Counted]:
+        """Count the tiles of a block in this process."""
         shards = self.tiling.shards(len(self.candidates))
         return [count_tile(self.candidates, block, shard, self.tiling, own) for shard in shards]
 
-    def joined(self, block: Block, tiles: list[Counted]) -> Counted:
-        """The tiles of a block as one; counted again if a pair's score alone was not that of its panel."""
+    def joined(self, block: QuestionBlock, tiles: list[Counted]) -> Counted:
+        """Join the tiles of a block; they are counted again if a pair's score alone was not that of its panel."""
         own = own_scores(tiles)
         return merged(self.candidates, block, self.counted(block, own) if differ(tiles, own) else tiles)
 
@@ -187,7 +190,7 @@ class Grid:
         unfinished: Path | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Ranked]:
-        """What is counted for each block, one after the other, whoever counts it.
+        """Yield the result of each block, one after the other, whoever counts it.
 
         Parameters
         ----------
@@ -210,9 +213,9 @@ class Grid:
         finished = {} if journal is None else journal.finished(self.block, len(self))
         mapped = [file for each in (vectors.E, vectors.b) if each is not None for file in files_of(each) or ()]
         states = {file: FileState.of(file) for file in mapped}
-        given: deque[Block] = deque()
+        given: deque[QuestionBlock] = deque()
 
-        def pieces() -> Iterator[tuple[Block, tuple[int, int]]]:
+        def pieces() -> Iterator[tuple[QuestionBlock, tuple[int, int]]]:
             for number in range(len(self)):
                 if number not in finished:
                     given.append(self.block(number))
@@ -227,11 +230,11 @@ class Grid:
                 for number in range(len(self)):
                     if number in finished:
                         block = self.block(number)
-                        found = read_block(finished[number]) or self.joined(block, self.counted(block))
+                        counts = read_block(finished[number]) or self.joined(block, self.counted(block))
                     else:
                         tiles = [next(counting) for _ in shards]
                         block = given.popleft()
-                        found = self.joined(block, tiles)
+                        counts = self.joined(block, tiles)
                     if changed := next((file for file, state in states.items() if FileState.of(file) != state), None):
                         raise KgtrecError(
                             f"{changed}: expected a file that stays as it is while it is ranked, found it changed; "
@@ -239,9 +242,9 @@ class Grid:
                         )
                     keeps = keeps or are_worth_it(begun, number + 1, len(self) - number - 1)
                     if journal is not None and keeps and number not in finished:
-                        journal.keep(number, block, found)
-                    found.tell_rounding(rounding, block)
-                    yield self.ranked(block, found)
+                        journal.keep(number, block, counts)
+                    counts.add_rounding(rounding, block)
+                    yield self.ranked(block, counts)
                     if progress is not None:
                         progress(len(block))
         except TileError as error:

@@ -24,7 +24,7 @@ from kgtrec.formats.array_folders import pieces_of
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import Rows
-from kgtrec.ranking.tiles import Block, Candidates, Counted, Tiling
+from kgtrec.ranking.tiles import Candidates, Counted, QuestionBlock, Tiling
 
 _OWN = re.compile(r"([0-9]{5,9})-[0-9a-f]{32}\.block|[0-9]{5,9}-[0-9a-f]{32}\.part|array-[0-9a-f]{16}\.npy")
 _SUM = 32  # bytes of the hash with which a file begins
@@ -45,31 +45,31 @@ class Journal:
     def __init__(self, folder: Path, candidates: Candidates, tiling: Tiling) -> None:
         self._folder, self._candidates, self._tiling = folder, candidates, tiling
 
-    def finished(self, block: Callable[[int], Block], n_blocks: int) -> dict[int, Path]:
-        """The files of the blocks that are there, by number; those of other scores or options are removed.
+    def finished(self, block: Callable[[int], QuestionBlock], n_blocks: int) -> dict[int, Path]:
+        """Find the files of finished blocks, by number; those of other scores or options are removed.
 
         Warns
         -----
         KgtrecWarning
             If there are such blocks.
         """
-        found, others = {}, False
+        finished, others = {}, False
         for path, number in _own_files(self._folder):
             if number is not None and number < n_blocks and path == self._path(number, block(number)):
-                found[number] = path
+                finished[number] = path
             else:
                 others |= number is not None
                 path.unlink(missing_ok=True)
         if others:
             warn(f"{self._folder}: found blocks of other scores or options, which are removed and not used")
-        return found
+        return finished
 
-    def keep(self, number: int, block: Block, found: Counted) -> None:
+    def keep(self, number: int, block: QuestionBlock, counts: Counted) -> None:
         """Keep what was counted for a block."""
-        arrays = {name: getattr(found, name) for name in _COUNTS}
-        if found.best is not None:
-            lengths = np.bincount(found.best.row, minlength=len(block))
-            arrays |= {"lengths": lengths, "entity": found.best.entity, "score": found.best.score}
+        arrays = {name: getattr(counts, name) for name in _COUNTS}
+        if counts.best is not None:
+            lengths = np.bincount(counts.best.row, minlength=len(block))
+            arrays |= {"lengths": lengths, "entity": counts.best.entity, "score": counts.best.score}
         stream = io.BytesIO()
         np.savez(stream, **arrays)
         path = self._path(number, block)
@@ -79,25 +79,25 @@ class Journal:
             draft.write_bytes(hashlib.sha256(stream.getbuffer()).digest() + stream.getbuffer())
             draft.replace(path)
 
-    def _path(self, number: int, block: Block) -> Path:
-        found = hashlib.sha256(self._common)
+    def _path(self, number: int, block: QuestionBlock) -> Path:
+        digest = hashlib.sha256(self._common)
         for field in fields(block):
-            _add(found, getattr(block, field.name))
-        return self._folder / f"{number:05}-{found.hexdigest()[:32]}.block"
+            _add(digest, getattr(block, field.name))
+        return self._folder / f"{number:05}-{digest.hexdigest()[:32]}.block"
 
     @cached_property
     def _common(self) -> bytes:
         """The hash of what all blocks depend on."""
         own, vectors = self._candidates, self._candidates.vectors
         options = kgtrec_version(), np.__version__, vectors.comparison, vectors.is_wide, own.depth, self._tiling.panel
-        found = hashlib.sha256(repr(options).encode())
+        digest = hashlib.sha256(repr(options).encode())
         for array in (vectors.E, vectors.b, own.entity, own.tie_order):
-            _add(found, array)
-        return found.digest()
+            _add(digest, array)
+        return digest.digest()
 
 
 def read_block(path: Path) -> Counted | None:
-    """What was counted for a finished block; None if its file is damaged, as after a loss of power, or gone."""
+    """Read the counts of a finished block; None if its file is damaged, as after a loss of power, or gone."""
     data = memoryview(path.read_bytes() if path.exists() else b"")
     if hashlib.sha256(data[_SUM:]).digest() != data[:_SUM]:
         return None
@@ -134,8 +134,8 @@ def _own_files(folder: Path) -> list[tuple[Path, int | None]]:
     return [(path, int(name[1]) if name[1] else None) for path, name in names.items() if name]
 
 
-def _add(found: Any, array: Rows | None) -> None:
+def _add(digest: Any, array: Rows | None) -> None:
     """Add an array to a hash: its type, its shape and its numbers."""
-    found.update(repr(None if array is None else (array.dtype.str, array.shape)).encode())
+    digest.update(repr(None if array is None else (array.dtype.str, array.shape)).encode())
     for piece in () if array is None else pieces_of(array):
-        found.update(piece.data)
+        digest.update(piece.data)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ _SHOWN = 3  # examples in a message
 
 
 def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
-    """The answer ranks and the run of ranked lists; an answer that its list lacks gets bounds.
+    """Compute answer ranks and a run from ranked lists; an answer that its list lacks gets bounds.
 
     An answer that is not in its list stands somewhere below the end: ``above`` counts the listed candidates, ``tied``
     all others, and ``cut`` is True. Where a list ends in a tie of several, the tie may go on below: entities in it, and
@@ -70,47 +69,80 @@ def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
     >>> ranks.above.tolist(), ranks.tied.tolist(), ranks.cut.tolist()
     ([0, 1], [0, 1], [False, True])
     """
-    collection, filtered_by, depth = plan.collection, plan.options.filtered_by, plan.options.depth
-    rows = collection.questions.rows_of(plan.options.sides)
-    require_sides(collection, lists.name, lists.is_head, rows)
-    _require_filter(lists, filtered_by)
-    found = _matched(collection, lists, rows)
-    _warn_of_filtered(collection, lists.name, found, filtered_by)
-    counts = _counts(found, plan, len(lists.start) - 1)
-    _warn_of_contradictions(collection, lists.name, found, counts)
-    ranks = _placed(plan, lists.name, found, counts)
-    return Ranked(ranks, _run(plan, lists.name, found, counts) if depth else None)
+    require_sides(plan.collection, lists.name, lists.is_head, plan.collection.questions.rows_of(plan.options.sides))
+    splits = plan.options.filtered_by
+    if lists.filtered_by is not None and (lost := [split for split in lists.filtered_by if split not in splits]):
+        raise CollectionError(
+            f"{lists.name}: expected lists with the known answers of {' and '.join(lost)}, found lists filtered "
+            f"by {', '.join(lists.filtered_by)}; their places are unknown. See --filter"
+        )
+    entries = _Entries(plan, lists)
+    _warn_of_filtered(entries)
+    _warn_of_contradictions(entries)
+    return Ranked(_ranks(entries), _run(entries) if plan.options.depth else None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Entries:
-    """The listed entities that the collection has, in lists of its questions; sorted by (list, level)."""
+    """The listed entities that the collection has, in lists of its questions, sorted by (list, level)."""
 
-    list: NDArray[np.int64]  # (n,) which list
-    key: NDArray[np.int64]  # (n,) question * n_entities + entity
-    level: NDArray[np.int64]  # (n,)
-    question: NDArray[np.int64]  # (lists,) row of the collection; -1: none of those that are asked
-    answer: NDArray[np.int64]  # (lists,) entity that the list was made for; -1: for all answers
-    is_open: NDArray[np.bool_]  # (n,) in a tie of several at the end of its list, which may go on below
-    priority: NDArray[np.int8]  # (n,) the lowest of a pair's entries counts: in its own list, in one for all, else
+    def __init__(self, plan: Plan, lists: RankedLists) -> None:
+        self.plan, self.name = plan, lists.name
+        question, answer = _questions(plan, lists)
+        #: (lists,) row of the collection, -1: none of those that are asked; and the entity that the list was made for,
+        #: -1: for all answers
+        self.question, self.answer = question, answer
+        of_list = np.repeat(np.arange(len(question)), np.diff(lists.start))
+        code = entity_names(plan.collection).encode(lists.entities.labels).astype(np.int64)[lists.entity]
+        is_asked = question[of_list] >= 0
+        unknown = np.unique(lists.entity[(code < 0) & is_asked])
+        if len(unknown):
+            some = ", ".join(lists.entities.decode(unknown[:_SHOWN]).to_pylist())
+            warn(
+                f"{lists.name}: left out listed entities that the collection lacks, which are no candidates: "
+                f"{len(unknown):,}, such as {some}"
+            )
+        rows = plan.collection.questions.rows_of(plan.options.sides)
+        if without := len(rows) - len(np.unique(question[question >= 0])):
+            warn(
+                f"{lists.name}: no list for {without:,} of {len(rows):,} questions; their answers can have any rank, "
+                "and every measure gets bounds"
+            )
+        kept = (code >= 0) & is_asked
+        self.list, code = of_list[kept], code[kept]  # (n,)
+        self.key = question[self.list] * plan.width + code  # (n,) question * n_entities + entity
+        self.is_open = _is_open(lists)[kept]  # (n,) in a tie of several at the end of its list, which may go on below
+        # (n,) the lowest of a pair's entries counts: in its own list, in one for all, else
+        made_for = answer[self.list]
+        priority = np.where(made_for == code, 0, np.where(made_for < 0, 1, 2)) + 3 * self.is_open
+        self.priority = priority.astype(np.int8)
+        self.is_answer = is_among_sorted(self.key, plan.ranked[plan.is_answer])  # (n,)
+        self.is_candidate = ~is_among_sorted(self.key, plan.uncounted)  # (n,) neither an answer nor filtered
+        self._count(lists.level[kept])
 
-    def made_for(self, width: int) -> NDArray[np.int64]:
-        """(lists,) the key of the pair that each list was made for; -1: for all answers."""
-        return np.where(self.answer >= 0, self.question * width + self.answer, -1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ListCounts:
-    """Where each entry stands among the candidates that are no answers, and how many of them a list has."""
-
-    is_candidate: NDArray[np.bool_]  # (n,) neither an answer nor filtered
-    is_answer: NDArray[np.bool_]  # (n,)
-    above: NDArray[np.int64]  # (n,) candidates of a better level in its list
-    tied: NDArray[np.int64]  # (n,) other candidates of its level
-    score: NDArray[np.float64]  # (n,) in the order of the list
-    length: NDArray[np.int64]  # (lists,) candidates in it
-    reach: NDArray[np.int64]  # (lists,) those of them that are above all that it lacks
-    longest: NDArray[np.int64]  # (lists,) the list of the same question with the most candidates
+    def _count(self, levels: NDArray[np.int64]) -> None:
+        """Where each entry stands among the candidates that are no answers, and how many of them a list has."""
+        is_candidate, n, n_lists = self.is_candidate, len(self.key), len(self.question)
+        new_list = np.r_[True, self.list[1:] != self.list[:-1]][:n]
+        new_level = new_list | np.r_[True, levels[1:] != levels[:-1]][:n]
+        before: NDArray[np.int64] = np.cumsum(is_candidate) - is_candidate  # candidates before each entry
+        level = np.cumsum(new_level) - 1  # a number for each level of each list
+        #: (n,) candidates of a better level in its list
+        self.above: NDArray[np.int64] = before[new_level][level] - before[new_list][np.cumsum(new_list) - 1]
+        in_level = np.bincount(level, is_candidate, minlength=1).astype(np.int64)[level] if n else self.above
+        self.tied = in_level - is_candidate  # (n,) other candidates of its level
+        self.score = _scores(
+            self.above, in_level, self.list, new_level, self.is_answer
+        )  # (n,) in the order of the list
+        self.length = np.bincount(self.list, is_candidate, minlength=n_lists).astype(np.int64)  # (lists,) candidates
+        #: (lists,) those of them that are above all that it lacks
+        self.reach = self.length - np.bincount(self.list, is_candidate & self.is_open, minlength=n_lists).astype(
+            np.int64
+        )
+        #: (lists,) the list of the same question with the most candidates
+        order = np.lexsort((np.arange(n_lists), -self.length, self.question))
+        is_first = np.r_[True, self.question[order][1:] != self.question[order][:-1]][:n_lists]
+        self.longest = np.empty(n_lists, np.int64)
+        self.longest[order] = order[is_first][np.cumsum(is_first) - 1]
 
 
 def require_sides(collection: Collection, name: str, is_head: NDArray[np.bool_], rows: NDArray[np.intp]) -> None:
@@ -134,34 +166,26 @@ def require_sides(collection: Collection, name: str, is_head: NDArray[np.bool_],
             )
 
 
-def _require_filter(lists: RankedLists, filtered_by: Sequence[str]) -> None:
-    """Refuse lists that leave out known answers of a split whose known answers are candidates here."""
-    if lists.filtered_by is not None and (lost := [split for split in lists.filtered_by if split not in filtered_by]):
-        raise CollectionError(
-            f"{lists.name}: expected lists with the known answers of {' and '.join(lost)}, found lists filtered "
-            f"by {', '.join(lists.filtered_by)}; their places are unknown. See --filter"
-        )
-
-
-def _warn_of_filtered(collection: Collection, name: str, found: _Entries, filtered_by: Sequence[str]) -> None:
+def _warn_of_filtered(entries: _Entries) -> None:
     """Warn if known answers are candidates and no list has any, which suggests that the program filtered them."""
-    known = collection.known
+    known = entries.plan.collection.known
     for code, split in enumerate(SPLITS):
-        if split in filtered_by:
+        if split in entries.plan.options.filtered_by:
             continue
         own = known.split == code
-        key = known.question[own].astype(np.int64) * len(collection.entities) + known.entity[own]
-        key = np.unique(key[np.isin(known.question[own], found.question)])
-        if len(key) and not is_among_sorted(found.key, key).any():
+        key = known.question[own].astype(np.int64) * entries.plan.width + known.entity[own]
+        key = np.unique(key[np.isin(known.question[own], entries.question)])
+        if len(key) and not is_among_sorted(entries.key, key).any():
             warn(
-                f"{name}: none of the {len(key):,} known answers of {split} is in any list, as if its program had "
-                f"filtered them, which --filter keeps; if so, ranks are too good"
+                f"{entries.name}: none of the {len(key):,} known answers of {split} is in any list, as if its program "
+                f"had filtered them, which --filter keeps; if so, ranks are too good"
             )
 
 
-def _matched(collection: Collection, lists: RankedLists, rows: NDArray[np.intp]) -> _Entries:
-    """The lists in the collection's terms."""
-    names, questions = entity_names(collection), collection.questions
+def _questions(plan: Plan, lists: RankedLists) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(lists,) the question of each list, -1 where it is not asked, and the entity that it was made for, -1 for all."""
+    collection, questions = plan.collection, plan.collection.questions
+    names = entity_names(collection)
     entity = names.encode(lists.entities.labels).astype(np.int64)
     relation = collection.relations.encode(lists.relations.labels)
     anchor = entity[lists.anchor].astype(np.int32)
@@ -183,30 +207,9 @@ def _matched(collection: Collection, lists: RankedLists, rows: NDArray[np.intp])
             f"lacks, such as {_asked(lists, others[0])}"
         )
     is_asked = np.zeros(len(questions), np.bool_)
-    is_asked[rows] = True
+    is_asked[questions.rows_of(plan.options.sides)] = True
     question[(question >= 0) & ~is_asked[question]] = -1
-    of_list = np.repeat(np.arange(len(question)), np.diff(lists.start))
-    code = entity[lists.entity]
-    unknown = np.unique(lists.entity[(code < 0) & (question[of_list] >= 0)])
-    if len(unknown):
-        some = ", ".join(lists.entities.decode(unknown[:_SHOWN]).to_pylist())
-        warn(
-            f"{lists.name}: left out listed entities that the collection lacks, which are no candidates: "
-            f"{len(unknown):,}, such as {some}"
-        )
-    kept = (code >= 0) & (question[of_list] >= 0)
-    without = len(rows) - len(np.unique(question[question >= 0]))
-    if without:
-        warn(
-            f"{lists.name}: no list for {without:,} of {len(rows):,} questions; their answers can have any rank, "
-            "and every measure gets bounds"
-        )
-    of_list, code = of_list[kept], code[kept]
-    key = question[of_list] * len(names) + code
-    made_for = answer[of_list]
-    is_open = _is_open(lists)[kept]
-    priority = np.where(made_for == code, 0, np.where(made_for < 0, 1, 2)) + 3 * is_open
-    return _Entries(of_list, key, lists.level[kept], question, answer, is_open, priority.astype(np.int8))
+    return question, answer
 
 
 def _asked(lists: RankedLists, row: int) -> str:
@@ -221,33 +224,8 @@ def _is_open(lists: RankedLists) -> NDArray[np.bool_]:
     several[several] = lists.level[last[several]] == lists.level[last[several] - 1]
     length = np.diff(lists.start)
     end = np.repeat(lists.level[np.maximum(last, 0)] if len(lists.level) else last, length)
-    found: NDArray[np.bool_] = np.repeat(several, length) & (lists.level == end)
-    return found
-
-
-def _counts(found: _Entries, plan: Plan, n_lists: int) -> _ListCounts:
-    is_answer = is_among_sorted(found.key, plan.placed[plan.is_answer])
-    is_candidate = ~is_among_sorted(found.key, plan.aside)
-    n = len(found.key)
-    new_list = np.r_[True, found.list[1:] != found.list[:-1]][:n]
-    new_level = new_list | np.r_[True, found.level[1:] != found.level[:-1]][:n]
-    before: NDArray[np.int64] = np.cumsum(is_candidate) - is_candidate  # candidates before each entry
-    level = np.cumsum(new_level) - 1  # a number for each level of each list
-    at_level: NDArray[np.int64] = before[new_level][level]
-    at_list: NDArray[np.int64] = before[new_list][np.cumsum(new_list) - 1]
-    above: NDArray[np.int64] = at_level - at_list
-    in_level = np.bincount(level, is_candidate, minlength=1).astype(np.int64)[level] if n else above
-    length = np.bincount(found.list, is_candidate, minlength=n_lists).astype(np.int64)
-    return _ListCounts(
-        is_candidate,
-        is_answer,
-        above,
-        in_level - is_candidate,
-        _scores(above, in_level, found.list, new_level, is_answer),
-        length,
-        length - np.bincount(found.list, is_candidate & found.is_open, minlength=n_lists).astype(np.int64),
-        _longest(found.question, length),
-    )
+    is_open: NDArray[np.bool_] = np.repeat(several, length) & (lists.level == end)
+    return is_open
 
 
 def _scores(
@@ -282,170 +260,150 @@ def _scores(
     return score
 
 
-def _longest(question: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
-    order = np.lexsort((np.arange(len(question)), -length, question))
-    is_first = np.r_[True, question[order][1:] != question[order][:-1]][: len(order)]
-    longest = np.empty(len(question), np.int64)
-    longest[order] = order[is_first][np.cumsum(is_first) - 1]
-    return longest
-
-
-def _placed(plan: Plan, name: str, found: _Entries, counts: _ListCounts) -> AnswerRanks:
-    """The row of each placed pair: from the list that was made for it, else from one that holds it, else below."""
-    collection, width = plan.collection, plan.width
-    question, entity = np.divmod(plan.placed, width)
+def _ranks(entries: _Entries) -> AnswerRanks:
+    """The row of each ranked pair: from the list that was made for it, else from one that holds it, else below."""
+    plan, width = entries.plan, entries.plan.width
+    question, entity = np.divmod(plan.ranked, width)
     n_other = plan.n_other()
-    entries = np.flatnonzero(is_among_sorted(found.key, plan.placed))
-    _require_one_place(collection, name, found, counts, entries)
+    rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
+    _require_one_place(entries, rows)
     # of several lists that end in a tie with an entity, the one with the most of the tie
-    entries = entries[np.lexsort((-counts.tied[entries], found.priority[entries], found.key[entries]))]
-    place = np.searchsorted(found.key[entries], plan.placed)
-    is_listed = np.zeros(len(plan.placed), np.bool_)
-    inside = place < len(entries)
-    is_listed[inside] = found.key[entries][place[inside]] == plan.placed[inside]
-    entry = entries[place[is_listed]]
+    rows = rows[np.lexsort((-entries.tied[rows], entries.priority[rows], entries.key[rows]))]
+    first = np.searchsorted(entries.key[rows], plan.ranked)
+    is_listed = np.zeros(len(plan.ranked), np.bool_)
+    inside = first < len(rows)
+    is_listed[inside] = entries.key[rows][first[inside]] == plan.ranked[inside]
+    entry = rows[first[is_listed]]
 
-    above, tied = np.zeros(len(plan.placed), np.int64), n_other.copy()
-    score = np.full(len(plan.placed), -float(width) - 1)
-    above[is_listed], tied[is_listed], score[is_listed] = counts.above[entry], counts.tied[entry], counts.score[entry]
+    above, tied = np.zeros(len(plan.ranked), np.int64), n_other.copy()
+    score = np.full(len(plan.ranked), -float(width) - 1)
+    for column, of_entries in ((above, entries.above), (tied, entries.tied), (score, entries.score)):
+        column[is_listed] = of_entries[entry]
     # an entity is below the end of each list that could have it: of those that were made for it or for all answers, and
     # for an entity that no list leaves out, of any list of the question
-    is_candidate = ~is_among_sorted(plan.placed, plan.aside)
-    is_filtered = is_among_sorted(plan.placed, plan.filtered)
+    is_candidate = ~is_among_sorted(plan.ranked, plan.uncounted)
+    is_filtered = is_among_sorted(plan.ranked, plan.filtered)
     for keys, wanted, counts_for in (
-        (found.made_for(width), plan.placed, plan.is_answer),
-        (np.where(found.answer < 0, found.question, -1), question, ~is_filtered),
-        (found.question, question, is_candidate),
+        (np.where(entries.answer >= 0, entries.question * width + entries.answer, -1), plan.ranked, plan.is_answer),
+        (np.where(entries.answer < 0, entries.question, -1), question, ~is_filtered),
+        (entries.question, question, is_candidate),
     ):
-        order = np.lexsort((counts.reach, keys))  # of a key's lists the last one reaches farthest
+        order = np.lexsort((entries.reach, keys))  # of a key's lists the last one reaches farthest
         at = np.searchsorted(keys[order], wanted, side="right") - 1
         has = counts_for & (at >= 0)
         has[has] = keys[order[at[has]]] == wanted[has]
-        is_placed = has & is_listed & plan.is_answer
-        _require_no_gap(plan, name, found, counts.reach, above, keys, wanted, is_placed)
+        is_ranked = has & is_listed & plan.is_answer
+        _require_no_gap(entries, above, keys, wanted, is_ranked)
         has &= ~is_listed
-        above[has] = np.maximum(above[has], counts.reach[order[at[has]]])
+        above[has] = np.maximum(above[has], entries.reach[order[at[has]]])
     # an entity that is listed elsewhere may itself be among the candidates of a list
     above[~is_listed] = np.minimum(above[~is_listed], n_other[~is_listed])
     is_bounded = ~is_listed
-    is_bounded[is_listed] = found.is_open[entry]
+    is_bounded[is_listed] = entries.is_open[entry]
     tied[is_bounded] = (n_other - above)[is_bounded]
     # whatever the list lacks may tie with the entities at its end, which are no further up than it is then: another
     # candidate, or an answer, if the list was made for all of them
-    lacks_answers = np.zeros(len(collection.questions), np.bool_)
+    lacks_answers = np.zeros(len(plan.collection.questions), np.bool_)
     lacks_answers[question[~is_listed]] = True
-    is_for_all = np.zeros(len(plan.placed), np.bool_)
-    is_for_all[is_listed] = found.answer[found.list[entry]] < 0
+    is_for_all = np.zeros(len(plan.ranked), np.bool_)
+    is_for_all[is_listed] = entries.answer[entries.list[entry]] < 0
     may_tie = is_bounded & is_listed & ((tied > 0) | (is_for_all & lacks_answers[question]))
     score[may_tie] = -(above + 1.0)[may_tie]
     # an entity that alone is missing is the last one, and a tie to which nothing can be added is known
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
-    cut[is_listed] = tied[is_listed] > counts.tied[entry]
-    return plan.ranks(
-        name,
-        question=question,
-        entity=entity,
-        answer=plan.is_answer,
-        above=above,
-        tied=tied,
-        n_other=n_other,
-        score=score,
-        cut=cut,
-    )
+    cut[is_listed] = tied[is_listed] > entries.tied[entry]
+    return plan.ranks(entries.name, question, entity, plan.is_answer, above, tied, n_other, score, cut)
 
 
 def _require_no_gap(
-    plan: Plan,
-    name: str,
-    found: _Entries,
-    reach: NDArray[np.int64],
+    entries: _Entries,
     above: NDArray[np.int64],
     keys: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    is_placed: NDArray[np.bool_],
+    is_ranked: NDArray[np.bool_],
 ) -> None:
     """Refuse an answer that one list places, and another one lacks that goes on below that place.
 
     ``keys`` say for each list which pairs it could hold: those whose key in ``wanted`` is the same.
     """
+    plan, reach = entries.plan, entries.reach
     span = int(reach.max(initial=0)) + 1
     beyond = np.minimum(above + 1, span)  # how far a list must go to hold the pair for certain
     farther = np.sort(keys * span + np.minimum(reach, span - 1))
     could = np.searchsorted(farther, (wanted + 1) * span) - np.searchsorted(farther, wanted * span + beyond)
-    entries = np.flatnonzero(is_among_sorted(found.key, plan.placed))
-    pair, of_list = np.searchsorted(plan.placed, found.key[entries]), found.list[entries]
+    rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
+    pair, of_list = np.searchsorted(plan.ranked, entries.key[rows]), entries.list[rows]
     does = (keys[of_list] == wanted[pair]) & (reach[of_list] >= beyond[pair])
-    lacking = np.flatnonzero(is_placed & (could > np.bincount(pair[does], minlength=len(could))))
+    lacking = np.flatnonzero(is_ranked & (could > np.bincount(pair[does], minlength=len(could))))
     if len(lacking):
         first = lacking[0]
         raise CollectionError(
-            f"{name}: expected one place for the {_pair(plan.collection, plan.placed[first])}, found it below "
-            f"{counted(int(above[first]), 'candidate')} in one list, and missing in another that has more; keep one "
-            "list for each answer, or one for each question"
+            f"{entries.name}: expected one place for the {_pair(plan.collection, plan.ranked[first])}, found it "
+            f"below {counted(int(above[first]), 'candidate')} in one list, and missing in another that has more; keep "
+            "one list for each answer, or one for each question"
         )
 
 
-def _require_one_place(
-    collection: Collection, name: str, found: _Entries, counts: _ListCounts, entries: NDArray[np.intp]
-) -> None:
+def _require_one_place(entries: _Entries, rows: NDArray[np.intp]) -> None:
     """Refuse two lists for the same answer, or for all of a question, where they have an entity at different places."""
-    made_for = found.answer[found.list[entries]]
-    entity = found.key[entries] % len(collection.entities)
-    entries = entries[(made_for < 0) | (made_for == entity)]
-    is_general = found.answer[found.list[entries]] < 0
-    entries = entries[np.lexsort((is_general, found.key[entries]))]
-    one, other = entries[:-1], entries[1:]
-    same = (found.key[one] == found.key[other]) & (
-        (found.answer[found.list[one]] < 0) == (found.answer[found.list[other]] < 0)
+    made_for = entries.answer[entries.list[rows]]
+    rows = rows[(made_for < 0) | (made_for == entries.key[rows] % entries.plan.width)]
+    is_general = entries.answer[entries.list[rows]] < 0
+    rows = rows[np.lexsort((is_general, entries.key[rows]))]
+    one, other = rows[:-1], rows[1:]
+    same = (entries.key[one] == entries.key[other]) & (
+        (entries.answer[entries.list[one]] < 0) == (entries.answer[entries.list[other]] < 0)
     )
-    differ = counts.above[one] != counts.above[other]
-    differ |= ~found.is_open[one] & ~found.is_open[other] & (counts.tied[one] != counts.tied[other])
+    differ = entries.above[one] != entries.above[other]
+    differ |= ~entries.is_open[one] & ~entries.is_open[other] & (entries.tied[one] != entries.tied[other])
     if len(again := np.flatnonzero(same & differ)):
         raise CollectionError(
-            f"{name}: expected one place for the {_pair(collection, found.key[one[again[0]]])}, found two different "
-            "ones in lists of the same kind; keep one list for each answer, or one for each question"
+            f"{entries.name}: expected one place for the {_pair(entries.plan.collection, entries.key[one[again[0]]])}, "
+            "found two different ones in lists of the same kind; keep one list for each answer, or one for each "
+            "question"
         )
 
 
-def _run(plan: Plan, name: str, found: _Entries, counts: _ListCounts) -> Run:
-    is_longest = counts.longest[found.list] == found.list
+def _run(entries: _Entries) -> Run:
+    plan = entries.plan
+    is_longest = entries.longest[entries.list] == entries.list
     # candidates of the longest list; of each answer the place in the list that was made for it
-    kept = np.flatnonzero((counts.is_candidate & is_longest) | counts.is_answer)
-    kept = kept[np.lexsort((found.priority[kept], found.key[kept]))]
-    kept = kept[np.r_[True, found.key[kept][1:] != found.key[kept][:-1]][: len(kept)]]
-    question, entity = np.divmod(found.key[kept], plan.width)
-    order = np.lexsort((-plan.collection.entities.byte_order[entity], -counts.score[kept], question))
-    return plan.run(name, question[order], entity[order], counts.score[kept][order]).cut(plan.options.depth)
+    kept = np.flatnonzero((entries.is_candidate & is_longest) | entries.is_answer)
+    kept = kept[np.lexsort((entries.priority[kept], entries.key[kept]))]
+    kept = kept[np.r_[True, entries.key[kept][1:] != entries.key[kept][:-1]][: len(kept)]]
+    question, entity = np.divmod(entries.key[kept], plan.width)
+    order = np.lexsort((-plan.collection.entities.byte_order[entity], -entries.score[kept], question))
+    return plan.run(entries.name, question[order], entity[order], entries.score[kept][order]).cut(plan.options.depth)
 
 
-def _warn_of_contradictions(collection: Collection, name: str, found: _Entries, counts: _ListCounts) -> None:
+def _warn_of_contradictions(entries: _Entries) -> None:
     """Warn of questions whose lists have candidates that are no answers in different orders."""
-    is_longest = counts.longest == np.arange(len(counts.longest))
-    of_longest = is_longest[found.list]
+    is_longest = entries.longest == np.arange(len(entries.longest))
+    of_longest = is_longest[entries.list]
     if of_longest.all():
         return  # one list for each question
-    lead, others = np.flatnonzero(counts.is_candidate & of_longest), np.flatnonzero(counts.is_candidate & ~of_longest)
-    lead = lead[np.argsort(found.key[lead])]
-    place = np.minimum(np.searchsorted(found.key[lead], found.key[others]), max(len(lead) - 1, 0))
+    lead, others = np.flatnonzero(entries.is_candidate & of_longest), np.flatnonzero(entries.is_candidate & ~of_longest)
+    lead = lead[np.argsort(entries.key[lead])]
+    at = np.minimum(np.searchsorted(entries.key[lead], entries.key[others]), max(len(lead) - 1, 0))
     if len(lead) == 0:
         return
-    is_there = found.key[lead[place]] == found.key[others]
+    is_there = entries.key[lead[at]] == entries.key[others]
     # the longest list may be cut within a tie, and then holds some of its candidates
     last = np.zeros(len(is_longest), np.int64)
-    np.maximum.at(last, found.list[lead], counts.above[lead])
-    expected = np.where(is_there, counts.above[lead[place]], last[counts.longest[found.list[others]]])
-    wrong = np.unique(found.question[found.list[others[expected != counts.above[others]]]])
+    np.maximum.at(last, entries.list[lead], entries.above[lead])
+    expected = np.where(is_there, entries.above[lead[at]], last[entries.longest[entries.list[others]]])
+    wrong = np.unique(entries.question[entries.list[others[expected != entries.above[others]]]])
     if len(wrong):
-        some = ", ".join(collection.questions.ids[code] for code in wrong[:_SHOWN])
+        some = ", ".join(entries.plan.collection.questions.ids[code] for code in wrong[:_SHOWN])
         warn(
-            f"{name}: the lists of {counted(len(wrong), 'question')} order candidates differently ({some}), as if ties "
-            "were broken at random; each answer has its place in its own list, and the run follows the longest"
+            f"{entries.name}: the lists of {counted(len(wrong), 'question')} order candidates differently ({some}), as "
+            "if ties were broken at random; each answer has its place in its own list, and the run follows the longest"
         )
 
 
 def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
-    """The answer ranks that another program counted for each test triple.
+    """Turn the ranks that another program counted for each test triple into answer ranks.
 
     The plan filters by what the other program removed from the candidates; if the file has numbers of candidates, they
     are checked.
@@ -475,7 +433,7 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
             f"{ranks.name}: expected ranks from which other answers are removed, found --filter without test"
         )
     # the file has ranks of answers only
-    plan = replace(plan, placed=plan.placed[plan.is_answer], is_answer=plan.is_answer[plan.is_answer])
+    plan = replace(plan, ranked=plan.ranked[plan.is_answer], is_answer=plan.is_answer[plan.is_answer])
     names, questions = entity_names(collection), collection.questions
     code = names.encode(ranks.entities.labels).astype(np.int64)
     relation = collection.relations.encode(ranks.relations.labels)[ranks.relation]
@@ -494,21 +452,21 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         raise CollectionError(
             f"{ranks.name}: expected one rank for {_pair(collection, key[again[0]])}, found two different ones"
         )
-    lacking = plan.placed[~is_among_sorted(plan.placed, key)]
+    lacking = plan.ranked[~is_among_sorted(plan.ranked, key)]
     if len(lacking):
         raise CollectionError(
-            f"{ranks.name}: expected a rank for each of {len(plan.placed):,} answers, found none for {len(lacking):,}, "
+            f"{ranks.name}: expected a rank for each of {len(plan.ranked):,} answers, found none for {len(lacking):,}, "
             f"such as {_pair(collection, lacking[0])}; it has {counted(len(known) - len(order), 'rank')} of triples "
             "that the collection lacks. PyKEEN leaves out test triples with entities that train lacks: build the "
             "collection with kgtrec questions --like pykeen"
         )
-    place = np.searchsorted(key, plan.placed)
-    above, tied, n_other = above[place], tied[place], plan.n_other()
-    said = None if ranks.candidates is None else ranks.candidates[order][place]
+    at = np.searchsorted(key, plan.ranked)
+    above, tied, n_other = above[at], tied[at], plan.n_other()
+    said = None if ranks.candidates is None else ranks.candidates[order][at]
     if said is not None and (wrong := np.flatnonzero(said != n_other + 1)).size:
         first = wrong[0]
         raise CollectionError(
-            f"{ranks.name}: expected {_pair(collection, plan.placed[first])} to be ranked among {n_other[first] + 1:,} "
+            f"{ranks.name}: expected {_pair(collection, plan.ranked[first])} to be ranked among {n_other[first] + 1:,} "
             f"candidates (filtered by {', '.join(filtered_by)}), found {said[first]:,}, and so for {len(wrong):,} of "
             f"{len(said):,} answers; was it filtered by other splits? See --filter"
         )
@@ -516,22 +474,13 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         first = wrong[0]
         raise CollectionError(
             f"{ranks.name}: expected a rank from 1 to {n_other[first] + 1:,} for "
-            f"{_pair(collection, plan.placed[first])}, found {above[first] + 1:,} to "
+            f"{_pair(collection, plan.ranked[first])}, found {above[first] + 1:,} to "
             f"{above[first] + tied[first] + 1:,}; was it filtered by other splits? See --filter"
         )
-    question, entity = np.divmod(plan.placed, width)
+    question, entity = np.divmod(plan.ranked, width)
     # answers of one question in the order of what stands above them, and then of what ties with them
-    found = plan.ranks(
-        ranks.name,
-        question=question,
-        entity=entity,
-        answer=plan.is_answer,
-        above=above,
-        tied=tied,
-        n_other=n_other,
-        score=-(above * (width + 1) + tied).astype(np.float64),
-    )
-    return Ranked(found, None)
+    score = -(above * (width + 1) + tied).astype(np.float64)
+    return Ranked(plan.ranks(ranks.name, question, entity, plan.is_answer, above, tied, n_other, score), None)
 
 
 def _pair(collection: Collection, key: int) -> str:

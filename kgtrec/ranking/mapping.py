@@ -17,7 +17,7 @@ from kgtrec.data.identity import entity_names, question_places, warn_of_extra
 from kgtrec.data.questions import SIDES, only_side
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.ranking.options import RankOptions
-from kgtrec.systems.kinds import Block, Factors, Scorer, Scoring
+from kgtrec.systems.kinds import Factors, ScoreBlock, Scorer, Scoring
 
 _BLOCK_BYTES = 64 << 20  # scores in a block
 _WORK_BYTES = 512 << 20  # numbers that a model holds while it computes a block, on a processor
@@ -95,17 +95,17 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
     rows = questions.rows_of(options.sides)
     entity = entities.encode(names.labels).astype(np.int64)
     relation = relations.encode(collection.relations.labels).astype(np.int64)
-    found = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
+    numbers = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
 
-    told: list[str] = []
+    unknown: list[str] = []
     new = np.flatnonzero(entity < 0)
     if len(new):
-        told.append(_lacking(len(new), len(entity), "entities", names.decode(new[:_SHOWN])))
+        unknown.append(_lacking(len(new), len(entity), "entities", names.decode(new[:_SHOWN])))
     asked = np.unique(questions.relation[rows])
     new_relations = asked[relation[asked] < 0]
     if len(new_relations):
         labels = collection.relations.decode(new_relations[:_SHOWN])
-        told.append(_lacking(len(new_relations), len(asked), "relations", labels))
+        unknown.append(_lacking(len(new_relations), len(asked), "relations", labels))
     extra = np.flatnonzero(names.encode(entities.labels) < 0)
     more = (
         f"; it knows {len(extra):,} entities that the collection lacks, such as "
@@ -113,12 +113,12 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
         if len(extra)
         else ""
     )
-    if not told:
+    if not unknown:
         if len(extra):
             warn(f"{system.name}: {len(extra):,} of its entities are not in the collection and are no candidates")
-        return found
-    lost = int(np.count_nonzero(~found.can_ask))
-    text = f"{system.name}: {' and '.join(told)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
+        return numbers
+    lost = int(np.count_nonzero(~numbers.can_ask))
+    text = f"{system.name}: {' and '.join(unknown)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
     if len(new) == len(entity) or (len(new_relations) == len(asked) and len(asked)):
         raise CollectionError(text + "; are its labels those of the collection, and not numbers or names?")
     if options.unknown_entities == "error":
@@ -127,11 +127,11 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
             "collection without them (kgtrec questions --unseen-entities drop --unseen-relations drop)"
         )
     warn(text + "; what it does not know ranks last")
-    return found
+    return numbers
 
 
-def score_blocks(scorer: Scorer, collection: Collection, options: RankOptions) -> Iterator[Block]:
-    """Blocks of (question rows, scores) of a model, columns in the collection's order.
+def score_blocks(scorer: Scorer, collection: Collection, options: RankOptions) -> Iterator[ScoreBlock]:
+    """Yield blocks of (question rows, scores) of a model, columns in the collection's order.
 
     The scores stay where the model computed them, on a GPU for example. A block has as many questions as fit 64 MiB of
     scores and 512 MiB of what the model computes with, unless ``options`` say how many.

@@ -43,7 +43,7 @@ class RankOptions:
 
     sides: Sequence[str] = SIDES
     filtered_by: Sequence[str] = SPLITS
-    depth: int = 1000
+    depth: int = 100
     judged: Qrels | None = None
     unknown_entities: Unknown = "error"
     block: int | None = None

@@ -28,6 +28,7 @@ from kgtrec.ranking.options import RankOptions, ScoreKeywords
 Progress = Callable[[int], None]
 #: what shows how far a long piece of work is: description, total, unit to a function that takes how much more is done
 ShowProgress = Callable[[str, int, str], AbstractContextManager[Progress]]
+_COLUMNS = ("question", "entity", "answer", "above", "tied", "n_other", "score", "cut")
 _BLOCK_BYTES = 64 << 20  # of a whole matrix, this much is ranked at a time
 
 
@@ -45,14 +46,14 @@ class Plan:
 
     collection: Collection
     options: RankOptions
-    placed: NDArray[np.int64]  # pairs that get a row in the answer ranks
-    is_answer: NDArray[np.bool_]  # of each placed pair
-    aside: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
+    ranked: NDArray[np.int64]  # pairs that get a row in the answer ranks
+    is_answer: NDArray[np.bool_]  # of each ranked pair
+    uncounted: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
     filtered: NDArray[np.int64]  # pairs that are no candidates: known in a split that is filtered by, and no answers
 
     @classmethod
     def of(cls, collection: Collection, options: RankOptions) -> Plan:
-        """What the scores of each question of some sides are counted for."""
+        """Decide what the scores of each question of some sides are counted for."""
         if not isinstance(collection, Collection):
             raise KgtrecError(
                 "expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found "
@@ -60,14 +61,14 @@ class Plan:
             )
         answers, filtered = answers_and_filtered(collection, options.filtered_by)
         qrels, width = collection.qrels, len(collection.entities)
-        placed = np.concatenate(
+        ranked = np.concatenate(
             [qrels.question.astype(np.int64) * width + qrels.entity, _judged_keys(collection, options.judged)]
         )
-        placed, aside = distinct(placed), np.sort(np.concatenate([filtered, answers]))
+        ranked, uncounted = distinct(ranked), np.sort(np.concatenate([filtered, answers]))
         rows = collection.questions.rows_of(options.sides)
         if len(rows) < len(collection.questions):
-            placed, aside, filtered = (keys[np.isin(keys // width, rows)] for keys in (placed, aside, filtered))
-        return cls(collection, options, placed, is_among_sorted(placed, answers), aside, filtered)
+            ranked, uncounted, filtered = (keys[np.isin(keys // width, rows)] for keys in (ranked, uncounted, filtered))
+        return cls(collection, options, ranked, is_among_sorted(ranked, answers), uncounted, filtered)
 
     @property
     def width(self) -> int:
@@ -75,18 +76,19 @@ class Plan:
         return len(self.collection.entities)
 
     def n_other(self) -> NDArray[np.int64]:
-        """(n,) for each placed pair the candidates of its question that are no answers, itself left out."""
-        aside = np.bincount(self.aside // self.width, minlength=len(self.collection.questions))
-        counts_itself = ~is_among_sorted(self.placed, self.aside)
-        found: NDArray[np.int64] = self.width - aside[self.placed // self.width] - counts_itself
-        return found
+        """Count the candidates of each ranked pair's question that are no answers, itself left out, (n,)."""
+        uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
+        counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
+        n_other: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
+        return n_other
 
-    def ranks(self, name: str, **columns: Any) -> AnswerRanks:
-        """A system's answer ranks, of columns as :meth:`AnswerRanks.of` takes them."""
-        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **columns)
+    def ranks(self, name: str, *columns: NDArray[Any]) -> AnswerRanks:
+        """Make a system's answer ranks of the columns that :meth:`AnswerRanks.of` takes, in their order."""
+        named: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=False))
+        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **named)
 
     def run(self, name: str, question: NDArray[Any], entity: NDArray[Any], score: NDArray[Any]) -> Run:
-        """A system's run, of columns in order."""
+        """Make a system's run of columns in order."""
         own = self.collection
         return Run(
             name,
@@ -110,7 +112,7 @@ def rank_scores(
     progress: Progress | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Ranked:
-    """The exact rank of every answer among all candidates, and the run cut at ``depth``, from one system's scores.
+    """Compute the exact rank of every answer among all candidates, and the run cut at ``depth``, from scores.
 
     Parameters
     ----------
@@ -209,10 +211,10 @@ def ranked_blocks(
     progress: Progress | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Iterator[Ranked]:
-    """:func:`rank_scores` one block at a time, for runs that are written as they come; parts are in block order.
+    """Rank scores one block at a time, for runs that are written as they come; see :func:`rank_scores`.
 
-    That every question came is known, and an error raised otherwise, only after the last block. Without any block
-    (a collection without questions) there is one empty part.
+    Parts are in block order. That every question came is known, and an error raised otherwise, only after the last
+    block. Without any block (a collection without questions) there is one empty part.
 
     Examples
     --------
@@ -232,19 +234,20 @@ def ranked_blocks(
 def blocks_ranked(
     plan: Plan, blocks: Any, questions: Any, entities: Any, name: str, progress: Progress | None
 ) -> Iterator[Ranked]:
-    """:func:`ranked_blocks` of a plan."""
-    collection, depth = plan.collection, plan.options.depth
+    """Rank the scores of a plan's questions; see :func:`ranked_blocks`."""
+    collection = plan.collection
     asked = collection.questions.rows_of(plan.options.sides)
-    order, seen = _order(collection, asked, questions, entities), np.ones(len(collection.questions), np.bool_)
+    order, seen = _Order(collection, asked, questions, entities), np.ones(len(collection.questions), np.bool_)
     seen[asked] = False
-    ranker = DeviceRanker(plan.width, order.column, collection.entities.byte_order if depth else None)
+    by_label = collection.entities.byte_order if plan.options.depth else None
+    ranker = DeviceRanker(plan.width, order.column, by_label)
     if len(seen) == 0:
         yield _ranked_block(plan, name, ranker, np.zeros(0, np.intp), np.zeros((0, plan.width), np.float32))
     if is_frame(blocks):
-        _require_rows(collection, questions, blocks)
-        _require_columns(collection, order, blocks)
-    for number, block in enumerate(_blocks(order, blocks)):
-        rows, scores = _checked_block(collection, order, *block, seen, f"block {number}")
+        order.require_rows(questions, blocks)
+        order.require_columns(blocks)
+    for number, block in enumerate(order.blocks(blocks)):
+        rows, scores = order.checked(*block, seen, f"block {number}")
         if len(rows) == 0 and len(seen):
             continue  # of questions that the collection lacks
         yield _ranked_block(plan, name, ranker, rows, scores)
@@ -276,29 +279,23 @@ def _joined_runs(parts: Sequence[Run]) -> Run:
 
 def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDArray[np.intp], scores: Any) -> Ranked:
     entities, width, depth = plan.collection.entities, plan.width, plan.options.depth
-    placed, row, entity = pairs_of(plan.placed, rows, width)
-    _, aside_row, aside_entity = pairs_of(plan.aside, rows, width)
-    _, out_row, out_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
+    ranked, row, entity = pairs_of(plan.ranked, rows, width)
+    _, uncounted_row, uncounted_entity = pairs_of(plan.uncounted, rows, width)
+    _, excluded_row, excluded_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
     best: TopK | None = None
     try:
         if stays_on_device(scores):
-            counts, best = device_ranker.rank(scores, row, entity, aside_row, aside_entity, depth, out_row, out_entity)
+            counts, best = device_ranker.rank(
+                scores, row, entity, uncounted_row, uncounted_entity, depth, excluded_row, excluded_entity
+            )
         else:
-            counts = count_above_and_tied(scores, row, entity, aside_row, aside_entity)
+            counts = count_above_and_tied(scores, row, entity, uncounted_row, uncounted_entity)
             if depth:
-                best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
+                best = top_k(scores, min(depth, width), excluded_row, excluded_entity, entities.byte_order)
     except ScoreError as error:
         raise wrong_score(plan.collection, rows[error.row], error.entity, error.score) from None
-    ranks = plan.ranks(
-        name,
-        question=rows[row],
-        entity=entity,
-        answer=plan.is_answer[placed],
-        above=counts.above,
-        tied=counts.tied,
-        n_other=counts.n_other,
-        score=counts.score,
-    )
+    is_answer = plan.is_answer[ranked]
+    ranks = plan.ranks(name, rows[row], entity, is_answer, counts.above, counts.tied, counts.n_other, counts.score)
     run = None if best is None else plan.run(name, rows[best.row], best.entity, best.score)
     if np.all(rows[1:] > rows[:-1]):
         return Ranked(ranks, run)
@@ -306,7 +303,7 @@ def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDAr
 
 
 def wrong_score(collection: Collection, question: int, entity: int, score: float) -> KgtrecError:
-    """The error for a score that is NaN or +inf, of a question and an entity by their rows."""
+    """Make the error for a score that is NaN or +inf, of a question and an entity by their rows."""
     about = f"question {collection.questions.ids[question]!r}, entity {collection.entities[entity]!r}"
     way_out = (
         "use -inf for an entity that should come last"
@@ -319,7 +316,7 @@ def wrong_score(collection: Collection, question: int, entity: int, score: float
 def answers_and_filtered(
     collection: Collection, filtered_by: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs that are answers, and those that are no candidates: known in a split that is filtered by, no answers.
+    """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
 
     Both are keys ``question * n_entities + entity``, each once, ascending.
     """
@@ -362,152 +359,142 @@ def pairs_of(
     low, high = np.searchsorted(keys, rows * width), np.searchsorted(keys, (rows + 1) * width)
     count = high - low
     row = np.repeat(np.arange(len(rows)), count)
-    place = np.arange(len(row)) + np.repeat(low - (np.cumsum(count) - count), count)
-    return place, row, (keys[place] - rows[row] * width).astype(np.intp)
+    row_of_key = np.arange(len(row)) + np.repeat(low - (np.cumsum(count) - count), count)
+    return row_of_key, row, (keys[row_of_key] - rows[row] * width).astype(np.intp)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Order:
     """What the rows and columns of a system's scores are about."""
 
-    question: NDArray[np.intp]  # (rows,) the collection's row, -1 where it lacks it, or is not asked about it
-    n_columns: int
-    column: NDArray[np.intp] | None  # (n_entities,) column of each entity of the collection; None: as they are
+    def __init__(self, collection: Collection, asked: NDArray[np.intp], questions: Any, entities: Any) -> None:
+        if entities is None:
+            raise KgtrecError(
+                "expected entities=, what each column of the scores is about, found none: give labels in the order of "
+                "the columns, a mapping such as PyKEEN's entity_to_id, or the collection itself if they follow its own "
+                "order"
+            )
+        if questions is None:
+            raise KgtrecError(
+                "expected questions=, what each row of the scores is about, found none: give (side, anchor, relation) "
+                "for each row, topics, or the collection itself if they follow its own order"
+            )
+        rows, columns = question_places(collection, questions), entity_places(collection, entities)
+        warn_of_extra(rows, "questions")
+        warn_of_extra(columns, "entities")
+        self.collection, self.n_columns = collection, columns.size
+        # (entities,) column of each entity of the collection; None: as they are
+        self.column = None if columns.is_same else columns.place
+        self.question = rows.own()  # (rows,) the collection's row, -1 where it lacks it, or is not asked about it
+        self.question[~np.isin(self.question, asked)] = -1
 
+    def blocks(self, blocks: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield (rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
+        if not hasattr(blocks, "shape"):
+            if not isinstance(blocks, Iterable):
+                raise KgtrecError(f"expected blocks of scores or a whole score matrix, found {type(blocks).__name__}")
+            for number, block in enumerate(blocks):
+                if not isinstance(block, Sequence) or len(block) != 2:
+                    raise KgtrecError(
+                        f"block {number}: expected a pair (question rows, score block), found {type(block).__name__}"
+                    )
+                yield block[0], block[1]
+            return
+        # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
+        sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
+        matrix = blocks if sliceable else as_array(blocks, "scores")
+        n_rows = len(self.question)
+        self._require_shape(matrix, n_rows, "expected a score matrix")
+        step = max(1, _BLOCK_BYTES // (8 * max(self.n_columns, 1)))
+        for first in range(0, n_rows, step):
+            piece = matrix[first : first + step]
+            yield np.arange(first, first + len(piece)), piece
 
-def _order(collection: Collection, asked: NDArray[np.intp], questions: Any, entities: Any) -> _Order:
-    if entities is None:
-        raise KgtrecError(
-            "expected entities=, what each column of the scores is about, found none: give labels in the order of the "
-            "columns, a mapping such as PyKEEN's entity_to_id, or the collection itself if they follow its own order"
-        )
-    if questions is None:
-        raise KgtrecError(
-            "expected questions=, what each row of the scores is about, found none: give (side, anchor, relation) for "
-            "each row, topics, or the collection itself if they follow its own order"
-        )
-    rows = question_places(collection, questions)
-    columns = entity_places(collection, entities)
-    warn_of_extra(rows, "questions")
-    warn_of_extra(columns, "entities")
-    question = rows.own()
-    question[~np.isin(question, asked)] = -1
-    return _Order(question, columns.size, None if columns.is_same else columns.place)
+    def _require_shape(self, scores: Any, n_rows: int, expected: str) -> None:
+        if (shape := tuple(scores.shape)) != (n_rows, self.n_columns):
+            raise KgtrecError(
+                f"{expected} of {n_rows} questions x {self.n_columns} entities, found shape {_shape(shape)}"
+            )
 
-
-def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
-    """(rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
-    if not hasattr(blocks, "shape"):
-        if not isinstance(blocks, Iterable):
-            raise KgtrecError(f"expected blocks of scores or a whole score matrix, found {type(blocks).__name__}")
-        for number, block in enumerate(blocks):
-            if not isinstance(block, Sequence) or len(block) != 2:
+    def require_columns(self, frame: Any) -> None:
+        """Refuse a data frame of scores whose columns bear other entities' names than the order that was given says."""
+        labels = list(frame.columns)
+        if len(labels) != self.n_columns or not all(isinstance(label, str) for label in labels):
+            return  # of another shape, which is refused elsewhere, or without names
+        names, ids = list(entity_names(self.collection)), list(self.collection.entities)
+        columns = range(len(names)) if self.column is None else self.column.tolist()
+        for column, name, own in zip(columns, names, ids, strict=True):
+            if labels[column] not in (name, own):
                 raise KgtrecError(
-                    f"block {number}: expected a pair (question rows, score block), found {type(block).__name__}"
+                    f"expected column {column} of the data frame to be about {name!r}, as entities= says, found "
+                    f"{labels[column]!r}; give entities=list(frame.columns), or frame.to_numpy() if its names mean "
+                    "nothing"
                 )
-            yield block[0], block[1]
-        return
-    # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
-    sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
-    matrix = blocks if sliceable else as_array(blocks, "scores")
-    expected = len(order.question), order.n_columns
-    if tuple(matrix.shape) != expected:
-        raise KgtrecError(
-            f"expected a score matrix of {expected[0]} questions x {expected[1]} entities, "
-            f"found shape {_shape(tuple(matrix.shape))}"
-        )
-    step = max(1, _BLOCK_BYTES // (8 * max(expected[1], 1)))
-    for first in range(0, expected[0], step):
-        piece = matrix[first : first + step]
-        yield np.arange(first, first + len(piece)), piece
 
+    def require_rows(self, questions: Any, frame: Any) -> None:
+        """Refuse a data frame of scores whose rows bear the names of a collection's questions in another order."""
+        if not isinstance(questions, Collection):
+            return  # tuples and topics have no names that an index would repeat
+        labels = list(frame.index)
+        for expected in (list(questions.questions.ids), list(range(len(questions.questions)))):
+            if labels != expected and sorted(map(str, labels)) == sorted(map(str, expected)):
+                raise KgtrecError(
+                    f"expected the rows of the data frame in the order of the collection's questions, as questions= "
+                    f"says, found {labels[0]!r} first; give frame.loc[...] in that order, or frame.to_numpy() if its "
+                    "names mean nothing"
+                )
 
-def _require_columns(collection: Collection, order: _Order, frame: Any) -> None:
-    """Refuse a data frame of scores whose columns bear other entities' names than the order that was given says."""
-    found = list(frame.columns)
-    if len(found) != order.n_columns or not all(isinstance(label, str) for label in found):
-        return  # of another shape, which is told elsewhere, or without names
-    names, ids = list(entity_names(collection)), list(collection.entities)
-    place = range(len(names)) if order.column is None else order.column.tolist()
-    for column, name, own in zip(place, names, ids, strict=True):
-        if found[column] not in (name, own):
+    def checked(self, rows: Any, scores: Any, seen: NDArray[np.bool_], where: str) -> tuple[NDArray[np.intp], Any]:
+        """Check a block and give it in the collection's terms; its questions are marked in ``seen``.
+
+        Scores are a numpy array, or a tensor that stays on its device, where columns are put in order when it is
+        ranked.
+        """
+        rows = as_array(rows, f"{where}: question rows")
+        if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):
             raise KgtrecError(
-                f"expected column {column} of the data frame to be about {name!r}, as entities= says, found "
-                f"{found[column]!r}; give entities=list(frame.columns), or frame.to_numpy() if its names mean nothing"
+                f"{where}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
+                f"{_shape(rows.shape)}"
             )
-
-
-def _require_rows(collection: Collection, questions: Any, frame: Any) -> None:
-    """Refuse a data frame of scores whose rows bear the names of a collection's questions in another order."""
-    if not isinstance(questions, Collection):
-        return  # tuples and topics have no names that an index would repeat
-    found = list(frame.index)
-    for expected in (list(questions.questions.ids), list(range(len(questions.questions)))):
-        if found != expected and sorted(map(str, found)) == sorted(map(str, expected)):
+        outside = np.flatnonzero((rows < 0) | (rows >= len(self.question)))
+        if len(outside):
             raise KgtrecError(
-                f"expected the rows of the data frame in the order of the collection's questions, as questions= says, "
-                f"found {found[0]!r} first; give frame.loc[...] in that order, or frame.to_numpy() if its names mean "
-                "nothing"
+                f"{where}: expected question rows from 0 to {len(self.question) - 1}, found {rows[outside[0]]}"
             )
+        rows = self.question[rows.astype(np.intp)]
+        if is_frame(scores):
+            self.require_columns(scores)
+        on_device = stays_on_device(scores)
+        scores = scores.detach() if on_device else as_array(scores, f"{where}: scores")
+        self._require_shape(scores, len(rows), f"{where}: expected scores")
+        if on_device:
+            require_exact(*extremes(scores), where)
+        else:
+            scores = _checked_type(scores, where)
+        if (rows < 0).any():
+            kept = np.flatnonzero(rows >= 0)
+            rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
+        ordered = np.sort(rows)
+        repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
+        if len(repeated):
+            raise KgtrecError(
+                f"{where}: expected each question once, found {self.collection.questions.ids[repeated[0]]!r} more than "
+                "once"
+            )
+        seen[rows] = True
+        return rows, scores if self.column is None or on_device else np.take(scores, self.column, axis=1)
 
 
-def _checked_block(
-    collection: Collection, order: _Order, rows: Any, scores: Any, seen: NDArray[np.bool_], place: str
-) -> tuple[NDArray[np.intp], Any]:
-    """The block in the collection's terms; its questions are marked in ``seen``.
-
-    Scores are a numpy array, or a tensor that stays on its device, where columns are put in order when it is ranked.
-    """
-    rows = as_array(rows, f"{place}: question rows")
-    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):
-        raise KgtrecError(
-            f"{place}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
-            f"{_shape(rows.shape)}"
-        )
-    outside = np.flatnonzero((rows < 0) | (rows >= len(order.question)))
-    if len(outside):
-        raise KgtrecError(
-            f"{place}: expected question rows from 0 to {len(order.question) - 1}, found {rows[outside[0]]}"
-        )
-    rows = order.question[rows.astype(np.intp)]
-    if is_frame(scores):
-        _require_columns(collection, order, scores)
-    on_device = stays_on_device(scores)
-    scores = scores.detach() if on_device else as_array(scores, f"{place}: scores")
-    expected = len(rows), order.n_columns
-    if tuple(scores.shape) != expected:
-        raise KgtrecError(
-            f"{place}: expected scores of {expected[0]} questions x {expected[1]} entities, "
-            f"found shape {_shape(tuple(scores.shape))}"
-        )
-    if on_device:
-        require_exact(*extremes(scores), place)
-    else:
-        scores = _checked_type(scores, place)
-    if (rows < 0).any():
-        kept = np.flatnonzero(rows >= 0)
-        rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
-    ordered = np.sort(rows)
-    repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
-    if len(repeated):
-        raise KgtrecError(
-            f"{place}: expected each question once, found {collection.questions.ids[repeated[0]]!r} more than once"
-        )
-    seen[rows] = True
-    return rows, scores if order.column is None or on_device else np.take(scores, order.column, axis=1)
-
-
-def _checked_type(scores: NDArray[Any], place: str) -> NDArray[Any]:
+def _checked_type(scores: NDArray[Any], where: str) -> NDArray[Any]:
     kind, size = scores.dtype.kind, scores.dtype.itemsize
     if kind == "b":
         return scores.view(np.uint8)
     if kind not in "fiu" or size > 8:
         raise KgtrecError(
-            f"{place}: expected scores as 16, 32 or 64 bit floats or as integers, found {scores.dtype}; "
+            f"{where}: expected scores as 16, 32 or 64 bit floats or as integers, found {scores.dtype}; "
             "convert them to float32 first"
         )
     if kind in "iu" and size == 8 and scores.size:
-        require_exact(int(scores.max()), int(scores.min()), place)
+        require_exact(int(scores.max()), int(scores.min()), where)
     return scores
 
 

@@ -17,10 +17,10 @@ from kgtrec.ranking.options import RankKeywords, RankOptions
 from kgtrec.ranking.rank import Plan, Progress, Ranked, blocks_ranked, joined
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
-    Block,
     CollectionLists,
     Factors,
     RankedLists,
+    ScoreBlock,
     ScoreBlocks,
     Scorer,
     Scoring,
@@ -42,7 +42,7 @@ def rank_model(
     progress: Progress | None = None,
     **options: Unpack[RankKeywords],
 ) -> Ranked:
-    """The exact ranks and the run of any trained model: two functions that score all entities in its own numbers.
+    """Rank any trained model, given as two functions that score all entities in its own numbers.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def rank_model(
 def rank_system(
     collection: Collection, system: SystemOutput, *, progress: Progress | None = None, **options: Unpack[RankKeywords]
 ) -> Ranked:
-    """The answer ranks and the run of whatever :func:`kgtrec.systems.read_system` gives.
+    """Rank whatever :func:`kgtrec.systems.read_system` gives.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def require_fit(collection: Collection, system: SystemOutput, options: RankOptio
 
 
 def grid_of(collection: Collection, system: SystemOutput, **options: Unpack[RankKeywords]) -> Grid:
-    """A factorised model's ranking, cut into tiles; options as for :func:`rank_model`.
+    """Cut a factorised model's ranking into tiles; options as for :func:`rank_model`.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def ranked_parts(
     unfinished: Path | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Ranked]:
-    """:func:`rank_system` part by part, for runs that are written as they come.
+    """Rank a system part by part, for runs that are written as they come; see :func:`rank_system`.
 
     ``workers``, ``executor`` and ``unfinished`` are of a factorised model, as for
     :meth:`kgtrec.ranking.grid.Grid.parts`.
@@ -188,7 +188,7 @@ def ranked_parts(
         if progress is not None:
             progress(len(collection.questions.rows_of(options.sides)))
         return
-    blocks: Iterator[Block]
+    blocks: Iterator[ScoreBlock]
     if isinstance(system, Factors):
         blocks = iter(())  # there is no question
     elif isinstance(system, ScoreBlocks):

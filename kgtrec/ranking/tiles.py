@@ -46,7 +46,7 @@ class Tiling:
 
     @classmethod
     def of(cls, n_entities: int, rows: int | None = None) -> Tiling:
-        """As many questions in a block as make 64 MiB of scores of all entities, or 256 and fewer entities at a time.
+        """Put questions in a block up to 64 MiB of scores of all entities, or 256 and fewer entities at a time.
 
         A tile has some 270 million scores at most.
 
@@ -63,7 +63,7 @@ class Tiling:
         return cls(rows, at_once * PANEL, max(1, -(-rows * n_entities // _SHARD_SCORES)))
 
     def shards(self, n_entities: int) -> list[tuple[int, int]]:
-        """Where each shard begins and ends, at the ends of panels; no more than there are panels."""
+        """Find where each shard begins and ends, at the ends of panels; no more than there are panels."""
         n_panels = -(-n_entities // self.panel)
         ends = np.linspace(0, n_panels, min(self.n_shards, max(n_panels, 1)) + 1).round().astype(int) * self.panel
         return [(int(first), int(min(last, n_entities))) for first, last in pairwise(ends)]
@@ -86,22 +86,22 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class QuestionBlock:
     """Some questions of one side, and what is counted for them; entities by the model's numbers.
 
-    Pairs go by the question's place in the block and the entity. Those that are placed are in the order of the
+    Pairs go by the question's place in the block and the entity. Those that are ranked are in the order of the
     collection's entities, the others in that of the model's.
     """
 
     rows: NDArray[np.intp]  # (n,) the questions, as rows of the collection
     queries: NDArray[np.float64] | None  # (n, d); None: the model cannot be asked, and all candidates tie
-    placed_row: NDArray[np.intp]  # (p,) pairs that are counted against
-    placed_entity: NDArray[np.intp]  # (p,)
+    ranked_row: NDArray[np.intp]  # (p,) pairs that are counted against
+    ranked_entity: NDArray[np.intp]  # (p,)
     is_answer: NDArray[np.bool_]  # (p,)
-    aside_row: NDArray[np.intp]  # (a,) pairs that are not counted
-    aside_entity: NDArray[np.intp]  # (a,)
-    out_row: NDArray[np.intp]  # (o,) pairs that are no candidates of the lists
-    out_entity: NDArray[np.intp]  # (o,)
+    uncounted_row: NDArray[np.intp]  # (a,) pairs that are not counted
+    uncounted_entity: NDArray[np.intp]  # (a,)
+    excluded_row: NDArray[np.intp]  # (o,) pairs that are no candidates of the lists
+    excluded_entity: NDArray[np.intp]  # (o,)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -112,14 +112,14 @@ class Counted:
     """What one tile gives."""
 
     above: NDArray[np.int64]  # (p,) entities of the shard that score higher
-    tied: NDArray[np.int64]  # (p,) those that score the same, itself included unless it is aside
+    tied: NDArray[np.int64]  # (p,) those that score the same, itself included unless it is uncounted
     used: NDArray[np.float32]  # (p,) the own score that was counted against
     found: NDArray[np.float32]  # (p,) the own score in the shard; NaN: another shard has the entity
     by_rounding: NDArray[np.int64]  # (p,) how many tie with an answer since scores are rounded
     best: TopK | None  # lists of the shard's entities, by the model's numbers
 
-    def tell_rounding(self, rounding: Rounding, block: Block) -> None:
-        """Tell what rounding does to the answers of the block, all of whose entities are counted here."""
+    def add_rounding(self, rounding: Rounding, block: QuestionBlock) -> None:
+        """Add what rounding does to the answers of the block, all of whose entities are counted here."""
         own = block.is_answer
         rounding.add(self.above[own], self.tied[own], self.by_rounding[own])
 
@@ -133,14 +133,18 @@ class TileError(KgtrecError):
 
 
 def count_tile(
-    candidates: Candidates, block: Block, shard: tuple[int, int], tiling: Tiling, own: NDArray[np.float32] | None = None
+    candidates: Candidates,
+    block: QuestionBlock,
+    shard: tuple[int, int],
+    tiling: Tiling,
+    own: NDArray[np.float32] | None = None,
 ) -> Counted:
     """Count and list the entities of a shard for a block of questions.
 
     Parameters
     ----------
     candidates : Candidates
-    block : Block
+    block : QuestionBlock
     shard : pair of int
         Where it begins, at the beginning of a panel, and ends.
     tiling : Tiling
@@ -157,8 +161,8 @@ def count_tile(
     at_once = (first, last) == (0, len(candidates)) and last <= width
     if own is None and not at_once:
         own = _own_scores(candidates, block)
-    above, tied, by_rounding = (np.zeros(len(block.placed_row), np.int64) for _ in range(3))
-    found = np.full(len(block.placed_row), np.nan, np.float32)
+    above, tied, by_rounding = (np.zeros(len(block.ranked_row), np.int64) for _ in range(3))
+    found = np.full(len(block.ranked_row), np.nan, np.float32)
     lists = RunningTopK(len(block), candidates.depth, candidates.tie_order) if candidates.depth else None
     buffer = np.empty((len(block), min(width, max(last - first, 1))), np.float32)
     for start in range(first, last, width):
@@ -173,13 +177,16 @@ def count_tile(
         except ScoreError as error:
             wrong = int(candidates.entity[entity[error.entity]])
             raise TileError(int(block.rows[error.row]), wrong, error.score) from None
-        column = np.searchsorted(entity, block.placed_entity)
-        inside = np.flatnonzero((block.placed_entity >= start) & (block.placed_entity < end))
-        found[inside] = scores[block.placed_row[inside], column[inside]]
-        aside = _within(block.aside_entity, start, end)
-        aside_row, aside_column = block.aside_row[aside], np.searchsorted(entity, block.aside_entity[aside])
+        column = np.searchsorted(entity, block.ranked_entity)
+        inside = np.flatnonzero((block.ranked_entity >= start) & (block.ranked_entity < end))
+        found[inside] = scores[block.ranked_row[inside], column[inside]]
+        uncounted = _within(block.uncounted_entity, start, end)
+        uncounted_row, uncounted_column = (
+            block.uncounted_row[uncounted],
+            np.searchsorted(entity, block.uncounted_entity[uncounted]),
+        )
         used = found if own is None else own
-        counted = count_against(scores, block.placed_row, used, aside_row, aside_column)
+        counted = count_against(scores, block.ranked_row, used, uncounted_row, uncounted_column)
         above += counted[0]
         tied += counted[1]
         if candidates.vectors.is_wide and block.queries is not None:
@@ -189,21 +196,23 @@ def count_tile(
                 block.queries,
                 scores,
                 entity,
-                block.placed_row[some],
+                block.ranked_row[some],
                 used[some],
-                block.placed_entity[some],
-                aside_row,
-                aside_column,
+                block.ranked_entity[some],
+                uncounted_row,
+                uncounted_column,
             )
         if lists is not None:
-            out = _within(block.out_entity, start, end)
-            lists.add(scores, entity, block.out_row[out], np.searchsorted(entity, block.out_entity[out]))
+            excluded = _within(block.excluded_entity, start, end)
+            lists.add(
+                scores, entity, block.excluded_row[excluded], np.searchsorted(entity, block.excluded_entity[excluded])
+            )
     best = None if lists is None else lists.best()
     return Counted(above, tied, found if own is None else own, found, by_rounding, best)
 
 
 def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:
-    """(p,) own scores of a block's pairs, each from the shard that has the entity."""
+    """Collect the own scores of a block's pairs, (p,), each from the shard that has the entity."""
     own = np.full_like(parts[0].found, np.nan)
     for part in parts:
         np.copyto(own, part.found, where=~np.isnan(part.found))
@@ -211,12 +220,12 @@ def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:
 
 
 def differ(parts: Sequence[Counted], own: NDArray[np.float32]) -> bool:
-    """Whether one of a block's tiles was counted against other own scores."""
+    """Return whether one of a block's tiles was counted against other own scores."""
     return any(not np.array_equal(part.used, own) for part in parts)
 
 
-def merged(candidates: Candidates, block: Block, parts: Sequence[Counted]) -> Counted:
-    """All shards of a block as one."""
+def merged(candidates: Candidates, block: QuestionBlock, parts: Sequence[Counted]) -> Counted:
+    """Merge all shards of a block."""
     if len(parts) == 1:
         return parts[0]
     best = None
@@ -245,10 +254,10 @@ def _score(
         scores_of(vectors, queries, first, first + n_known, out[:, :n_known], panel=panel)
 
 
-def _own_scores(candidates: Candidates, block: Block) -> NDArray[np.float32]:
-    own = np.full(len(block.placed_row), -np.inf, np.float32)
+def _own_scores(candidates: Candidates, block: QuestionBlock) -> NDArray[np.float32]:
+    own = np.full(len(block.ranked_row), -np.inf, np.float32)
     if block.queries is not None:
-        known = np.flatnonzero(block.placed_entity < len(candidates.vectors))
-        queries = block.queries[block.placed_row[known]]
-        own[known] = pair_scores(candidates.vectors, queries, block.placed_entity[known])
+        known = np.flatnonzero(block.ranked_entity < len(candidates.vectors))
+        queries = block.queries[block.ranked_row[known]]
+        own[known] = pair_scores(candidates.vectors, queries, block.ranked_entity[known])
     return own

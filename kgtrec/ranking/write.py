@@ -99,12 +99,12 @@ def write_ranked(
 
 
 def unfinished_of(name: str, out: str | Path) -> Path:
-    """The folder of the finished blocks of a system whose ranking was interrupted."""
+    """Name the folder of the finished blocks of a system whose ranking was interrupted."""
     return Path(out, f"{name}.unfinished")
 
 
 def outputs_of(name: str, out: str | Path, run_format: str) -> tuple[Path, Path]:
-    """The files of a system's answer ranks and run.
+    """Name the files of a system's answer ranks and run.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def outputs_of(name: str, out: str | Path, run_format: str) -> tuple[Path, Path]
 
 
 def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: bool) -> tuple[Path, Path]:
-    """:func:`outputs_of`, checked before anything is computed.
+    """Check the files of :func:`outputs_of` before anything is computed.
 
     Raises
     ------
@@ -132,8 +132,3 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
     elif gives_run:
         require_file(run, kind="a run")
     return ranks, run
-
-
-def written(name: str, ranks: Path, run: Path | None) -> str:
-    """The message after a system is written."""
-    return f"{name}: wrote {ranks}" + (f" and {run}" if run else "")

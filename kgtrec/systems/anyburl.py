@@ -34,7 +34,7 @@ _WAY_OUT = "labels with spaces need tabs between the columns of every line"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _Lines:
     """The content of some lines; entities and relations in the order of the file."""
 
     line: NDArray[np.int64]  # (lines,) number of each line that is not blank
@@ -45,7 +45,7 @@ class _Block:
 
 
 def _read(path: Path, given: Given) -> RankedLists:
-    blocks: list[_Block] = []
+    blocks: list[_Lines] = []
     line, phase = 1, 0
     with reading(path) as stream:
         for data in whole_lines(stream, str(path), _BLOCK_SIZE):
@@ -78,8 +78,7 @@ def _read(path: Path, given: Given) -> RankedLists:
             path=path,
             line=int(line_of[2 * same[0] + 1]),
         )
-    start = np.concatenate([[0], np.cumsum(length)])
-    entity = code[~of_line]
+    entity, start = code[~of_line], np.concatenate([[0], np.cumsum(length)])
     of_list = np.repeat(np.arange(len(length), dtype=np.int32), length)
     if (row := repeated_row(of_list, entity, len(entities))) is not None:
         raise FormatError(
@@ -87,22 +86,13 @@ def _read(path: Path, given: Given) -> RankedLists:
             path=path,
             line=int(line_of[of_list[row]]),
         )
-    return RankedLists(
-        default_name(path),
-        entities,
-        relations,
-        is_head,
-        np.where(is_head, tail, head),
-        np.repeat(relation, 2),
-        np.where(is_head, head, tail),
-        start,
-        entity,
-        np.arange(len(entity)) - np.repeat(start[:-1], length),
-        f"ranked heads and tails of {len(lines) // _GROUP:,} triples, as AnyBURL, PyClause and SAFRAN write them",
-    )
+    anchor, answer, level = *np.where(is_head, [tail, head], [head, tail]), np.arange(len(entity)) - start[of_list]
+    columns = entities, relations, is_head, anchor, np.repeat(relation, 2), answer
+    kind = f"ranked heads and tails of {len(lines) // _GROUP:,} triples, as AnyBURL, PyClause and SAFRAN write them"
+    return RankedLists(default_name(path), *columns, start, entity, level, kind)
 
 
-def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:
+def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Lines:
     """Parse a block; its first line that is not blank is line ``phase`` of its triple."""
     text = np.frombuffer(data, np.uint8)
     _require_text(data, first_line, path)
@@ -126,16 +116,14 @@ def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:
     if len(gap):
         wrong.append((int(gap[0]), "expected a label or a score between two tabs, found none"))
     count = np.bincount(row, minlength=len(line))
-    if (odd := np.flatnonzero(is_list & (count % 2 == 1))).size:
-        wrong.append(
-            (int(odd[0]), f"expected a score for each entity, found {counted(count[odd[0]], 'column')}; {_WAY_OUT}")
-        )
-    if (other := np.flatnonzero(~is_list & (count != _GROUP))).size:
-        found_columns = count[other[0]]
-        way_out = _WAY_OUT if found_columns > _GROUP else "the file may be cut off"
-        wrong.append(
-            (int(other[0]), f"expected head, relation and tail, found {counted(found_columns, 'column')}; {way_out}")
-        )
+    for is_wrong, what in (
+        (is_list & (count % 2 == 1), "a score for each entity"),
+        (~is_list & (count != _GROUP), "head, relation and tail"),
+    ):
+        if (rows := np.flatnonzero(is_wrong)).size:
+            columns = count[rows[0]]
+            way_out = _WAY_OUT if is_list[rows[0]] or columns > _GROUP else "the file may be cut off"
+            wrong.append((int(rows[0]), f"expected {what}, found {counted(columns, 'column')}; {way_out}"))
     if wrong:
         first, message = min(wrong)
         found = data[start[first] : end[first]]
@@ -148,7 +136,7 @@ def _parsed(data: bytes, first_line: int, phase: int, path: Path) -> _Block:
     is_relation = ~is_list[row] & (place == 1)
     is_score = is_list[row] & (place % 2 == 1)
     _require_numbers(_taken(pieces, is_score), line[row[is_score]], path)
-    return _Block(
+    return _Lines(
         line,
         is_head,
         np.where(is_list, count // 2, 2),

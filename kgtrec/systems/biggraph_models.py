@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,18 +11,14 @@ from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.ranking.comparisons import Biased, Comparison
+from kgtrec.kernels.ranking.comparisons import Biased
 from kgtrec.kernels.rows import JoinedRows, Rows
-from kgtrec.systems.formulas import Formula, formula_of, no_tails
-from kgtrec.systems.kinds import RelationVectors, Scorer, Scoring
+from kgtrec.systems.formulas import factorised, no_tails
+from kgtrec.systems.kinds import Factors, RelationVectors, Scorer
 from kgtrec.systems.operators import COMPARATORS, applied, identity
 
 _Matrix = NDArray[np.float64]
 _Rows = NDArray[np.int64]
-
-
-class NoFactorsError(Exception):
-    """Why a model has no factors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,48 +42,41 @@ class BigGraphModel:
     #: side -> relation type -> (relations, k) parameters; one row where relations are not dynamic
     parameters: dict[str, list[NDArray[Any]]]
 
-    def formula(self) -> Formula:
-        """As a query and its comparison with each entity's vector.
-
-        Raises
-        ------
-        NoFactorsError
-            If it is no such model.
-        """
-        if len(self.E) > 1:
-            raise NoFactorsError(
-                f"its entities are of several types ({', '.join(self.E)}), and the candidates of a relation of one"
-            )
-        operators = sorted({each.operator for each in self.relations} - {"none"}) or ["none"]
-        if len(operators) > 1:
-            raise NoFactorsError(f"its relations have several operators ({', '.join(operators)}), and not one for all")
-        (operator,), (parts,) = operators, self.E.values()
-        if not self.is_dynamic and (why := no_tails(operator, self.comparator)):
-            raise NoFactorsError(why)
-        d = parts[0].shape[1]
-        rows = [
-            own if each.operator == operator else identity(operator, d)[None]
-            for side in self.parameters.values()
-            for each, own in zip(self.relations, side, strict=True)
-        ]
-        settings: dict[str, float | str] = {"operator": operator, "comparator": self.comparator, "bias": self.has_bias}
-        E = parts[0] if len(parts) == 1 else JoinedRows(parts)
-        return formula_of(E, RelationVectors("biggraph", np.concatenate(rows), settings, self.is_dynamic))
-
-    def scorer(self, name: str, entities: Vocabulary, relations: Vocabulary, kind: str, why: str) -> Scorer:
-        """As scores of all entities, with all embeddings in memory.
+    def system(self, name: str, entities: Vocabulary, relations: Vocabulary) -> Factors | Scorer:
+        """Factors, if a query of it holds against each entity's own vector; else scores, with all vectors in memory.
 
         Raises
         ------
         KgtrecError
             If they do not fit.
         """
-        E = {each: self._read(each) for each in self.E}
-        remarks = () if len(E) == 1 else ("entities of another type than a relation's rank last, and tie",)
-        tails, heads = (_rounded(partial(self._scores, E, tails=side)) for side in (True, False))
-        return Scorer(name, entities, relations, tails, heads, kind, 6, remarks, why)
+        types = list(dict.fromkeys(each.operator for each in self.relations))
+        kind = f"a PyTorch-BigGraph model ({', '.join(types)} with {self.comparator})"
+        operators = sorted({*types} - {"none"}) or ["none"]
+        why_not = "" if self.is_dynamic else no_tails(operators[0], self.comparator)
+        if len(self.E) > 1:
+            why_not = (
+                f"its entities are of several types ({', '.join(self.E)}), and the candidates of a relation of one"
+            )
+        elif len(operators) > 1:
+            why_not = f"its relations have several operators ({', '.join(operators)}), and not one for all"
+        if why_not:
+            E = {each: self._in_memory(each) for each in self.E}
+            remarks = () if len(E) == 1 else ("entities of another type than a relation's rank last, and tie",)
+            tails, heads = (partial(self._scores, E, tails=side) for side in (True, False))
+            return Scorer(name, entities, relations, tails, heads, kind, 6, remarks, why_not)
+        (operator,), (parts,) = operators, self.E.values()
+        none = identity(operator, parts[0].shape[1])[None]
+        rows = [
+            own if each.operator == operator else none
+            for side in self.parameters.values()
+            for each, own in zip(self.relations, side, strict=True)
+        ]
+        settings: dict[str, float | str] = {"operator": operator, "comparator": self.comparator, "bias": self.has_bias}
+        vectors = RelationVectors("biggraph", np.concatenate(rows), settings, self.is_dynamic)
+        return factorised(name, entities, relations, parts[0] if len(parts) == 1 else JoinedRows(parts), vectors, kind)
 
-    def _read(self, kind: str) -> _Matrix:
+    def _in_memory(self, kind: str) -> _Matrix:
         parts = self.E[kind]
         try:
             return np.concatenate([np.asarray(part[:], np.float64) for part in parts])
@@ -96,20 +84,24 @@ class BigGraphModel:
             shapes = " and ".join(str(part.shape) for part in parts)
             raise KgtrecError(f"expected embeddings of {kind} to fit in memory, found the shape {shapes}") from None
 
-    def _scores(self, E: dict[str, _Matrix], anchor: _Rows, relation: _Rows, *, tails: bool) -> _Matrix:
+    @np.errstate(over="ignore", invalid="ignore")  # beyond float32 is infinity, which the ranking takes or names
+    def _scores(self, E: dict[str, _Matrix], anchor: _Rows, relation: _Rows, *, tails: bool) -> NDArray[np.float32]:
         """(n, entities) scores; entities of another type than the relation's are minus infinity."""
-        ends = np.cumsum([len(found) for found in E.values()])
+        compared = COMPARATORS[self.comparator]
+        if self.has_bias:
+            compared = Biased(compared)
+        ends = np.cumsum([len(scores) for scores in E.values()])
         start = {kind: int(end) - len(E[kind]) for kind, end in zip(E, ends, strict=True)}
-        found = np.full((len(anchor), int(ends[-1])), -np.inf)
+        scores = np.full((len(anchor), int(ends[-1])), -np.inf)
         kinds = np.zeros_like(relation) if self.is_dynamic else relation
         for number in np.unique(kinds):
             rows = np.flatnonzero(kinds == number)
             kind = self.relations[int(number)]
             own, other = (kind.lhs, kind.rhs) if tails else (kind.rhs, kind.lhs)
-            place = anchor[rows] - start[own]
-            known = (place >= 0) & (place < len(E[own]))
-            rows, place = rows[known], place[known]
-            points, candidates = E[own][place], E[other]
+            row = anchor[rows] - start[own]
+            known = (row >= 0) & (row < len(E[own]))
+            rows, row = rows[known], row[known]
+            points, candidates = E[own][row], E[other]
             # dynamic relations change the anchor, by the side's own parameters; others change tails alone
             if self.is_dynamic:
                 values = self.parameters["lhs" if tails else "rhs"][0][relation[rows]]
@@ -121,20 +113,5 @@ class BigGraphModel:
                 else:
                     points = applied(kind.operator, values, points)
             first = start[other]
-            found[rows, first : first + len(candidates)] = self._comparison.block(points, candidates)
-        return found
-
-    @property
-    def _comparison(self) -> Comparison:
-        compared = COMPARATORS[self.comparator]
-        return Biased(compared) if self.has_bias else compared
-
-
-def _rounded(scores: Callable[[_Rows, _Rows], _Matrix]) -> Scoring:
-    """Scores in float32; numbers beyond it become infinity, which the ranking takes or names."""
-
-    def found(anchor: _Rows, relation: _Rows) -> NDArray[np.float32]:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return scores(anchor, relation).astype(np.float32)
-
-    return found
+            scores[rows, first : first + len(candidates)] = compared.block(points, candidates)
+        return scores.astype(np.float32)

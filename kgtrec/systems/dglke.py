@@ -12,7 +12,7 @@ from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.formulas import formula_of
+from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, RelationVectors
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 
@@ -49,11 +49,11 @@ def _read(path: Path, given: Given) -> Factors:
     if model == "RotatE":
         scale = (_number(path, config, "gamma") + _EPS) / _number(path, config, "hidden_dim")
         R = np.asarray(R, np.float64) / (scale / np.pi)
-    with in_file(path):
-        formula = formula_of(E, RelationVectors(score, R, parameters))
     bound = f"{_SIMPLE_BOUND:g} and -{_SIMPLE_BOUND:g}"
     remarks = (f"scores are cut at {bound}, as DGL-KE does; entities beyond tie",) if model == "SimplE" else ()
-    return formula.factors(path.resolve().name, entities, relations, f"a DGL-KE model ({model})", remarks)
+    name, vectors = path.resolve().name, RelationVectors(score, R, parameters)
+    with in_file(path):
+        return factorised(name, entities, relations, E, vectors, f"a DGL-KE model ({model})", remarks)
 
 
 def _names(config: dict[str, Any], what: str) -> list[str]:

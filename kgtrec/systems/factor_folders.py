@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorArrays, read_factor_folder
 from kgtrec.formats.factorised import numbered_questions
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.formulas import formula_of
-from kgtrec.systems.kinds import Factors, QuestionVectors, RelationVectors, SystemOutput, kind_in_words
+from kgtrec.systems.formulas import factorised
+from kgtrec.systems.kinds import Factors, QuestionVectors, RelationVectors, Scoring, SystemOutput, kind_in_words
 
 
 def _read(path: Path, given: Given) -> Factors:
@@ -22,7 +22,7 @@ def _read(path: Path, given: Given) -> Factors:
 
 
 def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factors:
-    """The model of some arrays, which were read at a path.
+    """Make a model of arrays that were read from a path.
 
     Raises
     ------
@@ -39,18 +39,20 @@ def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factor
         raise FormatError("expected R.npy, or Q.npy and questions.npy, found neither", path=path)
     vectors = RelationVectors(arrays.score, arrays.R, arrays.parameters, arrays.has_reciprocals)
     try:
-        formula = formula_of(arrays.E, vectors)
+        model = factorised(name, arrays.entities, arrays.relations, arrays.E, vectors, kind, b=arrays.b)
         first = np.zeros(1 if len(arrays.E) and len(arrays.R) else 0, np.int64)
-        formula.comparison.pairs(formula.head_queries(first, first), np.asarray(arrays.E[first], np.float64))
+        model.comparison.pairs(
+            cast("Scoring", model.head_queries)(first, first), np.asarray(arrays.E[first], np.float64)
+        )
     except (KgtrecError, ValueError, IndexError) as error:
         raise FormatError(
             f"expected vectors that the score {arrays.score!r} takes, found others ({error})", path=path
         ) from None
-    return replace(formula.factors(name, arrays.entities, arrays.relations, kind), b=arrays.b)
+    return model
 
 
 def arrays_of(system: SystemOutput) -> FactorArrays:
-    """What a factor folder of a system holds.
+    """Give the arrays that a factor folder of a system holds.
 
     Raises
     ------

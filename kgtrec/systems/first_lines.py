@@ -12,7 +12,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def first_bytes(path: Path) -> bytes:
-    """The first 64 KiB of a file, decompressed; empty if there is no such file or it cannot be read."""
+    """Read the first 64 KiB of a file, decompressed; empty if there is no such file or it cannot be read."""
     if not path.is_file():
         return b""
     try:
@@ -23,6 +23,6 @@ def first_bytes(path: Path) -> bytes:
 
 
 def first_lines(path: Path, count: int) -> list[bytes]:
-    """The first lines of a file that are not blank, at most ``count``; the last one may be cut off."""
+    """Read the first lines of a file that are not blank, at most ``count``; the last one may be cut off."""
     lines = (line.rstrip(b"\r") for line in first_bytes(path).split(b"\n"))
     return [line for line in lines if line][:count]

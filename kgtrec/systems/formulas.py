@@ -1,13 +1,12 @@
 """Scores of embeddings that several frameworks share: a query made of anchor and relation, held against each entity.
 
-Each function takes the entities' embeddings E and the relations' R as the framework stores them. All is computed in
-float64; of E and R only the rows that are asked for are widened, so that both may be memory maps.
+All is computed in float64; of the vectors only those that are asked for are widened, so that they may be memory maps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -26,243 +25,104 @@ from kgtrec.kernels.ranking.comparisons import (
     ShiftedProduct,
 )
 from kgtrec.kernels.rows import Rows
-from kgtrec.systems.kinds import Factors, RelationVectors
+from kgtrec.systems.kinds import Factors, RelationVectors, Scoring
 from kgtrec.systems.operators import COMPARATORS, OPERATORS, applied, n_numbers, translation, transposed
 
-_Rows = NDArray[np.int64]
 _Matrix = NDArray[np.float64]
-_Queries = Callable[[_Rows, _Rows], _Matrix]
+#: the vectors of (n,) anchors and of (n,) relations, as the framework stores them, to n queries
+_Queries = Callable[[_Matrix, _Matrix], _Matrix]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Formula:
-    """A model's score: a query made of anchor and relation, compared with each row of E."""
+    """A model's score: a query made of anchor and relation, compared with each entity's vector."""
 
-    E: Rows  # (entities, d)
-    tail_queries: _Queries | None  # None: no query holds against all entities as tails
-    head_queries: _Queries
+    tails: _Queries | None  # None: no query holds against all entities as tails
+    heads: _Queries
     comparison: Comparison = PRODUCT
-    reciprocal_queries: _Queries | None = None  # of reciprocal relations; None: those of tails
-    relations: RelationVectors | None = None  # from which queries are made
-
-    def factors(
-        self, name: str, entities: Vocabulary, relations: Vocabulary, kind: str, remarks: tuple[str, ...] = ()
-    ) -> Factors:
-        """As a system that is ranked."""
-        return Factors(
-            name,
-            entities,
-            relations,
-            self.E,
-            None,
-            self.tail_queries,
-            self.head_queries,
-            self.comparison,
-            kind,
-            remarks,
-            self.relations,
-        )
+    reciprocal: _Queries | None = None  # of reciprocal relations; None: those of tails
 
 
-def formula_of(E: Rows, relations: RelationVectors) -> Formula:
-    """The formula that relations' vectors are for.
+def factorised(
+    name: str,
+    entities: Vocabulary,
+    relations: Vocabulary,
+    E: Rows,
+    vectors: RelationVectors,
+    kind: str = "a factorised model",
+    remarks: tuple[str, ...] = (),
+    b: Rows | None = None,
+) -> Factors:
+    """Make a model of the entities' vectors and the relations' vectors.
 
     Raises
     ------
     KgtrecError
-        If there is none of that name, or it takes other parameters.
+        If the score is unknown, or takes other parameters or vectors.
 
     Examples
     --------
-    >>> formula = formula_of(np.eye(2), RelationVectors("transe", np.zeros((1, 2)), {"p": 1.0}))
-    >>> formula.comparison
-    MinusNorm(p=1.0)
-    """
-    score, d = relations.score, E.shape[1]
-    one_of("a score among", score, FORMULAS)
-    needed = _PARAMETERS.get(score, {})
-    if sorted(relations.parameters) != sorted(needed):
-        raise KgtrecError(
-            f"expected {', '.join(needed) or 'no parameters'} for the score {score!r}, found "
-            f"{', '.join(relations.parameters) or 'none'}"
-        )
-    for name, choices in needed.items():
-        _require_parameter(name, relations.parameters[name], choices)
-    operator = relations.parameters.get("operator")
-    expected = n_numbers(str(operator), d) if operator else _WIDTHS.get(score, int)(d)
-    has_halves = score in _HALVES or operator == "complex_diagonal"
-    if relations.R.shape[1] != expected or (d % 2 and has_halves):
-        even = ", an even number" if has_halves else ""
-        raise KgtrecError(
-            f"expected relations of {expected} numbers each beside entities of {d}{even}, as {score} has them, found "
-            f"relations of {relations.R.shape[1]}"
-        )
-    formula = replace(FORMULAS[score](E, relations.R, **relations.parameters), relations=relations)
-    if relations.has_reciprocals:
-        # heads are predicted as tails of reciprocal relations, which are numbered after the others
-        tails, n_relations = cast("_Queries", formula.reciprocal_queries or formula.tail_queries), len(relations.R) // 2
-        return replace(formula, tail_queries=tails, head_queries=lambda a, relation: tails(a, relation + n_relations))
-    if formula.tail_queries is None:
-        raise KgtrecError(no_tails(str(operator), str(relations.parameters["comparator"])))
-    return formula
-
-
-def _require_parameter(name: str, value: object, choices: Sequence[str] | type) -> None:
-    if choices is bool:
-        if not isinstance(value, bool):
-            raise KgtrecError(f"expected true or false as {name}, found {value!r}")
-    elif choices is float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise KgtrecError(f"expected a number as {name}, found {value!r}")
-    elif not isinstance(value, str) or value not in cast("Sequence[str]", choices):
-        raise KgtrecError(f"expected {name} among {', '.join(cast('Sequence[str]', choices))}, found {value!r}")
-
-
-def distmult(E: Rows, R: Rows) -> Formula:
-    """Sum of h r t.
-
-    Examples
-    --------
-    >>> formula = distmult(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, -1.0]]))
-    >>> formula.tail_queries(np.array([1]), np.array([0])) @ formula.E.T
+    >>> labels, vectors = Vocabulary.of(["a", "b"]), RelationVectors("distmult", np.array([[1.0, -1.0]]))
+    >>> model = factorised("m", labels, Vocabulary.of(["r"]), np.array([[1.0, 2.0], [3.0, 4.0]]), vectors)
+    >>> model.tail_queries(np.array([1]), np.array([0])) @ model.E.T
     array([[-5., -7.]])
     """
+    score, R, d = vectors.score, vectors.R, E.shape[1]
+    one_of("a score among", score, FORMULAS)
+    needed = _PARAMETERS.get(score, {})
+    if sorted(vectors.parameters) != sorted(needed):
+        raise KgtrecError(
+            f"expected {', '.join(needed) or 'no parameters'} for the score {score!r}, found "
+            f"{', '.join(vectors.parameters) or 'none'}"
+        )
+    for parameter, value in vectors.parameters.items():
+        choices = needed[parameter]
+        if choices is bool:
+            fits, expected = isinstance(value, bool), f"true or false as {parameter}"
+        elif choices is float:
+            fits = not isinstance(value, bool) and isinstance(value, int | float) and bool(np.isfinite(value))
+            expected = f"a number as {parameter}"
+        else:
+            fits = isinstance(value, str) and value in cast("Sequence[str]", choices)
+            expected = f"{parameter} among {', '.join(cast('Sequence[str]', choices))}"
+        if not fits:
+            raise KgtrecError(f"expected {expected}, found {value!r}")
+    operator = vectors.parameters.get("operator")
+    width = n_numbers(str(operator), d) if operator else _WIDTHS.get(score, int)(d)
+    has_halves = score in _HALVES or operator == "complex_diagonal"
+    if R.shape[1] != width or (d % 2 and has_halves):
+        even = ", an even number" if has_halves else ""
+        raise KgtrecError(
+            f"expected relations of {width} numbers each beside entities of {d}{even}, as {score} has them, found "
+            f"relations of {R.shape[1]}"
+        )
+    formula = FORMULAS[score](**vectors.parameters)
+    tails, heads, first = formula.tails, formula.heads, 0
+    if vectors.has_reciprocals:
+        # heads are predicted as tails of reciprocal relations, which are numbered after the others
+        tails = heads = cast("_Queries", formula.reciprocal or formula.tails)
+        first = len(R) // 2
+    elif tails is None:
+        raise KgtrecError(no_tails(str(operator), str(vectors.parameters["comparator"])))
 
-    def queries(anchor: _Rows, relation: _Rows) -> _Matrix:
-        return _wide(E[anchor]) * _wide(R[relation])
+    def queries(make: _Queries, first: int) -> Scoring:
+        return lambda anchor, relation: make(_wide(E[anchor]), _wide(R[relation + first]))
 
-    return Formula(E, queries, queries)
-
-
-def complex_product(E: Rows, R: Rows) -> Formula:
-    """The real part of the sum of h r conj(t); the first half of a vector is its real part.
-
-    References
-    ----------
-    Trouillon et al. (2016), Complex embeddings for simple link prediction, eq. 11.
-    """
-
-    def tails(head: _Rows, relation: _Rows) -> _Matrix:
-        return _rotated(_wide(E[head]), _wide(R[relation]))
-
-    def heads(tail: _Rows, relation: _Rows) -> _Matrix:
-        return _rotated(_wide(E[tail]), _conjugate(_wide(R[relation])))
-
-    return Formula(E, tails, heads)
-
-
-def rescal(E: Rows, R: Rows) -> Formula:
-    """H' M t; the relation's matrix M is stored row by row."""
-    d = E.shape[1]
-
-    def matrices(relation: _Rows) -> _Matrix:
-        return _wide(R[relation]).reshape(len(relation), d, d)
-
-    def tails(head: _Rows, relation: _Rows) -> _Matrix:
-        found: _Matrix = np.einsum("ni,nij->nj", _wide(E[head]), matrices(relation))
-        return found
-
-    def heads(tail: _Rows, relation: _Rows) -> _Matrix:
-        found: _Matrix = np.einsum("nij,nj->ni", matrices(relation), _wide(E[tail]))
-        return found
-
-    return Formula(E, tails, heads)
-
-
-def canonical_polyadic(E: Rows, R: Rows) -> Formula:
-    """Sum of h r t; the first half of an entity's vector is for heads, the second for tails."""
-    half = E.shape[1] // 2
-
-    def tails(head: _Rows, relation: _Rows) -> _Matrix:
-        product = _wide(E[head])[:, :half] * _wide(R[relation])
-        return np.concatenate([np.zeros_like(product), product], axis=1)
-
-    def heads(tail: _Rows, relation: _Rows) -> _Matrix:
-        product = _wide(E[tail])[:, half:] * _wide(R[relation])
-        return np.concatenate([product, np.zeros_like(product)], axis=1)
-
-    return Formula(E, tails, heads)
+    made = queries(tails, 0), queries(heads, first)
+    return Factors(name, entities, relations, E, b, *made, formula.comparison, kind, remarks, vectors)
 
 
-def squared_distance(E: Rows, R: Rows) -> Formula:
-    """Minus the squared Euclidean distance between h + r and t, which orders as the distance does.
-
-    Examples
-    --------
-    >>> formula = squared_distance(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0]]))
-    >>> formula.comparison.block(formula.tail_queries(np.array([0]), np.array([0])), formula.E)
-    array([[  0., -25.]])
-    """
-    return _translated(E, R, MinusSquares())
-
-
-def minus_distance(E: Rows, R: Rows, p: float) -> Formula:
-    """Minus the p-norm of h + r - t."""
-    return _translated(E, R, MinusNorm(p))
-
-
-def _translated(E: Rows, R: Rows, comparison: Comparison) -> Formula:
-    """A score that holds h + r against t, and t - r against h."""
-    return Formula(
-        E,
-        lambda head, relation: _wide(E[head]) + _wide(R[relation]),
-        lambda tail, relation: _wide(E[tail]) - _wide(R[relation]),
-        comparison,
-    )
-
-
-def rotation_distance(E: Rows, phases: Rows) -> Formula:
-    """Minus the sum of the moduli of h r - t, r of modulus 1 with the given phases.
-
-    References
-    ----------
-    Sun et al. (2019), RotatE: knowledge graph embedding by relational rotation in complex space, eq. 3.
-    """
-
-    def rotation(relation: _Rows) -> _Matrix:
-        angle = _wide(phases[relation])
-        return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
-
-    # a rotation back keeps distances, so heads are those nearest to t turned back
-    return Formula(
-        E,
-        lambda head, relation: _rotated(_wide(E[head]), rotation(relation)),
-        lambda tail, relation: _rotated(_wide(E[tail]), _conjugate(rotation(relation))),
-        MinusModuli(),
-    )
-
-
-def simple(E: Rows, R: Rows, bound: float) -> Formula:
-    """Half the sum of h1 r1 t2 and t1 r2 h2, not beyond ``bound`` on either side; vectors are two halves each.
-
-    References
-    ----------
-    Kazemi and Poole (2018), SimplE embedding for link prediction in knowledge graphs.
-    """
-
-    def swapped(found: _Matrix) -> _Matrix:
-        return np.concatenate(np.split(found, 2, axis=1)[::-1], axis=1)
-
-    # tails: t1 meets r2 h2, t2 meets r1 h1; heads: h1 meets r1 t2, h2 meets r2 t1
-    return Formula(
-        E,
-        lambda head, relation: swapped(_wide(E[head]) * _wide(R[relation])) / 2,
-        lambda tail, relation: swapped(_wide(E[tail])) * _wide(R[relation]) / 2,
-        Product(bound),
-    )
-
-
-def biggraph(E: Rows, R: Rows, operator: str, comparator: str, bias: bool) -> Formula:
+def biggraph(operator: str, comparator: str, bias: bool) -> Formula:
     """PyTorch-BigGraph's: a comparator of h and of what the operator makes of t; with biases, the first numbers are.
 
     With reciprocal relations, which are its dynamic ones, the operator changes the anchor, whatever is asked for.
 
     Examples
     --------
-    >>> formula = biggraph(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]]), "translation", "dot", False)
-    >>> formula.tail_queries(np.array([0]), np.array([0]))  # h, and its product with the translation
+    >>> formula, relation = biggraph("translation", "dot", False), np.array([[5.0, 6.0]])
+    >>> formula.tails(np.array([[1.0, 2.0]]), relation)  # h, and its product with the translation
     array([[ 1.,  2., 17.]])
-    >>> formula.head_queries(np.array([0]), np.array([0]))  # t and the translation
+    >>> formula.heads(np.array([[1.0, 2.0]]), relation)  # t and the translation
     array([[6., 8., 0.]])
     """
     compared, is_product = COMPARATORS[comparator], comparator == "dot"
@@ -276,27 +136,21 @@ def biggraph(E: Rows, R: Rows, operator: str, comparator: str, bias: bool) -> Fo
             return points, np.zeros(len(points))
         return np.concatenate([np.ones((len(points), 1)), points[:, 1:]], axis=1), points[:, 0]
 
-    def changed(anchor: _Rows, relation: _Rows) -> _Matrix:
-        return shifted(*without_bias(applied(operator, _wide(R[relation]), _wide(E[anchor]))))
+    def changed(anchors: _Matrix, relations: _Matrix) -> _Matrix:
+        return shifted(*without_bias(applied(operator, relations, anchors)))
 
-    def tails(head: _Rows, relation: _Rows) -> _Matrix:
-        points, shift = without_bias(_wide(E[head]))
-        own = _wide(R[relation])
-        moved = translation(operator, own, points)
+    def tails(heads: _Matrix, relations: _Matrix) -> _Matrix:
+        points, shift = without_bias(heads)
+        moved = translation(operator, relations, points)
         if is_product:
-            return shifted(transposed(operator, own, points), shift + np.einsum("nd,nd->n", points, moved))
+            return shifted(transposed(operator, relations, points), shift + np.einsum("nd,nd->n", points, moved))
         away = -moved  # the distance of h and t + r is that of h - r and t
         if bias:
             away[:, 0] *= -1
         return points + away
 
-    return Formula(
-        E,
-        None if no_tails(operator, comparator) else tails,
-        changed,
-        ShiftedProduct() if is_product else Biased(compared) if bias else compared,
-        changed,
-    )
+    comparison = ShiftedProduct() if is_product else Biased(compared) if bias else compared
+    return Formula(None if no_tails(operator, comparator) else tails, changed, comparison, changed)
 
 
 def no_tails(operator: str, comparator: str) -> str:
@@ -310,16 +164,75 @@ def no_tails(operator: str, comparator: str) -> str:
     )
 
 
-#: name -> formula, by which files name it
+def _matrices(relations: _Matrix, d: int) -> _Matrix:
+    return relations.reshape(len(relations), d, d)
+
+
+def _padded(points: _Matrix, before: int, after: int) -> _Matrix:
+    return np.pad(points, ((0, 0), (before, after)))
+
+
+def _rotated(point: _Matrix, by: _Matrix) -> _Matrix:
+    """Products of complex numbers, real parts in the first half."""
+    real, imaginary = np.split(point, 2, axis=1)
+    by_real, by_imaginary = np.split(by, 2, axis=1)
+    return np.concatenate(
+        [real * by_real - imaginary * by_imaginary, real * by_imaginary + imaginary * by_real], axis=1
+    )
+
+
+def _conjugate(vectors: _Matrix) -> _Matrix:
+    half = vectors.shape[1] // 2
+    return np.concatenate([vectors[:, :half], -vectors[:, half:]], axis=1)
+
+
+def _rotation(phases: _Matrix) -> _Matrix:
+    return np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+
+
+def _swapped(vectors: _Matrix) -> _Matrix:
+    return np.concatenate(np.split(vectors, 2, axis=1)[::-1], axis=1)
+
+
+def _wide(vectors: NDArray[Any]) -> _Matrix:
+    return np.asarray(vectors, np.float64)
+
+
+#: name -> formula of its parameters, by which files name it
 FORMULAS: dict[str, Callable[..., Formula]] = {
-    "distmult": distmult,
-    "complex": complex_product,
-    "rescal": rescal,
-    "cp": canonical_polyadic,
-    "transe": minus_distance,
-    "transe-squared": squared_distance,
-    "rotate": rotation_distance,
-    "simple": simple,
+    # the sum of h r t
+    "distmult": lambda: Formula(np.multiply, np.multiply),
+    # the real part of the sum of h r conj(t), real parts in the first half of a vector; Trouillon et al. (2016),
+    # Complex embeddings for simple link prediction, eq. 11
+    "complex": lambda: Formula(_rotated, lambda tail, relation: _rotated(tail, _conjugate(relation))),
+    # h' M t; the relation's matrix M is stored row by row
+    "rescal": lambda: Formula(
+        lambda head, relation: np.einsum("ni,nij->nj", head, _matrices(relation, head.shape[1])),
+        lambda tail, relation: np.einsum("nij,nj->ni", _matrices(relation, tail.shape[1]), tail),
+    ),
+    # the sum of h r t; the first half of an entity's vector is for heads, the second for tails
+    "cp": lambda: Formula(
+        lambda head, relation: _padded(head[:, : relation.shape[1]] * relation, relation.shape[1], 0),
+        lambda tail, relation: _padded(tail[:, relation.shape[1] :] * relation, 0, relation.shape[1]),
+    ),
+    # minus the p-norm of h + r - t, and minus its square for p = 2, which orders as the norm does
+    "transe": lambda p: Formula(np.add, np.subtract, MinusNorm(p)),
+    "transe-squared": lambda: Formula(np.add, np.subtract, MinusSquares()),
+    # minus the sum of the moduli of h r - t, r of modulus 1 with the given phases; a rotation back keeps distances, so
+    # heads are those nearest to t turned back; Sun et al. (2019), RotatE: knowledge graph embedding by relational
+    # rotation in complex space, eq. 3
+    "rotate": lambda: Formula(
+        lambda head, relation: _rotated(head, _rotation(relation)),
+        lambda tail, relation: _rotated(tail, _conjugate(_rotation(relation))),
+        MinusModuli(),
+    ),
+    # half the sum of h1 r1 t2 and t1 r2 h2, not beyond the bound on either side; Kazemi and Poole (2018), SimplE
+    # embedding for link prediction in knowledge graphs; tails: t1 meets r2 h2, t2 meets r1 h1; heads: h1 meets r1 t2
+    "simple": lambda bound: Formula(
+        lambda head, relation: _swapped(head * relation) / 2,
+        lambda tail, relation: _swapped(tail) * relation / 2,
+        Product(bound),
+    ),
     "biggraph": biggraph,
 }
 #: score -> parameter -> its values
@@ -335,21 +248,3 @@ _WIDTHS: dict[str, Callable[[int], int]] = {
     "rotate": lambda d: d // 2,
 }
 _HALVES = ("complex", "cp", "rotate", "simple")  # of which a vector has two halves
-
-
-def _rotated(point: _Matrix, by: _Matrix) -> _Matrix:
-    """Products of complex numbers, real parts in the first half."""
-    real, imaginary = np.split(point, 2, axis=1)
-    by_real, by_imaginary = np.split(by, 2, axis=1)
-    return np.concatenate(
-        [real * by_real - imaginary * by_imaginary, real * by_imaginary + imaginary * by_real], axis=1
-    )
-
-
-def _conjugate(found: _Matrix) -> _Matrix:
-    half = found.shape[1] // 2
-    return np.concatenate([found[:, :half], -found[:, half:]], axis=1)
-
-
-def _wide(found: NDArray[Any]) -> _Matrix:
-    return np.asarray(found, np.float64)

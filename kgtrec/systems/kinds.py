@@ -21,7 +21,7 @@ from kgtrec.kernels.rows import Rows
 #: device
 Scoring = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
 #: rows of the collection's questions and their scores, columns as in the collection
-Block = tuple[NDArray[np.intp], Any]
+ScoreBlock = tuple[NDArray[np.intp], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +58,7 @@ class QuestionVectors:
     path: Path  # where they were read, for messages
 
     def queries(self, is_head: bool, anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> NDArray[Any]:
-        """Those of some questions of one side."""
+        """Give the queries of some questions of one side."""
         sides = np.full(len(anchor), is_head)
         return self.Q[self.questions.rows(sides, relation.astype(np.int32), anchor.astype(np.int32))]
 
@@ -100,13 +100,13 @@ class ScoreBlocks:
 
     name: str
     #: the collection and how many questions a block may hold -> blocks of all questions, in the collection's order
-    blocks: Callable[[Collection, int | None], Iterator[Block]]
+    blocks: Callable[[Collection, int | None], Iterator[ScoreBlock]]
     kind: str = "scores"
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, blocks: Iterator[Block]) -> ScoreBlocks:
-        """Blocks that are there already, of whatever size."""
+    def of(cls, name: str, blocks: Iterator[ScoreBlock]) -> ScoreBlocks:
+        """Wrap blocks that exist already, of any size."""
         return cls(name, lambda collection, block: blocks)
 
 
@@ -165,6 +165,6 @@ SystemOutput = Scorer | Factors | ScoreBlocks | RankedLists | CollectionLists | 
 
 
 def kind_in_words(system: SystemOutput) -> str:
-    """What a system is, for messages where factors are expected; of a model with the reason why it has none."""
+    """Describe a system, for messages where factors are expected; of a model with the reason why it has none."""
     why = f": {system.no_factors}" if isinstance(system, Scorer) and system.no_factors else ""
     return f"{system.kind}{why}"

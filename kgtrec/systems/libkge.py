@@ -18,7 +18,7 @@ from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
 from kgtrec.systems.adapter import Adapter, Given
-from kgtrec.systems.formulas import formula_of
+from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, RelationVectors, Scorer, Scoring, TripleRanks
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_scoring
@@ -30,79 +30,60 @@ _RECIPROCAL = "reciprocal_relations_model"
 _PRODUCTS = {"DistMult": "distmult", "ComplEx": "complex", "Rescal": "rescal", "CP": "cp"}  # class -> formula
 _LABELS = ("entities", "relations")
 _LOOKED_AT = 1 << 20  # bytes of a file that are looked at to recognise it
+_About = tuple[str, Vocabulary, Vocabulary]  # a model's name, and the labels of its entities and relations
 
 
 def _read_checkpoint(path: Path, given: Given) -> Factors | Scorer:
-    source = _checkpoint_in(path)
-    checkpoint = load_tensors(source, "a checkpoint of LibKGE", stand_ins=(_CONFIG_CLASS,))
-    state, options = _parts(source, checkpoint)
-    name = _name(path, source)
-    entities, relations = _labels(source, checkpoint, given)
-    found = _factors(source, state, options, name, entities, relations)
-    return _through_package(source, options, given, name, entities, relations) if found is None else found
-
-
-def _checkpoint_in(path: Path) -> Path:
-    """The checkpoint itself; in a folder the best one, else the last one."""
-    if path.is_file():
-        return path
-    found = sorted(file for file in path.iterdir() if _CHECKPOINT.fullmatch(file.name))
-    if not found:
+    source = path if path.is_file() else next(reversed(_checkpoints(path)), None)  # "best" is after all numbers
+    if source is None:
         raise FormatError("expected checkpoint_best.pt or another checkpoint of LibKGE, found none", path=path)
-    return found[-1]  # "best" is after all numbers
-
-
-def _name(path: Path, source: Path) -> str:
-    if path.is_dir() or _CHECKPOINT.fullmatch(source.name):
-        return source.resolve().parent.name
-    return source.stem
-
-
-def _parts(path: Path, checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The model's tensors, and the settings."""
+    checkpoint = load_tensors(source, "a checkpoint of LibKGE", stand_ins=(_CONFIG_CLASS,))
     model = checkpoint.get("model") if isinstance(checkpoint, dict) else None
     state = model[0] if isinstance(model, tuple | list) and model else None
     options = getattr(checkpoint.get("config"), "options", None) if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(options, dict) or not isinstance(options.get("model"), str):
-        raise FormatError("expected a checkpoint of LibKGE with model and config, found something else", path=path)
-    return state, options
+        raise FormatError("expected a checkpoint of LibKGE with model and config, found something else", path=source)
+    is_in_folder = path.is_dir() or _CHECKPOINT.fullmatch(source.name)
+    name = source.resolve().parent.name if is_in_folder else source.stem
+    about = (name, *_labels(source, checkpoint, given))
+    factors = _factors(source, state, options, about)
+    return _through_package(source, options, given, about) if factors is None else factors
 
 
-def _factors(
-    path: Path, state: dict[str, Any], options: dict[str, Any], name: str, entities: Vocabulary, relations: Vocabulary
-) -> Factors | None:
+def _checkpoints(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if _CHECKPOINT.fullmatch(file.name))
+
+
+def _factors(path: Path, state: dict[str, Any], options: dict[str, Any], about: _About) -> Factors | None:
     """The model, if it is known here how its score is computed."""
     model = options["model"]
-    is_reciprocal = _option(options, model, "class_name") == "ReciprocalRelationsModel"
+    is_reciprocal = _section(options, model).get("class_name") == "ReciprocalRelationsModel"
     own = _section(options, model, "base_model") if is_reciprocal else _section(options, model)
     kind = own.get("type", model) if is_reciprocal else model
     if not isinstance(kind, str):
         return None
-    class_name, l_norm = _option(options, kind, "class_name"), own.get("l_norm", _option(options, kind, "l_norm"))
+    defaults = _section(options, kind)
+    class_name, l_norm = defaults.get("class_name"), own.get("l_norm", defaults.get("l_norm"))
     parameters: dict[str, float | str] = {}
-    score = _PRODUCTS.get(class_name)
+    score = _PRODUCTS.get(str(class_name))
     if class_name == "TransE" and isinstance(l_norm, int | float) and l_norm > 0:
         score, parameters = ("transe-squared", {}) if l_norm == 2 else ("transe", {"p": float(l_norm)})
     E, R = (_embeddings(state, what) for what in ("entity", "relation"))
     if score is None or E is None or R is None:
         return None
-    require_labels(entities, len(E), "entities", path=path)
-    require_labels(relations, len(R), "relations", path=path, of_each=1 + is_reciprocal)
-    with in_file(path):
-        formula = formula_of(E, RelationVectors(score, R, parameters, is_reciprocal))
+    require_labels(about[1], len(E), "entities", path=path)
+    require_labels(about[2], len(R), "relations", path=path, of_each=1 + is_reciprocal)
+    vectors = RelationVectors(score, R, parameters, is_reciprocal)
     words = f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
-    return formula.factors(name, entities, relations, words)
+    with in_file(path):
+        return factorised(*about, E, vectors, words)
 
 
 def _section(options: dict[str, Any], *keys: str) -> dict[str, Any]:
     for key in keys:
-        found = options.get(key)
-        options = found if isinstance(found, dict) else {}
+        section = options.get(key)
+        options = section if isinstance(section, dict) else {}
     return options
-
-
-def _option(options: dict[str, Any], model: str, key: str) -> Any:
-    return _section(options, model).get(key)
 
 
 def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
@@ -111,15 +92,12 @@ def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
         for own in ("_embeddings", "embeddings"):
             tensor = state.get(f"{base}{what}_embedder.{own}.weight")
             if tensor is not None:
-                others = {
-                    key
-                    for key in state
-                    if key.startswith(f"{base}{what}_embedder.") and not key.endswith("embeddings.weight")
-                }
+                own_keys = (key for key in state if key.startswith(f"{base}{what}_embedder."))
+                others = any(not key.endswith("embeddings.weight") for key in own_keys)
                 if others or getattr(tensor, "ndim", 0) != 2 or not tensor.is_floating_point():
                     return None
-                found: NDArray[Any] = tensor.double().numpy()
-                return found
+                rows: NDArray[Any] = tensor.double().numpy()
+                return rows
     return None
 
 
@@ -127,22 +105,20 @@ def _labels(path: Path, checkpoint: Any, given: Given) -> tuple[Vocabulary, Voca
     """Those that the user names; else those of a packaged model; else those of the data set's folder."""
     dataset = checkpoint.get("dataset")
     meta = dataset.get("meta") if isinstance(dataset, dict) else None
-    found = []
+    labels = []
     for what, key, name in zip(_LABELS, ("entity_ids", "relation_ids"), LIBKGE_DICTIONARIES, strict=True):
         packaged = meta.get(key) if isinstance(meta, dict) else None
         if getattr(given, what) is None and given.data is None and isinstance(packaged, list):
             if not all(isinstance(label, str) for label in packaged):
                 raise FormatError(f"expected labels in {key}, found other values", path=path)
             with in_file(path):
-                found.append(Vocabulary.of(packaged))
+                labels.append(Vocabulary.of(packaged))
         else:
-            found.append(labels_beside(path, path.parent, (name,), what, given))
-    return found[0], found[1]
+            labels.append(labels_beside(path, path.parent, (name,), what, given))
+    return labels[0], labels[1]
 
 
-def _through_package(
-    path: Path, options: dict[str, Any], given: Given, name: str, entities: Vocabulary, relations: Vocabulary
-) -> Scorer:
+def _through_package(path: Path, options: dict[str, Any], given: Given, about: _About) -> Scorer:
     """Any other model, as LibKGE itself scores."""
     what = f"a LibKGE model {options['model']}"
     try:
@@ -173,30 +149,53 @@ def _through_package(
             return None
         return scores
 
-    return Scorer(
-        name,
-        entities,
-        relations,
-        able(model.score_sp),
-        able(lambda tail, relation: model.score_po(relation, tail)),
-        f"{what}, scored by LibKGE",
-        512,
-    )
+    tails, heads = able(model.score_sp), able(lambda tail, relation: model.score_po(relation, tail))
+    return Scorer(*about, tails, heads, f"{what}, scored by LibKGE", 512)
+
+
+class _Trace:
+    """Some lines of a trace, with their numbers."""
+
+    def __init__(self, path: Path) -> None:
+        with reading(path) as stream:
+            lines = pa.array(text_of(stream, path).split(b"\n"), pa.binary())
+        try:
+            self.lines: pa.StringArray = pc.cast(lines, pa.string())
+        except pa.ArrowInvalid:
+            raise FormatError("expected UTF-8 text, found other bytes", path=path) from None
+        self.path, self.number = path, np.arange(1, len(lines) + 1)
+
+    def keep(self, kept: pa.BooleanArray) -> None:
+        """Leave out the other lines."""
+        self.lines, self.number = self.lines.filter(kept), self.number[kept.to_numpy(zero_copy_only=False)]
+
+    def error(self, message: str, row: int) -> FormatError:
+        return FormatError(message, path=self.path, line=int(self.number[row]))
+
+    def texts(self, key: str, value: str) -> pa.StringArray:
+        """Extract the value of a key from each line, as it is written."""
+        values = pc.struct_field(pc.extract_regex(self.lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
+        if values.null_count:
+            raise self.error(
+                f"expected {key} in each rank of an example, found none", pc.index(pc.is_null(values), True).as_py()
+            )
+        return values
+
+    def numbers(self, key: str, bound: int | None = None) -> NDArray[np.int64]:
+        numbers: NDArray[np.int64] = pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()).to_numpy()
+        if bound is not None and (wrong := np.flatnonzero(numbers >= bound)).size:
+            raise self.error(
+                f"expected {key} from 0 to {bound - 1}, as there are labels, found {numbers[wrong[0]]}", wrong[0]
+            )
+        return numbers
 
 
 def _read_trace(path: Path, given: Given) -> TripleRanks:
     source = path / _TRACE if path.is_dir() else path
-    with reading(source) as stream:
-        lines = pa.array(text_of(stream, source).split(b"\n"), pa.binary())
-    try:
-        lines = pc.cast(lines, pa.string())
-    except pa.ArrowInvalid:
-        raise FormatError("expected UTF-8 text, found other bytes", path=source) from None
-    number = np.arange(1, len(lines) + 1)
-    is_example = pc.match_substring_regex(lines, r"[{ ]event: example_rank[,}]")
-    is_test = pc.match_substring_regex(lines, r"[{ ]split: test[,}]")
-    kept = pc.and_(is_example, is_test).to_numpy(zero_copy_only=False)
-    if not kept.any():
+    trace = _Trace(source)
+    is_example = pc.match_substring_regex(trace.lines, r"[{ ]event: example_rank[,}]")
+    kept = pc.and_(is_example, pc.match_substring_regex(trace.lines, r"[{ ]split: test[,}]"))
+    if not pc.any(kept).as_py():
         n_other = pc.sum(is_example).as_py() or 0
         raise FormatError(
             "expected ranks of test triples (event: example_rank, split: test), found "
@@ -204,27 +203,20 @@ def _read_trace(path: Path, given: Given) -> TripleRanks:
             + "; have LibKGE write them: kge test FOLDER --eval.trace_level example",
             path=source,
         )
-    lines, number = lines.filter(pa.array(kept)), number[kept]
+    trace.keep(kept)
     remarks = [
         "LibKGE gives one rank, in the middle of the scores that torch.isclose takes for equal; its ties are lost"
     ]
     # the last evaluation of the file
-    jobs = _texts(source, lines, number, "job_id", "[^,}]+")
-    epochs = _texts(source, lines, number, "epoch", "[^,}]+")
-    evaluation = pc.binary_join_element_wise(jobs, epochs, " ")
-    last = evaluation[-1]
-    same = pc.equal(evaluation, last).to_numpy(zero_copy_only=False)
-    if not same.all():
-        n_before = pc.count_distinct(evaluation).as_py() - 1
+    evaluation = pc.binary_join_element_wise(trace.texts("job_id", "[^,}]+"), trace.texts("epoch", "[^,}]+"), " ")
+    if n_before := pc.count_distinct(evaluation).as_py() - 1:
         remarks.append(f"the file has {n_before} earlier evaluations of test triples; the last one is taken")
-        lines, number = lines.filter(pa.array(same)), number[same]
-    filters = _texts(source, lines, number, "filter_splits", r"\[[^\]]*\]")
+        trace.keep(pc.equal(evaluation, evaluation[-1]))
+    filters = trace.texts("filter_splits", r"\[[^\]]*\]")
     splits = sorted(set(re.findall("[a-z]+", filters[0].as_py())))
     if "test" not in splits or pc.count_distinct(filters).as_py() != 1:
-        raise FormatError(
-            f"expected ranks filtered by the same splits, test among them, found filter_splits {filters[0].as_py()}",
-            path=source,
-            line=int(number[0]),
+        raise trace.error(
+            f"expected ranks filtered by the same splits, test among them, found filter_splits {filters[0].as_py()}", 0
         )
     if splits != ["test", "train", "valid"]:
         remarks.append(f"ranks are filtered by {', '.join(splits)} alone, so name the same with --filter")
@@ -232,55 +224,21 @@ def _read_trace(path: Path, given: Given) -> TripleRanks:
         labels_beside(source, source.parent, (name,), what, given)
         for what, name in zip(_LABELS, LIBKGE_DICTIONARIES, strict=True)
     )
-    task = _texts(source, lines, number, "task", "sp|po")
-    columns = {
-        key: _numbers(source, lines, number, key, bound)
-        for key, bound in (("s", len(entities)), ("p", len(relations)), ("o", len(entities)))
-    }
-    rank = _numbers(source, lines, number, "rank_filtered", None)
+    is_head = pc.equal(trace.texts("task", "sp|po"), "po").to_numpy(zero_copy_only=False)
+    bounds = {"s": len(entities), "p": len(relations), "o": len(entities)}
+    head, relation, tail = (trace.numbers(key, bound).astype(np.int32) for key, bound in bounds.items())
+    rank = trace.numbers("rank_filtered")
     if (wrong := np.flatnonzero(rank < 1)).size:
-        raise FormatError("expected a rank from 1 on, found 0", path=source, line=int(number[wrong[0]]))
-    return TripleRanks(
-        source.resolve().parent.name,
-        entities,
-        relations,
-        pc.equal(task, "po").to_numpy(zero_copy_only=False),
-        columns["s"].astype(np.int32),
-        columns["p"].astype(np.int32),
-        columns["o"].astype(np.int32),
-        rank - 1,
-        np.zeros(len(rank), np.int64),
-        kind="ranks that LibKGE traced",
-        remarks=tuple(remarks),
-    )
-
-
-def _texts(path: Path, lines: pa.StringArray, number: NDArray[np.int64], key: str, value: str) -> pa.StringArray:
-    """The value of a key in each line, as it is written."""
-    found = pc.struct_field(pc.extract_regex(lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
-    if found.null_count:
-        row = pc.index(pc.is_null(found), True).as_py()
-        raise FormatError(f"expected {key} in each rank of an example, found none", path=path, line=int(number[row]))
-    return found
-
-
-def _numbers(
-    path: Path, lines: pa.StringArray, number: NDArray[np.int64], key: str, bound: int | None
-) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = pc.cast(_texts(path, lines, number, key, "[0-9]{1,18}"), pa.int64()).to_numpy()
-    if bound is not None and (wrong := np.flatnonzero(found >= bound)).size:
-        raise FormatError(
-            f"expected {key} from 0 to {bound - 1}, as there are labels, found {found[wrong[0]]}",
-            path=path,
-            line=int(number[wrong[0]]),
-        )
-    return found
+        raise trace.error("expected a rank from 1 on, found 0", wrong[0])
+    about = source.resolve().parent.name, entities, relations
+    none, kind = np.zeros(len(rank), np.int64), "ranks that LibKGE traced"
+    return TripleRanks(*about, is_head, head, relation, tail, rank - 1, none, kind=kind, remarks=tuple(remarks))
 
 
 def _is_checkpoint(path: Path) -> bool:
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if _CHECKPOINT.fullmatch(file.name))
-        return bool(found) and _is_checkpoint(found[-1])
+        checkpoints = _checkpoints(path)
+        return bool(checkpoints) and _is_checkpoint(checkpoints[-1])
     if not path.is_file() or path.suffix.lower() != ".pt":
         return False
     try:
@@ -297,7 +255,7 @@ def _is_checkpoint(path: Path) -> bool:
 
 def _is_trace(path: Path) -> bool:
     if path.is_dir():
-        return (path / _TRACE).is_file() and not any(_CHECKPOINT.fullmatch(file.name) for file in path.iterdir())
+        return (path / _TRACE).is_file() and not _checkpoints(path)
     return path.is_file() and path.name == _TRACE
 
 

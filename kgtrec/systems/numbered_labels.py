@@ -18,7 +18,7 @@ _NUMBERED = re.compile(rb"[0-9]+\t[^\t\r\n]+")
 
 
 def labels_in(path: Path) -> Vocabulary:
-    r"""Labels of a file: ``number TAB label`` lines in any order, or one label per line in the order of the numbers.
+    r"""Read labels: ``number TAB label`` lines in any order, or one label per line in the order of the numbers.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def labels_in(path: Path) -> Vocabulary:
 
 
 def labels_beside(source: Path, folder: Path, names: Iterable[str], what: str, given: Given) -> Vocabulary:
-    """The labels that the user named, or those in the first file of these names in the user's folder or another one.
+    """Read the labels that the user named, or the first file of these names in the user's folder or another one.
 
     Raises
     ------

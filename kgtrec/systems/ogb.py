@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.run import repeated_row
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
@@ -39,35 +40,23 @@ def _read(path: Path, given: Given) -> RankedLists:
             "questions of the submission",
             path=path,
         )
-    is_listed = best >= 0  # negative numbers are padding
-    of_list = np.repeat(np.arange(len(best)), is_listed.sum(axis=1))
+    is_listed, n = best >= 0, len(best)  # negative numbers are padding
+    length = is_listed.sum(axis=1)
+    of_list = np.repeat(np.arange(n, dtype=np.int32), length)
     entity = _whole(best[is_listed], path)
-    order = np.lexsort((entity, of_list))
-    again = np.flatnonzero((np.diff(entity[order]) == 0) & (np.diff(of_list[order]) == 0))
-    if len(again):
-        place = order[again[0] + 1]
-        raise FormatError(
-            f"expected each entity once in a row, found {entity[place]} more than once in row {of_list[place]}",
-            path=path,
-        )
-    n = len(best)
     entities, code = _labelled(np.concatenate([asked[:, 0], entity]), given.entities, "entities", path)
     relations, relation = _labelled(asked[:, 1], given.relations, "relations", path)
-    length = is_listed.sum(axis=1)
+    if (row := repeated_row(of_list, code[n:], len(entities))) is not None:
+        raise FormatError(
+            f"expected each entity once in a row, found {entity[row]} more than once in row {of_list[row]}", path=path
+        )
     start = np.concatenate([[0], np.cumsum(length)])
-    return RankedLists(
-        default_name(path.with_suffix("")),
-        entities,
-        relations,
-        np.zeros(n, np.bool_),
-        code[:n],
-        relation,
-        np.full(n, -1, np.int32),
-        start,
-        code[n:],
-        np.arange(len(entity)) - np.repeat(start[:-1], length),
+    columns = entities, relations, np.zeros(n, np.bool_), code[:n], relation, np.full(n, -1, np.int32)
+    level, kind = (
+        np.arange(len(entity)) - start[of_list],
         f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions",
     )
+    return RankedLists(default_name(path.with_suffix("")), *columns, start, code[n:], level, kind)
 
 
 def _asked(path: Path, given: Given) -> NDArray[np.int64]:
@@ -80,14 +69,14 @@ def _asked(path: Path, given: Given) -> NDArray[np.int64]:
             path=path,
         )
     file = given.data / f"{split}_hr.npy" if given.data.is_dir() else given.data
-    found = mapped_matrix(file)
-    if found.shape[1] not in (2, 3) or found.dtype.kind not in "iu":
+    asked = mapped_matrix(file)
+    if asked.shape[1] not in (2, 3) or asked.dtype.kind not in "iu":
         raise FormatError(
-            f"expected whole numbers of heads and relations, n x 2, found {found.dtype} of shape "
-            f"{found.shape[0]} x {found.shape[1]}",
+            f"expected whole numbers of heads and relations, n x 2, found {asked.dtype} of shape "
+            f"{asked.shape[0]} x {asked.shape[1]}",
             path=file,
         )
-    return _whole(np.asarray(found[:, :2]), file)
+    return _whole(np.asarray(asked[:, :2]), file)
 
 
 def _whole(numbers: NDArray[Any], path: Path) -> NDArray[np.int64]:
@@ -114,7 +103,7 @@ def _labelled(
 
 
 def is_submission(path: Path) -> bool:
-    """Whether a path leads to an archive with a submission."""
+    """Return whether a path leads to an archive with a submission."""
     if path.suffix.lower() != ".npz" or not path.is_file():
         return False
     try:

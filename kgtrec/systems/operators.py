@@ -23,7 +23,7 @@ COMPARATORS: dict[str, Comparison] = {
 
 
 def n_numbers(operator: str, d: int) -> int:
-    """How many numbers a relation has, beside vectors of ``d``.
+    """Count the numbers of a relation, beside vectors of ``d``.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def n_numbers(operator: str, d: int) -> int:
 
 
 def identity(operator: str, d: int) -> _Matrix:
-    """The numbers of a relation that changes nothing.
+    """Give the numbers of a relation that changes nothing.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def identity(operator: str, d: int) -> _Matrix:
 
 
 def applied(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
-    """What the operator makes of each point.
+    """Apply the operator to each point.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def applied(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
 
 
 def transposed(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
-    """The vectors whose products with others are those of the points with what the operator makes of the others.
+    """Find vectors whose products with others are those of the points with what the operator makes of the others.
 
     Its translation is left out.
     """
@@ -76,7 +76,7 @@ def transposed(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
 
 
 def translation(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
-    """What the operator adds to each point: a row for each relation, of zeros where it adds nothing."""
+    """Give what the operator adds to each point: a row for each relation, of zeros where it adds nothing."""
     d = points.shape[1]
     return relations[:, -d:] if operator in ("translation", "affine") else np.zeros((len(relations), d))
 
@@ -93,8 +93,8 @@ def _turned(operator: str, relations: _Matrix, points: _Matrix, product: str) ->
         d = points.shape[1]
         matrices = relations[:, : d * d].reshape(len(relations), d, d)
         if len(matrices) == 1:
-            found: _Matrix = points @ (matrices[0].T if product.endswith("i") else matrices[0])
+            product_of_all: _Matrix = points @ (matrices[0].T if product.endswith("i") else matrices[0])
         else:
-            found = np.einsum(product, matrices, points)
-        return found
+            product_of_all = np.einsum(product, matrices, points)
+        return product_of_all
     return points

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.data.identity import ordered_labels
 from kgtrec.data.questions import SIDES
@@ -26,7 +27,7 @@ _PACKAGES = "torch pykeen"
 
 
 def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None, device: str | None = None) -> Scorer:
-    """A trained PyKEEN model as a system that :func:`kgtrec.ranking.rank_system` ranks.
+    """Make a trained PyKEEN model a system that :func:`kgtrec.ranking.rank_system` ranks.
 
     Heads of a model with inverse triples are predicted by their inverse relations, as PyKEEN itself does.
 
@@ -67,19 +68,14 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
         return torch_scoring(model, scores)
 
     kind = type(model).__name__
-    return Scorer(
-        kind.lower() if name is None else name,
-        entities,
-        relations,
-        scoring(model.predict_t, anchor_first=True),
-        scoring(model.predict_h, anchor_first=False),
-        f"a PyKEEN model ({kind}{', with inverse triples' if model.use_inverse_triples else ''})",
-        _work_per_score(model),
-    )
+    name = kind.lower() if name is None else name
+    kind = f"a PyKEEN model ({kind}{', with inverse triples' if model.use_inverse_triples else ''})"
+    tails, heads = scoring(model.predict_t, anchor_first=True), scoring(model.predict_h, anchor_first=False)
+    return Scorer(name, entities, relations, tails, heads, kind, _work_per_score(model))
 
 
 def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str = "pykeen") -> TripleRanks:
-    """The ranks that PyKEEN's own evaluator counted: above is optimistic - 1, tied is pessimistic - optimistic.
+    """Take the ranks that PyKEEN's own evaluator counted: above is optimistic - 1, tied is pessimistic - optimistic.
 
     Parameters
     ----------
@@ -106,33 +102,22 @@ def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str
             "expected an evaluator that keeps its ranks, found none in it; make it with clear_on_finalize=False "
             "(RankBasedEvaluator(clear_on_finalize=False)) and evaluate once"
         )
-    best: list[Any] = []
-    worst: list[Any] = []
-    among: list[Any] = []
     for side in sides:
-        for parts, into in ((ranks[side, "optimistic"], best), (ranks[side, "pessimistic"], worst)):
-            into.append(np.concatenate(parts))
-        among.append(np.concatenate(candidates[side]))
-        if len(best[-1]) != len(triples):
+        if (n := sum(map(len, ranks[side, "optimistic"]))) != len(triples):
             raise KgtrecError(
-                f"expected the ranks of {len(triples):,} triples, found those of {len(best[-1]):,} for the {side}s; "
-                "give the mapped triples that were evaluated, in one evaluation"
+                f"expected the ranks of {len(triples):,} triples, found those of {n:,} for the {side}s; give the "
+                "mapped triples that were evaluated, in one evaluation"
             )
-    optimistic, pessimistic = (np.rint(np.concatenate(each)).astype(np.int64) for each in (best, worst))
+
+    def joined(*lists: Any) -> NDArray[np.int64]:
+        return np.rint(np.concatenate([part for parts in lists for part in parts])).astype(np.int64)
+
+    optimistic, pessimistic = (joined(*(ranks[side, kind] for side in sides)) for kind in ("optimistic", "pessimistic"))
     head, relation, tail = (np.tile(column.astype(np.int32), len(sides)) for column in triples.T)
-    return TripleRanks(
-        name,
-        entities,
-        relations,
-        np.repeat(np.array([side == SIDES[0] for side in sides]), len(triples)),
-        head,
-        relation,
-        tail,
-        optimistic - 1,
-        pessimistic - optimistic,
-        np.rint(np.concatenate(among)).astype(np.int64),
-        "ranks of PyKEEN's evaluator",
-    )
+    is_head = np.repeat(np.array([side == SIDES[0] for side in sides]), len(triples))
+    among, kind = joined(*(candidates[side] for side in sides)), "ranks of PyKEEN's evaluator"
+    above, tied = optimistic - 1, pessimistic - optimistic
+    return TripleRanks(name, entities, relations, is_head, head, relation, tail, above, tied, among, kind)
 
 
 def _labels_of(factory: Any) -> tuple[Vocabulary, Vocabulary]:
@@ -149,7 +134,7 @@ def _labels_of(factory: Any) -> tuple[Vocabulary, Vocabulary]:
 
 
 def n_relations_of(model: Model) -> int:
-    """How many relations a model has, without the inverse ones that PyKEEN makes."""
+    """Count the relations of a model, without the inverse ones that PyKEEN makes."""
     return int(getattr(model, "num_real_relations", model.num_relations))
 
 

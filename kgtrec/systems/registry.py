@@ -32,7 +32,7 @@ _TRIED = 20  # of what lies in a folder
 
 @cache
 def adapters() -> dict[str, Adapter]:
-    """Every kind of source by its name, in the order in which a path is tried.
+    """List every kind of source by its name, in the order in which a path is tried.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def adapters() -> dict[str, Adapter]:
 
 
 def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
-    """The kind of a source, as ``name`` says, or by what lies in it.
+    """Find the kind of a source, as ``name`` says, or from its files.
 
     Raises
     ------
@@ -60,14 +60,14 @@ def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
         raise FormatError("no such file or folder", path=path)
     if name is not None:
         return known[name]
-    found = next((adapter for adapter in known.values() if adapter.recognises(Path(path))), None)
-    if found is None:
+    adapter = next((adapter for adapter in known.values() if adapter.recognises(Path(path))), None)
+    if adapter is None:
         raise FormatError(
             f"expected scores, a trained model, ranked lists or ranks of a known kind, found {_other(Path(path))}; "
             "kgtrec rank --list-sources shows the kinds, and --from says which it is",
             path=path,
         )
-    return found
+    return adapter
 
 
 def _other(path: Path) -> str:
@@ -82,14 +82,14 @@ def _other(path: Path) -> str:
 
 
 def read_system(path: PathLike, kind: str | None = None, given: Given | None = None) -> SystemOutput:
-    """A system of some other program, as what :func:`kgtrec.ranking.rank_system` ranks.
+    """Read a system of some other program, for :func:`kgtrec.ranking.rank_system`.
 
     Parameters
     ----------
     path : path
         A checkpoint, a folder, a file of scores, of ranked lists or of ranks.
     kind : str, optional
-        Which one it is; one of :func:`adapters`. Default: told by what lies in it.
+        Which one it is; one of :func:`adapters`. Default: detected from the files.
     given : Given, optional
         What the path does not say, such as files of labels.
 

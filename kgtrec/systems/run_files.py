@@ -24,7 +24,7 @@ def _read(path: Path, given: Given) -> CollectionLists:
 
 
 def run_lists(run: Run, collection: Collection) -> RankedLists:
-    """The lists of a run, best first; entities of one score tie.
+    """Make ranked lists of a run, best first; entities of one score tie.
 
     Parameters
     ----------
@@ -76,21 +76,11 @@ def run_lists(run: Run, collection: Collection) -> RankedLists:
     question, score = asked[run.question[kept]], run.score[kept]
     begins = np.r_[True, question[1:] != question[:-1]][: len(question)]
     row = question[begins]
-    names = entity_names(collection)
-    return RankedLists(
-        run.name,
-        names,
-        questions.relations,
-        questions.is_head[row],
-        questions.anchor[row],
-        questions.relation[row],
-        np.full(len(row), -1, np.int32),
-        np.append(np.flatnonzero(begins), len(question)).astype(np.int64),
-        entity[run.entity[kept]],
-        np.cumsum(begins | np.r_[True, score[1:] != score[:-1]][: len(score)]) - 1,
-        "a TREC run",
-        filtered_by=run.filtered_by,
-    )
+    columns = questions.is_head[row], questions.anchor[row], questions.relation[row], np.full(len(row), -1, np.int32)
+    start = np.append(np.flatnonzero(begins), len(question)).astype(np.int64)
+    level = np.cumsum(begins | np.r_[True, score[1:] != score[:-1]][: len(score)]) - 1
+    lists = *columns, start, entity[run.entity[kept]], level, "a TREC run"
+    return RankedLists(run.name, entity_names(collection), questions.relations, *lists, filtered_by=run.filtered_by)
 
 
 def _recognises(path: Path) -> bool:

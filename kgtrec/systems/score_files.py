@@ -10,7 +10,7 @@ from kgtrec.formats.factorised import read_factor_archive
 from kgtrec.formats.score_matrix import HDF5_SUFFIXES, read_score_matrix
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.factor_folders import factors_of
-from kgtrec.systems.kinds import Block, Factors, ScoreBlocks
+from kgtrec.systems.kinds import Factors, ScoreBlock, ScoreBlocks
 from kgtrec.systems.ogb import is_submission
 
 
@@ -20,7 +20,7 @@ def _factorised(path: Path, given: Given) -> Factors:
 
 
 def _matrix(path: Path, given: Given) -> ScoreBlocks:
-    def blocks(collection: Collection, block: int | None) -> Iterator[Block]:
+    def blocks(collection: Collection, block: int | None) -> Iterator[ScoreBlock]:
         return read_score_matrix(path, collection, topics=given.topics, entities=given.entities, block=block)
 
     return ScoreBlocks(path.stem, blocks, "a score matrix")

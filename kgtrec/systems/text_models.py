@@ -69,15 +69,15 @@ def _evaluations(path: Path) -> dict[str, Path]:
     """The file of each direction: those of a folder, or one alone."""
     if not path.is_dir():
         return {_direction(path): path}
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in sorted(path.glob("eval_*ward*.json")):
-        other = found.setdefault(_direction(file), file)
+        other = files.setdefault(_direction(file), file)
         if other is not file:
             raise FormatError(
                 f"expected one evaluation of each direction, found {other.name} and {file.name}; name one of the files",
                 path=path,
             )
-    return found
+    return files
 
 
 def _direction(path: Path) -> str:
@@ -91,8 +91,8 @@ def _direction(path: Path) -> str:
 
 def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray], NDArray[np.int64]]:
     """Labels of heads, relations and tails of the test triples in their order, and the ranks."""
-    found = _table(path, _PREDICTION, "SimKGC's predictions")
-    rank = found.field("rank")
+    predictions = _table(path, _PREDICTION, "SimKGC's predictions")
+    rank = predictions.field("rank")
     if rank.null_count:
         raise FormatError(
             f"expected a rank in each prediction, found none in number {rank.is_null().index(True).as_py() + 1}; "
@@ -102,19 +102,21 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
     rank = values_of(rank)
     if (wrong := np.flatnonzero((rank < 1) | (rank > _MOST))).size:
         raise FormatError(f"expected ranks from 1 on, found {rank[wrong[0]]} in number {wrong[0] + 1}", path=path)
-    split = data if data.is_file() else data / _split_of(path)
+    named = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
+    split = data if data.is_file() else data / (named[1] if named else "test.txt.json")
     triples = _table(split, _TRIPLE, "triples of SimKGC's preprocess.py")
-    if len(triples) != len(found):
+    if len(triples) != len(predictions):
         raise FormatError(
-            f"expected a rank for each of the {len(triples):,} triples of {split}, found {len(found):,}", path=path
+            f"expected a rank for each of the {len(triples):,} triples of {split}, found {len(predictions):,}",
+            path=path,
         )
     heads, tails, relation = (triples.field(name) for name in ("head", "tail", "relation"))
     if side == "backward":
         heads, tails, relation = tails, heads, pc.binary_join_element_wise(_INVERSE, relation, "")
     for own, expected, what in (
-        (found.field("head"), heads, "head"),
-        (found.field("relation"), relation, "relation"),
-        (found.field("tail"), tails, "tail"),
+        (predictions.field("head"), heads, "head"),
+        (predictions.field("relation"), relation, "relation"),
+        (predictions.field("tail"), tails, "tail"),
     ):
         same = pc.fill_null(pc.equal(own, expected), False)
         if (place := same.index(False).as_py()) >= 0:
@@ -127,26 +129,21 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
     return [triples.field("head_id"), labels, triples.field("tail_id")], rank
 
 
-def _split_of(path: Path) -> str:
-    match = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
-    return match[1] if match else "test.txt.json"
-
-
 def _table(path: Path, kind: pa.StructType, what: str) -> pa.StructArray:
     """The fields of a JSON array of objects."""
     value = read_json(path)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value) or not value:
         raise FormatError(f"expected a JSON array of {what}, found something else", path=path)
     try:
-        found = pa.array(value, kind)
+        table = pa.array(value, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise FormatError(f"expected {what}, found other values ({str(error).splitlines()[0]})", path=path) from None
     for number, name in enumerate(field.name for field in kind):
-        column = found.field(number)
+        column = table.field(number)
         if name != "rank" and column.null_count:
-            place = column.is_null().index(True).as_py()
-            raise FormatError(f"expected {what}, found number {place + 1} without {name}", path=path)
-    return found
+            row = column.is_null().index(True).as_py()
+            raise FormatError(f"expected {what}, found number {row + 1} without {name}", path=path)
+    return table
 
 
 def _relation_labels(path: Path, names: pa.StringArray) -> pa.StringArray:

@@ -16,7 +16,7 @@ from kgtrec.systems.kinds import Scoring
 
 
 def torch_of(what: str, packages: str = "torch") -> Any:
-    """The package torch, which only those need who have such models.
+    """Import the package torch, which only such models need.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def require_device(device: Any) -> None:
 
 
 def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
-    """Scores of a model in inference mode; ``score`` takes anchors and relations as tensors on the model's device."""
+    """Score in inference mode; ``score`` takes anchors and relations as tensors on the model's device."""
     torch = torch_of("a model")
 
     def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
-        place = getattr(model, "device", None) or next(model.parameters()).device
-        numbers = (torch.as_tensor(each, dtype=torch.long, device=place) for each in (anchor, relation))
+        where = getattr(model, "device", None) or next(model.parameters()).device
+        numbers = (torch.as_tensor(each, dtype=torch.long, device=where) for each in (anchor, relation))
         with torch.inference_mode():
             return score(*numbers)
 
@@ -72,7 +72,7 @@ def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
 
 
 def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -> Any:
-    """What a pickle of a whole model holds; reading it can run any code, so only with the user's word.
+    """Read a pickle of a whole model, which can run any code, and so only with the user's permission.
 
     ``packages`` are what to install where torch is missing.
 
@@ -100,7 +100,7 @@ def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -
 
 
 def load_tensors(path: Path, what: str, *, stand_ins: Sequence[str] = ()) -> Any:
-    """What a checkpoint of tensors, numbers, texts, lists and mappings holds; nothing in it is run.
+    """Read a checkpoint of tensors, numbers, texts, lists and mappings; nothing in it is run.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ def load_tensors(path: Path, what: str, *, stand_ins: Sequence[str] = ()) -> Any
         with torch.serialization.safe_globals(allowed):
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged or other file raises
-        raise FormatError(f"expected {what} of tensors and plain values, found {_told(error)}", path=path) from None
+        raise FormatError(f"expected {what} of tensors and plain values, found {_cause(error)}", path=path) from None
 
 
-def _told(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     """What torch found, without its advice to run what the file holds."""
     text = str(error)
     if named := re.search(r"GLOBAL (\S+)", text):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None, device: str | None = None) -> Scorer:
-    """A trained TorchKGE model as a system that :func:`kgtrec.ranking.rank_system` ranks.
+    """Make a trained TorchKGE model a system that :func:`kgtrec.ranking.rank_system` ranks.
 
     Parameters
     ----------
@@ -64,18 +64,9 @@ def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None
         return torch_scoring(model, scores)
 
     kind = type(model).__name__
-    return Scorer(
-        kind.lower().removesuffix("model") if name is None else name,
-        entities,
-        relations,
-        scoring(tails=True),
-        scoring(tails=False),
-        f"a TorchKGE model ({kind})",
-        _work_per_score(model),
-    )
-
-
-def _work_per_score(model: Model) -> int:
-    """About how many numbers a model holds to score one entity: candidates are repeated for each question."""
+    name = kind.lower().removesuffix("model") if name is None else name
+    # about how many numbers the model holds to score one entity: candidates are repeated for each question
     sizes = [getattr(model, each, None) for each in ("emb_dim", "ent_emb_dim", "rel_emb_dim")]
-    return 4 * max((size for size in sizes if isinstance(size, int)), default=128)
+    work = 4 * max((size for size in sizes if isinstance(size, int)), default=128)
+    tails, heads = scoring(tails=True), scoring(tails=False)
+    return Scorer(name, entities, relations, tails, heads, f"a TorchKGE model ({kind})", work)

@@ -14,7 +14,7 @@ _RETRIES = 2  # of a piece that fails, by Dask; it gives those of a lost worker 
 
 @contextmanager
 def dask_workers(address: str) -> Iterator[Executor]:
-    """The workers of a Dask scheduler, such as ``tcp://host:8786``.
+    """Connect to the workers of a Dask scheduler, such as ``tcp://host:8786``.
 
     Raises
     ------

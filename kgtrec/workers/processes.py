@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, resource_tracker
@@ -43,7 +43,7 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
     with ProcessPoolExecutor(workers, context, _begin, (sent,)) as pool:
         own: set[BaseProcess] = set()
         try:
-            with _deaf(), _environment(_one_thread_each()):
+            with _sigint_blocked(), _one_thread_each():
                 while len(own) < workers:  # a pool starts a process when it is given work and none is idle
                     try:
                         pool.submit(_nothing)
@@ -67,7 +67,7 @@ def _nothing() -> None:
 
 
 def do(piece: tuple[Any, ...]) -> Any:
-    """What the function that the process was started with gives for the arguments of a piece."""
+    """Call the function that the process was started with on the arguments of a piece."""
     return _of_process[-1](*piece)
 
 
@@ -87,24 +87,16 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Processes that are started here have these variables of the environment."""
-    earlier = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that are started here compute products in one thread, since there are several of them."""
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    unset = [name for name in names if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
     try:
         yield
     finally:
-        for name, value in earlier.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _one_thread_each() -> dict[str, str]:
-    """Let processes compute products in one thread, since there are several of them."""
-    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-    return {name: os.environ.get(name, "1") for name in names}
+        for name in unset:
+            del os.environ[name]
 
 
 def _start_keeper() -> None:
@@ -126,7 +118,7 @@ def _start_keeper() -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _sigint_blocked() -> Iterator[None]:
     """Let processes that are started here ignore Ctrl-C; one that is still starting would print a traceback."""
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
         yield

@@ -31,7 +31,7 @@ _LISTENING = 1.0  # seconds, after which Ctrl-C is noticed on Windows
 
 
 def number_of_workers(workers: int | None, executor: Helper | None) -> int:
-    """How many processes are asked for; 1: none besides this one.
+    """Count the processes that are asked for; 1: none besides this one.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def number_of_workers(workers: int | None, executor: Helper | None) -> int:
 
 
 def are_worth_it(begun: float, n_done: int, n_left: int) -> bool:
-    """Whether processes are worth their start, by how long a part took since ``begun`` (``time.perf_counter``)."""
+    """Return whether processes are worth their start, from the time since ``begun`` (``time.perf_counter``)."""
     return n_done > 0 and (time.perf_counter() - begun) / n_done * n_left > _WORTH
 
 
@@ -59,7 +59,7 @@ def results(
     executor: Helper | None = None,
     name: str = "work",
 ) -> Generator[Value, None, None]:
-    """The results of ``work`` for the arguments of each piece, in their order, without its warnings.
+    """Yield the results of ``work`` for the arguments of each piece, in their order, without its warnings.
 
     Parameters
     ----------

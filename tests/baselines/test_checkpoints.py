@@ -51,7 +51,7 @@ def test_an_option_without_values_or_with_one_twice_is_refused(collection):
 def test_several_values_on_the_command_line_make_several_systems(collection, tmp_path, capsys):
     write_collection(tmp_path / "C", collection)
     options = ["--option", "factors=3,7", "--depth", "0", "--out", str(tmp_path / "ranks")]
-    main(["baseline", "svd", str(tmp_path / "C"), *options])
+    main(["rank", str(tmp_path / "C"), "--baseline", "svd", *options])
     assert sorted(tree(tmp_path / "ranks")) == ["svd@1.ranks.parquet", "svd@2.ranks.parquet"]
     assert read_answer_ranks(tmp_path / "ranks" / "svd@2.ranks.parquet").name == "svd@2"
     assert "(factors=7)" in capsys.readouterr().err

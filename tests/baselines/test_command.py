@@ -1,4 +1,4 @@
-"""kgtrec baseline, from a collection's folder to files."""
+"""kgtrec rank --baseline, from a collection's folder to files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def failure(capsys, *args) -> str:
 
 
 def test_all_writes_ranks_and_a_run_of_every_baseline_that_is_no_control(collection, tmp_path):
-    main(["baseline", "all", str(collection), "--out", str(tmp_path), "--depth", "10"])
+    main(["rank", str(collection), "--baseline", "all", "--out", str(tmp_path), "--depth", "10"])
     names = [name for name, record in BASELINES.items() if not record.is_control]
     assert sorted(tree(tmp_path)) == sorted(
         f"{name}.{suffix}" for name in names for suffix in ("ranks.parquet", "run.gz", "run.gz.json")
@@ -43,7 +43,7 @@ def test_all_writes_ranks_and_a_run_of_every_baseline_that_is_no_control(collect
 def test_the_same_seed_writes_the_same_bytes(collection, tmp_path):
     for folder in ("one", "two"):
         for name in ("rules", "random"):
-            main(["baseline", name, str(collection), "--out", str(tmp_path / folder), "--seed", "3"])
+            main(["rank", str(collection), "--baseline", name, "--out", str(tmp_path / folder), "--seed", "3"])
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
@@ -51,14 +51,14 @@ def test_the_same_seed_writes_the_same_bytes(collection, tmp_path):
 def test_options_reach_the_baseline_and_depth_0_writes_no_run(collection, tmp_path):
     for folder, option in (("one", "candidates=any"), ("two", "candidates=seen")):
         out = str(tmp_path / folder)
-        main(["baseline", "neighbours", str(collection), "--out", out, "--depth", "0", "--option", option])
+        main(["rank", str(collection), "--baseline", "neighbours", "--out", out, "--depth", "0", "--option", option])
         assert list(tree(tmp_path / folder)) == ["neighbours.ranks.parquet"]
     one, two = (read_answer_ranks(tmp_path / folder / "neighbours.ranks.parquet") for folder in ("one", "two"))
     assert one.above.sum() != two.above.sum()
 
 
 def test_list_needs_no_arguments_and_names_every_baseline_with_its_options(capsys):
-    main(["baseline", "--list"])
+    main(["rank", "--list-baselines"])
     shown = capsys.readouterr().out
     for name, record in BASELINES.items():
         assert f"{name}" in shown
@@ -68,20 +68,20 @@ def test_list_needs_no_arguments_and_names_every_baseline_with_its_options(capsy
 
 def test_bad_input_is_one_line_and_leaves_nothing(capsys, collection, tmp_path):
     out = ["--out", tmp_path / "new"]
-    assert "all, found 'rule'; did you mean rules?" in failure(capsys, "baseline", "rule", collection, *out)
+    assert "all, found 'rule'; did you mean rules?" in failure(capsys, "rank", collection, "--baseline", "rule", *out)
     assert "error: svd has no option 'factor'; did you mean factors?" in failure(
-        capsys, "baseline", "svd", collection, *out, "--option", "factor=3"
+        capsys, "rank", collection, "--baseline", "svd", *out, "--option", "factor=3"
     )
     assert "expected KEY=VALUE, such as factors=50, found 'factors'" in failure(
-        capsys, "baseline", "svd", collection, *out, "--option", "factors"
+        capsys, "rank", collection, "--baseline", "svd", *out, "--option", "factors"
     )
     assert "expected each key once, found 'factors' twice" in failure(
-        capsys, "baseline", "svd", collection, *out, "--option", "factors=1", "--option", "factors=2"
+        capsys, "rank", collection, "--baseline", "svd", *out, "--option", "factors=1", "--option", "factors=2"
     )
-    assert "expected --option with a single baseline, found it with all" in failure(
-        capsys, "baseline", "all", collection, *out, "--option", "factors=3"
+    assert "expected --option with a single baseline, found it with 6" in failure(
+        capsys, "rank", collection, "--baseline", "all", *out, "--option", "factors=3"
     )
     assert "expected the folder of a collection, found nothing" in failure(
-        capsys, "baseline", "svd", tmp_path / "nowhere", *out
+        capsys, "rank", tmp_path / "nowhere", "--baseline", "svd", *out
     )
     assert not (tmp_path / "new").exists()

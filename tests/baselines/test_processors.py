@@ -24,7 +24,7 @@ world, out = sys.argv[1:]
 for system, options in (("svd", "factors=20,100"), ("rescal", "factors=20"), ("rescal", "iterations=3")):
     folder = pathlib.Path(out, system, options)
     plain = ["--depth", "50", "--run-format", "run"]
-    main(["baseline", system, world, "--out", str(folder), *plain, "--option", options])
+    main(["rank", world, "--baseline", system, "--out", str(folder), *plain, "--option", options])
     for path in sorted({*folder.glob("*.run"), *folder.glob("*.parquet")}):  # and not the record of what was written
         print(path.relative_to(out), hashlib.sha256(path.read_bytes()).hexdigest())
 """

@@ -249,8 +249,8 @@ def test_one_line_for_what_is_wrong(tmp_path, vectors, monkeypatch, capsys, case
 
 @pytest.mark.parametrize(
     "words",
-    [["chance", "C"], ["baseline", "popularity", "C", "--out", "x"], ["rank", "C", "s.npy", "--out", "x"]],
-    ids=["chance", "baseline", "rank"],
+    [["chance", "C"], ["rank", "C", "--baseline", "popularity", "--out", "x"], ["rank", "C", "s.npy", "--out", "x"]],
+    ids=["chance", "rank baseline", "rank"],
 )
 def test_other_commands_refuse_an_alignment_collection(tmp_path, vectors, capsys, monkeypatch, words):
     """Its candidates are one side's entities, which they would not know: a wrong number is worse than none."""

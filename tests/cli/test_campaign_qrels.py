@@ -149,7 +149,7 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
         (made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity, strict=True)
     }
     assert known == {("head-new0", "bob"), ("tail-new0", "dan"), ("tail1", "pie2")}
-    main(["baseline", "popularity", "T", "--out", "ranks", "--depth", "5"])
+    main(["rank", "T", "--baseline", "popularity", "--out", "ranks", "--depth", "5"])
     capsys.readouterr()
     main(["evaluate", "T", "ranks/popularity.ranks.parquet", "-m", "micro.MRR", "-m", "AP@20"])
     assert capsys.readouterr().out.splitlines()[1].startswith("popularity")

@@ -91,7 +91,7 @@ def test_evaluate_says_what_is_wrong_with_its_options(
     collection: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     """Intervals without a level; shares of relations in a file, which is named; suffixes that stand for no form."""
-    main(["baseline", "constant", collection, "--out", str(tmp_path)])
+    main(["rank", collection, "--baseline", "constant", "--out", str(tmp_path)])
     evaluate = ["evaluate", collection, str(tmp_path / "constant.ranks.parquet"), "-m", "micro.MRR"]
     assert refused([*evaluate, "--drawn", "question"], capsys) == (
         "error: expected --confidence, such as 0.95, together with --drawn, found none\n"

@@ -187,8 +187,8 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     splits = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
     main(["questions", *splits, "--out", f"{folder}/C"])
-    main(["baseline", "svd", f"{folder}/C", "--out", f"{folder}/ranks"])
-    main(["baseline", "svd", f"{folder}/C", "--out", f"{folder}/raw", "--filter", "raw"])
+    main(["rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/ranks"])
+    main(["rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/raw", "--filter", "raw"])
     (folder / "study.toml").write_text(
         'title = "T"\n[data]\ncollection = "C"\n[systems]\nbaselines = ["svd", "rules"]\n[[labels]]\nname = "test"\n'
         'kind = "test"\n[measures]\nnames = ["micro.MRR", "AP"]\nresamples = 2\n[stability]\nlabels = []\n[power]\n'

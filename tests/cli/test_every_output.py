@@ -67,7 +67,7 @@ FILES = {
 }
 PARTS = {
     "rank": "rank C zeros.npy --topics C/topics.tsv --entities C/entities.txt --depth 3 --out OUT",
-    "baseline": "baseline popularity C --depth 3 --out OUT",
+    "baseline": "rank C --baseline popularity --depth 3 --out OUT",
     "align": "align vectors.npz --by-size 3 --repeats 2 --out OUT",
     "report": "study study --out OUT/report.html --formats html,svg,csv,latex",
     "pool report": "pool C ranks/rules.run.gz --depth 2 --out OUT-pool --report OUT/report.txt",
@@ -118,7 +118,11 @@ def world(tmp_path_factory) -> Path:
     (folder / "golden" / "gold.tsv").write_text(f"head\trelation\ttail\tverdict\n{triple}\tY\n")
     published(folder / "published")
     with chdir(folder):
-        for words in ("questions kg --out C", "baseline rules C --out ranks", "baseline popularity C --out ranks"):
+        for words in (
+            "questions kg --out C",
+            "rank C --baseline rules --out ranks",
+            "rank C --baseline popularity --out ranks",
+        ):
             assert run(words, "") == 0
         n = len(Path("C/topics.tsv").read_text().splitlines()), len(Path("C/entities.txt").read_text().splitlines())
         np.save("zeros.npy", np.zeros(n, np.float32))

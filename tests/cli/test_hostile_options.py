@@ -113,7 +113,7 @@ def refused(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ["campaign", "init", "C", "--annotator", "a\udcff"],
         ["campaign", "export", "C", "--annotator", "\udcff", "--out", "x.csv"],
         ["evaluate", "q", "r", "-m", "\udcff"],
-        ["baseline", "\udcff", "C", "--out", "x"],
+        ["rank", "C", "--baseline", "\udcff", "--out", "x"],
         ["meta", "stability", "q", "r", "--sizes", "\udcff"],
         ["pool", "C", "r", "--family", "\udcff=a"],
         ["adjust", "--measure", "\udcff", "--value", "1", "--chance", "nations"],

@@ -152,7 +152,7 @@ def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.Capture
 
 def test_what_stands_beside_a_run_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]):
     """A pattern takes both; a run that is converted without it loses nothing but that."""
-    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
     capsys.readouterr()
     assert run("evaluate", "whole", "o/svd.run.gz", "o/svd.run.gz.json", "-m", "RR") == 0
     own = capsys.readouterr().out
@@ -173,7 +173,7 @@ def test_what_stands_beside_a_run_is_no_run(here: Path, capsys: pytest.CaptureFi
 def test_runs_of_other_filters_are_refused(here: Path, capsys: pytest.CaptureFixture[str]):
     """As answer ranks are, and for a raw pool; --mixed warns."""
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
-        assert run("baseline", name, "whole", "--out", "o", "--filter", splits) == 0
+        assert run("rank", "whole", "--baseline", name, "--out", "o", "--filter", splits) == 0
     capsys.readouterr()
     runs = ["o/rules.run.gz", "o/svd.run.gz"]
     assert run("evaluate", "whole", *runs, "-m", "RR") == 2
@@ -254,7 +254,9 @@ def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys:
 def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys: pytest.CaptureFixture[str]):
     """Its diagnostics and its qrels of either level refuse runs of another one."""
     for folder in ("whole", "turned"):
-        assert run("baseline", "all", folder, "--out", f"o-{folder}", "--depth", 20, "--run-format", "run") == 0
+        assert (
+            run("rank", folder, "--baseline", "all", "--out", f"o-{folder}", "--depth", 20, "--run-format", "run") == 0
+        )
     own, other = ([f"o-{folder}/{name}.run" for name in ("svd", "rules")] for folder in ("whole", "turned"))
     assert run("pool", "whole", *own, "--depth", 1, "--out", "P") == 0
     capsys.readouterr()
@@ -272,14 +274,14 @@ def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys:
 
 def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsys: pytest.CaptureFixture[str]):
     """Labels, judgements and what is known by file or folder; --mixed takes their ids as they are."""
-    assert run("baseline", "svd", "whole", "--out", "o", "--depth", 20) == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--depth", 20) == 0
     capsys.readouterr()
     for judged in ("turned", "turned/qrels.txt"):
         assert run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole/qrels.txt") == 2
         assert "expected qrels of one collection, found labels of collection" in capsys.readouterr().err
         run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole", "--mixed")
         assert "of one collection" not in capsys.readouterr().err
-    assert run("baseline", "svd", "turned", "--out", "p", "--depth", 20) == 0
+    assert run("rank", "turned", "--baseline", "svd", "--out", "p", "--depth", 20) == 0
     estimate = ["openworld", "estimate", "whole", "--labels", "whole", "--known", "whole"]
     assert run(*estimate, "o/svd.run.gz") == 0
     capsys.readouterr()
@@ -291,7 +293,9 @@ def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.
     """By which splits a run was filtered is believed; the origin of another file is refused as ever."""
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
         for form in ("run", "parquet"):
-            assert run("baseline", name, "whole", "--out", form, "--run-format", form, "--filter", splits) == 0
+            assert (
+                run("rank", "whole", "--baseline", name, "--out", form, "--run-format", form, "--filter", splits) == 0
+            )
     for form in ("run", "parquet"):
         capsys.readouterr()
         assert run("evaluate", "turned", f"{form}/svd.{form}", f"{form}/rules.{form}", "-m", "RR", "--mixed") == 0
@@ -303,7 +307,7 @@ def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.
 
 def test_a_link_to_a_run_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
     """What stands beside the file itself says so."""
-    assert run("baseline", "svd", "whole", "--out", "o", "--run-format", "run") == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--run-format", "run") == 0
     Path("links").mkdir()
     Path("links/mine.run").symlink_to(Path("o/svd.run").absolute())
     capsys.readouterr()
@@ -322,7 +326,7 @@ def test_entities_may_begin_with_a_byte_order_mark(here: Path, capsys: pytest.Ca
 
 def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Path, capsys: pytest.CaptureFixture[str]):
     """Pooled questions would keep other ids than the topics have for them."""
-    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
     assert run("pool", "whole", "o/svd.run.gz", "--depth", 1, "--out", "P") == 0
     capsys.readouterr()
     arguments = ["campaign", "qrels", "P", "--level", "triple", "--out", "q", "--topics"]
@@ -345,7 +349,7 @@ def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Pa
 def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: pytest.CaptureFixture[str]):
     """A bare name is refused in the same words, and PyKEEN's name is that of the measure over answers."""
     for system in ("svd", "rules"):
-        assert run("baseline", system, "whole", "--out", "o") == 0
+        assert run("rank", "whole", "--baseline", system, "--out", "o") == 0
     capsys.readouterr()
     assert run(*command, "MRR") == 2
     assert "MRR: expected micro.MRR, over answers, as link-prediction papers" in capsys.readouterr().err
@@ -363,7 +367,7 @@ def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, ca
     assert run("questions", "train.tsv", *SPLITS[1:], "--ids", "--out", "others") == 0
     found = {}
     for folder in ("whole", "ids"):
-        assert run("baseline", "svd", folder, "--out", f"o-{folder}") == 0
+        assert run("rank", folder, "--baseline", "svd", "--out", f"o-{folder}") == 0
         arguments = ["--seeds", SPLITS[2], "--depth", 1, "--out", f"P-{folder}"]
         assert run("pool", folder, f"o-{folder}/svd.run.gz", *arguments) == 0
         found[folder] = len(Path(f"P-{folder}/seeds.txt").read_text().splitlines())
@@ -377,7 +381,7 @@ def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, ca
 def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
     """Pandas keeps what is noted in a frame in the Parquet file, where read_run finds it."""
     pytest.importorskip("pandas", "2.1")
-    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
     read_run("o/svd.run.gz").to_frame().to_parquet("frame.parquet")
     found = read_run("frame.parquet")
     assert (found.collection, found.filtered_by) == (read_collection("whole").stamp, ("train", "valid", "test"))
@@ -389,8 +393,8 @@ def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pyte
 def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: pytest.CaptureFixture[str]):
     """The message names the command; by the old topics, runs of any form and answer ranks give the same number."""
     assert read_collection("turned").fingerprint == read_collection("whole").fingerprint
-    assert run("baseline", "svd", "whole", "--out", "o", "--run-format", "run.gz") == 0
-    assert run("baseline", "svd", "whole", "--out", "p", "--run-format", "parts") == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--run-format", "run.gz") == 0
+    assert run("rank", "whole", "--baseline", "svd", "--out", "p", "--run-format", "parts") == 0
     assert run("convert", "o/svd.run.gz", "svd.parquet") == 0
     capsys.readouterr()
     ways = ["--topics", "whole/topics.tsv", "--collection", "turned"]

@@ -16,8 +16,8 @@ def folder(tmp_path_factory) -> Path:
     """A collection C, ranks of one system that was filtered and of another that was not."""
     folder = tmp_path_factory.mktemp("mixtures")
     main(["questions", *(str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")), "--out", f"{folder}/C"])
-    main(["baseline", "rules", f"{folder}/C", "--out", f"{folder}/ranks", "--depth", "0"])
-    main(["baseline", "svd", f"{folder}/C", "--out", f"{folder}/raw", "--depth", "0", "--filter", "raw"])
+    main(["rank", f"{folder}/C", "--baseline", "rules", "--out", f"{folder}/ranks", "--depth", "0"])
+    main(["rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/raw", "--depth", "0", "--filter", "raw"])
     return folder
 
 

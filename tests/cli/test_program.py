@@ -89,7 +89,7 @@ def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a collection, C, its triples, kg, and the answer ranks and run of rules in ranks."""
     folder = tmp_path_factory.mktemp("made")
     shutil.copytree(Path(__file__).parents[2] / "examples" / "cities", folder / "kg")
-    for words in ("questions kg --out C", "baseline rules C --out ranks"):
+    for words in ("questions kg --out C", "rank C --baseline rules --out ranks"):
         assert ran(*words.split(), cwd=folder).returncode == 0
     return folder
 
@@ -110,7 +110,7 @@ def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("sink", ["2>&1 | head -1", "2>/dev/full", "2>&-", "2>&1 | true"])
 def test_messages_that_nobody_reads_stop_no_work(collection: Path, sink: str):
     """All six baselines are there, with exit code 0, although the reader left after the first line at most."""
-    done = in_bash(f"kgtrec baseline all C --out b {sink}", collection)
+    done = in_bash(f"kgtrec rank C --baseline all --out b {sink}", collection)
     assert done.returncode == 0
     assert len(list((collection / "b").glob("*.ranks.parquet"))) == 6
     assert len(list((collection / "b").glob("*.run.gz"))) == 6

@@ -172,11 +172,11 @@ def test_a_data_set_without_validation_triples_is_ordinary(kg, capsys, way):
     assert splits == (["train", "valid", "test"] if way == "empty" else ["train", "test"])
     assert exit_code("check", "c") == 0
     assert "c: note: no validation split" in capsys.readouterr().out
-    assert exit_code("baseline", "all", "c", "--out", "o") == 0
-    assert exit_code("baseline", "popularity", "c", "--filter", "train,test", "--out", "p") == 0
+    assert exit_code("rank", "c", "--baseline", "all", "--out", "o") == 0
+    assert exit_code("rank", "c", "--baseline", "popularity", "--filter", "train,test", "--out", "p") == 0
     capsys.readouterr()
     assert exit_code("evaluate", "c", "o/svd.ranks.parquet", "p/popularity.ranks.parquet", "-m", "micro.MRR") == 0
-    assert exit_code("baseline", "popularity", "c", "--filter", "raw", "--out", "r") == 0
+    assert exit_code("rank", "c", "--baseline", "popularity", "--filter", "raw", "--out", "r") == 0
     assert exit_code("evaluate", "c", "o/svd.ranks.parquet", "r/popularity.ranks.parquet", "-m", "micro.MRR") == 2
     assert "svd.ranks.parquet filtered by train, test and" in capsys.readouterr().err
 

@@ -68,7 +68,7 @@ def test_workers_change_no_byte(folder, expected, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["C"], "Missing argument 'SOURCE...'"),
+        (["C", "--out", "o"], "expected a SOURCE, or --baseline NAME"),
         (["C", "a.npz"], "Missing option '--out'"),
         (
             ["C", "a.npz", "--out", "o", "--workers", 2, "--scheduler", "tcp://h:1"],
@@ -87,10 +87,10 @@ def test_what_is_missing_is_told(folder, capsys, arguments, told):
     [
         (["C", "a.npz", "--out", "o", "--depth", 0, "--run-format", "run"], "--run-format with --depth 0, which"),
         (["C", "a.npz", "--out", "o", "--topics", "C/topics.tsv", "--device", "cpu"], "--topics, --device with these"),
-        (["C", "m.npy", "--out", "o", "--unknown-entities", "last"], "--unknown-entities with these sources; leave it"),
-        (["C", "m.npy", "--out", "o", "--relations", "relations.txt"], "--relations with these sources"),
-        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--block", 2], "--block with these sources"),
-        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--data", "."], "--data with these sources"),
+        (["C", "m.npy", "--out", "o", "--unknown-entities", "last"], "--unknown-entities with these systems; leave it"),
+        (["C", "m.npy", "--out", "o", "--relations", "relations.txt"], "--relations with these systems"),
+        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--block", 2], "--block with these systems"),
+        (["C", "a.jsonl", "--out", "o", "--sides", "tail", "--data", "."], "--data with these systems"),
         (
             ["C", "a.jsonl", "m.npy", "--sides", "tail", "--out", "o", "--unknown-entities", "last"],
             "--unknown-entities",
@@ -131,13 +131,13 @@ from kgtrec.cli import main
 from kgtrec.ranking import grid
 from kgtrec.workers import results
 results._WORTH = 0
-tell, left = grid.Counted.tell_rounding, [3]
+tell, left = grid.Counted.add_rounding, [3]
 def harm(*arguments):
     left[0] -= 1
     if left[0] == 0:
         {what}
     tell(*arguments)
-grid.Counted.tell_rounding = harm
+grid.Counted.add_rounding = harm
 main(sys.argv[1:])
 """
 

@@ -469,7 +469,21 @@ def test_answer_ranks_of_different_filters_are_refused_before_anything_is_comput
     """By file, unless the configuration says that a mixture is meant; then every step that compares them notes it."""
     config = write_runs(tmp_path)
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
-        assert run("baseline", name, tmp_path / "C", "--out", tmp_path / "ranks", "--filter", splits, "--depth", 0) == 0
+        assert (
+            run(
+                "rank",
+                tmp_path / "C",
+                "--baseline",
+                name,
+                "--out",
+                tmp_path / "ranks",
+                "--filter",
+                splits,
+                "--depth",
+                0,
+            )
+            == 0
+        )
     text = config.read_text().replace('runs = ["runs"]', 'ranks = ["ranks"]').replace('"RR"', '"micro.MRR"')
     config.write_text(text)
     capsys.readouterr()

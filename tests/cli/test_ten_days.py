@@ -22,8 +22,8 @@ from tests.trees import is_part, tree
 #: the whole job, a command a line, with what it writes behind --out
 JOB = [
     "questions kg --out C",
-    "baseline rules C --depth 5 --out ranks",
-    "baseline popularity C --depth 5 --out ranks",
+    "rank C --baseline rules --depth 5 --out ranks",
+    "rank C --baseline popularity --depth 5 --out ranks",
     "rank C zeros.npy --topics C/topics.tsv --entities C/entities.txt --depth 5 --out ranks",
     "evaluate C RANKS --out scores.csv",
     "pool C RUNS --depth 2 --out campaign --report pool.txt",

@@ -305,6 +305,8 @@ def test_what_rank_scores_gives_is_a_system():
     measured = evaluate(built, ranked, "micro.MRR")
     assert measured.systems == ("all alike",)
     assert measured.values.tolist() == evaluate(built, ranked.answer_ranks, "micro.MRR").values.tolist()
+    with pytest.raises(KgtrecError, match=r"^all alike: expected a run, whose scores --float32"):
+        evaluate(built, ranked.answer_ranks, "RR", float32=True)
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,8 @@ def test_matrix_blocks_are_views_of_the_file(tmp_path, collection, dtype, fortra
     rows, scores = joined(blocks)
     assert rows == list(range(shape[0]))
     assert np.array_equal(scores, whole)
+    with pytest.raises(KgtrecError, match="expected block to be a whole number"):
+        read_score_matrix(tmp_path / "s.npy", collection, block=0)
 
 
 def test_matrix_in_another_order(tmp_path, collection):

@@ -49,7 +49,7 @@ def cities(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("cities")
     splits = [CITIES / f"{split}.tsv" for split in ("train", "valid", "test")]
     assert exit_code("questions", *splits, "--out", folder / "C") == 0
-    assert exit_code("baseline", "rules", folder / "C", "--out", folder / "R") == 0
+    assert exit_code("rank", folder / "C", "--baseline", "rules", "--out", folder / "R") == 0
     return folder
 
 

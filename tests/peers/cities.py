@@ -14,6 +14,6 @@ def made(folder: Path) -> Path:
     splits = [EXAMPLES / "cities" / f"{split}.tsv" for split in ("train", "valid", "test")]
     assert exit_code("questions", *splits, "--out", folder / "C") == 0
     for name in ("rules", "popularity"):
-        assert exit_code("baseline", name, folder / "C", "--out", folder / "R") == 0
+        assert exit_code("rank", folder / "C", "--baseline", name, "--out", folder / "R") == 0
     assert exit_code("convert", folder / "C", folder / "T", "--to", "ir-datasets") == 0
     return folder

@@ -140,13 +140,13 @@ from kgtrec.cli import main
 from kgtrec.ranking import grid, tiles
 from kgtrec.workers import results
 tiles._TILE_BYTES, tiles._LEAST_ROWS, results._WORTH = 1, 3, 0
-tell, left = grid.Counted.tell_rounding, [3]
+tell, left = grid.Counted.add_rounding, [3]
 def harm(*arguments):
     left[0] -= 1
     if left[0] == 0:
         {what}
     tell(*arguments)
-grid.Counted.tell_rounding = harm
+grid.Counted.add_rounding = harm
 main(sys.argv[1:])
 """
 

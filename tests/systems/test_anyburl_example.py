@@ -82,7 +82,7 @@ def predictions(collection: Collection, rules: Ranked, test: Triples) -> str:
 
 
 def test_the_file_holds_what_the_rules_baseline_predicts(collection, rules, test_triples):
-    """The first two entities of each list of kgtrec baseline rules, other answers left out."""
+    """The first two entities of each list of kgtrec rank --baseline rules, other answers left out."""
     assert PREDICTIONS.read_text() == predictions(collection, rules, test_triples)
 
 

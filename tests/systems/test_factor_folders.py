@@ -18,7 +18,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.factor_folders import FactorArrays, read_factor_folder, write_factor_folder
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems import read_system
-from kgtrec.systems.formulas import FORMULAS, formula_of
+from kgtrec.systems.formulas import FORMULAS, factorised
 from kgtrec.systems.kinds import RelationVectors
 from tests.ranking.test_tiles import columns, world
 from tests.trees import tree
@@ -56,8 +56,7 @@ def test_a_folder_is_ranked_as_its_formula(score, seed, reciprocal, dtype):
         assert system.E.dtype == dtype
         found = columns(rank_system(collection, system, depth=5))
     vectors = RelationVectors(score, made.R, made.parameters, reciprocal)
-    formula = formula_of(made.E, vectors).factors("model", made.entities, made.relations, "")
-    object.__setattr__(formula, "b", made.b)
+    formula = factorised("model", made.entities, made.relations, made.E, vectors, b=made.b)
     assert found == columns(rank_system(collection, formula, depth=5))
 
 

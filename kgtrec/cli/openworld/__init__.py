@@ -19,7 +19,7 @@ def command() -> None:
 
     \b
     kgtrec openworld world --people 6004 --out W
-    kgtrec baseline svd W --option factors=8,32,128 --depth 0 --out ranks
+    kgtrec rank W --baseline svd --option factors=8,32,128 --depth 0 --out ranks
     kgtrec openworld curve W ranks --out curve
     kgtrec openworld estimate CAMPAIGN ranks/*.run.gz
     """

@@ -25,7 +25,7 @@ def files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     folder = str(tmp_path / "C")
     main(["questions", *(str(tmp_path / f"{name}.tsv") for name in ("train", "valid", "test")), "--out", folder])
     for name, baseline in (("one", "popularity"), ("other", "random")):
-        main(["baseline", baseline, folder, "--out", str(tmp_path / name)])
+        main(["rank", folder, "--baseline", baseline, "--out", str(tmp_path / name)])
         next((tmp_path / name).glob("*.ranks.parquet")).rename(tmp_path / f"{name}.ranks.parquet")
     capsys.readouterr()
     return [folder, str(tmp_path / "one.ranks.parquet"), str(tmp_path / "other.ranks.parquet")]

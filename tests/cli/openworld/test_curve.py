@@ -17,7 +17,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("openworld")
     main(["openworld", "world", "--people", "120", "--seed", "4", "--out", str(folder / "W")])
     for name, option in (("rules", "most=1,4,16"), ("svd", "factors=4,16,40")):
-        main(["baseline", name, str(folder / "W"), "--option", option, "--depth", "0", "--out", str(folder / "ranks")])
+        main(
+            [
+                "rank",
+                str(folder / "W"),
+                "--baseline",
+                name,
+                "--option",
+                option,
+                "--depth",
+                "0",
+                "--out",
+                str(folder / "ranks"),
+            ]
+        )
     return folder
 
 
