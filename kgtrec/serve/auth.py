@@ -14,10 +14,16 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from itsdangerous import BadSignature, Signer
 
+from kgtrec.campaign.verdict_rules import roles_of
+from kgtrec.errors import KgtrecError, nearest
+from kgtrec.formats.campaign.folder import read_people
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.output.folders import PEOPLE
 from kgtrec.serve.state import State
 
 _MOST_WATCHED = 10_000
@@ -62,6 +68,10 @@ class Gate:
         token = secrets.token_urlsafe(32)
         self.state.set_link(person, hash_of(token))
         return token
+
+    def link(self, url: str, person: str) -> str:
+        """A new link for somebody, as they open it, see :meth:`new_link`."""
+        return f"{url.rstrip('/')}/in/{self.new_link(person)}"
 
     def person_of(self, token: str) -> str | None:
         """Whose link holds a token; None where it is nobody's."""
@@ -109,6 +119,29 @@ class Gate:
     def is_token_of(self, session: Session, token: str) -> bool:
         """Whether a form is of this session."""
         return hmac.compare_digest(self.token_of(session).encode(), token.encode("utf-8", "replace"))
+
+
+def active_roles(folder: PathLike) -> dict[str, list[str]]:
+    """Everybody who takes part in a campaign -> in which roles, in the order of the file."""
+    everybody = roles_of(read_people(Path(folder, PEOPLE)))
+    return {
+        name: own for name, roles in everybody.items() if (own := [role for role, active in roles.items() if active])
+    }
+
+
+def require_active(folder: PathLike, person: str) -> None:
+    """Refuse a person who takes no part in a campaign.
+
+    Raises
+    ------
+    KgtrecError
+        With names like it.
+    """
+    if person not in (roles := active_roles(folder)):
+        raise KgtrecError(
+            f"expected somebody who takes part, found {person!r}{nearest(person, roles)}; see people.tsv, and name "
+            "people with kgtrec campaign init"
+        )
 
 
 def hash_of(secret: str) -> bytes:

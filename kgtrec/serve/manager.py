@@ -37,7 +37,7 @@ from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
 from kgtrec.serve.app import house, look, page, paged, refusal, whole
-from kgtrec.serve.links import active_roles, new_link
+from kgtrec.serve.auth import require_active
 from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
@@ -407,7 +407,8 @@ _PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share
 
 def _linked(name: str) -> str:
     own = house()
-    return new_link(own.gate, own.url, name, active_roles(read_people(Path(own.desk.folder, PEOPLE))))
+    require_active(own.desk.folder, name)
+    return own.gate.link(own.url, name)
 
 
 def _relations(campaign: Campaign) -> list[Asked]:

@@ -14,7 +14,7 @@ from waitress.server import create_server
 
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.serve.app import LARGEST_BODY, create_app
+from kgtrec.serve.app import LARGEST_BODY, House, create_app
 from kgtrec.serve.auth import is_local
 
 _THREADS = 8  # most of them wait for the disk, which stores together what came meanwhile
@@ -34,7 +34,7 @@ def serve(
     host: str = _LOOPBACK,
     port: int = 8765,
     url: str | None = None,
-    ready: Callable[[str], None] = lambda _: None,
+    ready: Callable[[House], None] = lambda _: None,
 ) -> None:
     """Serve the page of a campaign until the process is interrupted; answers that have begun are finished.
 
@@ -51,7 +51,7 @@ def serve(
     url : str, optional
         Under which people reach it. Default: that of this machine to itself, which needs a local ``host``.
     ready : callable, optional
-        Called with the URL before the first request is answered.
+        Called with what the requests share before the first of them is answered.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def serve(
         try:
             with suppress(KeyboardInterrupt):
                 house.state.set_url(house.url)
-                ready(house.url)
+                ready(house)
                 server.run()  # returns when it is interrupted
         finally:
             server.close()
