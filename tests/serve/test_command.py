@@ -38,7 +38,7 @@ def test_a_new_link_works_at_once_and_the_former_is_out(page: Page, capsys: pyte
         (["--new-link", "anne", "--url", URL], "somebody who takes part, found 'anne'; did you mean ann?"),
         (["--new-link", "gone", "--url", URL], "expected somebody who takes part, found 'gone'"),
         (["--new-link", "ann"], "expected --url URL, since the page was not served yet"),
-        (["--new-link", "ann", "--url", URL, "--port", "0"], "at most --url with --new-link, found --port"),
+        (["--new-link", "ann", "--url", URL, "--port", "0"], "found --port with --new-link; leave it out"),
     ],
 )
 def test_a_link_for_nobody_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], words, message):

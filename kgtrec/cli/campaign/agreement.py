@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from kgtrec.cli.options import SEED, SHARE, option, samples
+from kgtrec.cli.options import SEED, SHARE, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.errors import KgtrecError
 
@@ -69,6 +69,7 @@ def command(
     if gold:
         if per in ("relation", "pair"):
             raise click.UsageError(f"expected --gold alone or with --per triple, found --per {per}")
+        refuse_idle(click.get_current_context(), ("leave_out_unsure", "resample", "resamples", "seed"), "--gold")
         known = calibration(read, confidence=confidence)
         if len(known.gold) == 0:
             raise KgtrecError(

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import Whole, option
+from kgtrec.cli.options import Whole, option, refuse_idle
 from kgtrec.errors import FormatError, KgtrecError
 
 if TYPE_CHECKING:
@@ -52,12 +51,9 @@ def command(campaign: str | None, host: str, port: int, url: str | None, demo: b
     """
     require_serve()
     if person is not None:
-        source = click.get_current_context().get_parameter_source
-        others = [f"--{name}" for name in ("host", "port", "demo") if source(name) is ParameterSource.COMMANDLINE]
-        if campaign is None or others:
-            raise click.UsageError(
-                f"expected CAMPAIGN and at most --url with --new-link, found {' '.join(others) or 'no CAMPAIGN'}"
-            )
+        refuse_idle(click.get_current_context(), ("host", "port", "demo"), "--new-link")
+        if campaign is None:
+            raise click.UsageError("expected CAMPAIGN with --new-link")
         click.echo(_new_link(campaign, person, url))
         return
     if campaign is None and not demo:
