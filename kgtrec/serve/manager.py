@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,8 @@ from kgtrec.campaign.qrels import LEVELS
 from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
 from kgtrec.campaign.tasks import draft_template, readable
 from kgtrec.campaign.track import track
-from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People, check_template
+from kgtrec.campaign.verdict_rules import roles_of
+from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, check_template
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
 from kgtrec.data.triples import Triples
@@ -61,46 +62,23 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Participant:
-    """Somebody, in the list of people."""
-
-    name: str
-    roles: tuple[tuple[str, bool], ...]  # and whether they are active in it
-    has_link: bool
-    to_do: int  # open tasks, in all roles
-    to_judge: int  # those as an annotator, which can go to others
-
-    @property
-    def is_active(self) -> bool:
-        """Whether in any role."""
-        return any(active for _, active in self.roles)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A relation, in the list of templates."""
-
-    relation: str
-    name: str  # its words
-    triples: int  # for people to judge
-    template: str
-    is_draft: bool  # so that people are asked in general words
-
-
-def grid(table: Table) -> Grid:
+def grid(table: Table) -> dict[str, Any]:
     """A result's table with its numbers as a report shows them, intervals beside their values.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> grid(Table("t", "", "", pa.table({"person": ["ann"], "verdicts": [1200]}))).rows
+    >>> grid(Table("t", "", "", pa.table({"person": ["ann"], "verdicts": [1200]})))["rows"]
     (('ann', '1,200'),)
     """
     wide = table.wide
-    rows = [tuple(" ".join(filter(None, (cell.text, cell.interval))) for cell in row) for row in table_cells(table)]
-    head = tuple(in_words((column.label or column.name).replace("_", " ").strip()) for column in wide.columns)
-    return Grid(head, tuple(is_number_column(wide, column) for column in wide.columns), tuple(rows))
+    return {
+        "head": [in_words((column.label or column.name).replace("_", " ").strip()) for column in wide.columns],
+        "is_number": [is_number_column(wide, column) for column in wide.columns],
+        "rows": [
+            tuple(" ".join(filter(None, (cell.text, cell.interval))) for cell in row) for row in table_cells(table)
+        ],
+    }
 
 
 def dashboard() -> Response:
@@ -154,7 +132,7 @@ def templates() -> Response:
     found = _relations(look().campaign)
     if words:
         folded = words.casefold()
-        found = [one for one in found if folded in f"{one.relation}\n{one.name}\n{one.template}".casefold()]
+        found = [one for one in found if folded in "{relation}\n{name}\n{template}".format(**one).casefold()]
     shown, numbers = paged(found, _RELATIONS)
     return page("manager_templates.html", relations=shown, text=words, **numbers)
 
@@ -248,51 +226,40 @@ def agreement() -> Response:
     return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
 
 
-def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **told: Any) -> Response:
-    """The page; ``told``: what was done, or not (error), a person's new link, or what is asked before."""
+def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **shown: Any) -> Response:
+    """The page; ``shown``: what was done, or not (error), a person's new link, or what is asked before."""
+    desk = house().desk
     progress = house().figures.progress()
     loads = progress.tables()[2]
-    own = read_people(Path(house().desk.folder, PEOPLE))
-    to_do = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
-    linked = {name for name, _ in house().state.links()}
-    again = Counter(name for name, role, _ in house().desk.waiting() if role == ROLES[ANNOTATOR])
+    to_judge = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
+    linked = dict(house().state.links())
+    again = Counter(name for name, role, _ in desk.waiting() if role == ROLES[ANNOTATOR])
+    participants = []
+    for name, roles in roles_of(read_people(Path(desk.folder, PEOPLE))).items():
+        others = [role for role in (ROLES[ADJUDICATOR], ROLES[EXPERT]) if roles.get(role)]
+        n_other = sum(work_of(desk, desk.look(name), role).n_open for role in others)
+        participants.append(
+            {
+                "name": name,
+                "roles": roles,
+                "is_active": any(roles.values()),
+                "has_link": name in linked,
+                "to_do": to_judge.get(name, 0) + again[name] + n_other,  # open tasks, in all roles
+                "to_judge": to_judge.get(name, 0),  # those as an annotator, which can go to others
+            }
+        )
     return page(
         "manager_people.html",
         status,
-        participants=[
-            Participant(
-                name,
-                roles,
-                name in linked,
-                to_do.get(name, 0) + again[name] + _waiting(name, roles),
-                to_do.get(name, 0),
-            )
-            for name, roles in _roles(own).items()
-        ],
+        participants=participants,
         person_roles=PERSON_ROLES,
         progress=progress,
         loads=grid(replace(loads, columns=tuple(column for column in loads.columns if column.name in _LOADS))),
         typed=typed,
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
-        **told,
+        **shown,
     )
-
-
-def _waiting(name: str, roles: Iterable[tuple[str, bool]]) -> int:
-    """What waits for somebody as an adjudicator, or as an expert."""
-    desk = house().desk
-    own = [role for role, is_active in roles if is_active and role in (ROLES[ADJUDICATOR], ROLES[EXPERT])]
-    return sum(work_of(desk, desk.look(name), role).n_open for role in own)
-
-
-def _roles(people: People) -> dict[str, tuple[tuple[str, bool], ...]]:
-    """Everybody -> their roles and whether they are active in them, in the order of the file."""
-    found: dict[str, tuple[tuple[str, bool], ...]] = {}
-    names = people.names.decode(people.person).to_pylist()
-    for name, role, active in zip(names, people.role.tolist(), people.is_active.tolist(), strict=True):
-        found[name] = (*found.get(name, ()), (PERSON_ROLES[role], active))
-    return found
 
 
 _Done = tuple[list[str], tuple[str, str] | None]  # what was done, and a person with a new link
@@ -411,17 +378,18 @@ def _linked(name: str) -> str:
     return own.gate.link(own.url, name)
 
 
-def _relations(campaign: Campaign) -> list[Asked]:
-    """The relations that people are asked about, in byte order."""
+def _relations(campaign: Campaign) -> list[dict[str, Any]]:
+    """The relations that people are asked about, in byte order: ``name``: its words; ``is_draft``: in general words."""
     triples = campaign.pool.triples
     counts = np.bincount(triples.relation[~campaign.automatic.is_automatic], minlength=len(triples.relations))
-    rows = np.unique(triples.relation)
-    found = []
-    for label, n in zip(triples.relations.decode(rows).to_pylist(), counts[rows].tolist(), strict=True):
+    relations = []
+    for row in np.unique(triples.relation).tolist():
+        label = triples.relations[row]
         draft = draft_template(label)
         own = campaign.templates.get(label, draft)
-        found.append(Asked(label, readable(label), n, own, own == draft))
-    return sorted(found, key=lambda one: one.relation.encode())
+        about = {"relation": label, "name": readable(label), "triples": int(counts[row])}
+        relations.append(about | {"template": own, "is_draft": own == draft})
+    return sorted(relations, key=lambda relation: relation["relation"].encode())
 
 
 def _some_triples(campaign: Campaign, relation: str) -> Triples:

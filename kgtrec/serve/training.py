@@ -6,46 +6,15 @@ otherwise: they are not in the pool.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import numpy as np
 from flask import Response, g, request
 
 from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, VERDICTS
 from kgtrec.serve.app import back, house, look, page, refusal
 from kgtrec.serve.desk import Look, page_numbers
-from kgtrec.serve.views import ROLE_PAGES, Candidate, Search, candidates, searches
+from kgtrec.serve.views import ROLE_PAGES, candidates, searches
 
 _PAGES = ROLE_PAGES[ROLES[ANNOTATOR]]
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A triple of the training round."""
-
-    candidate: Candidate
-    searches: tuple[Search, ...]
-    nth: int
-    n: int
-    said: str  # by the person, one of VERDICTS; empty: nothing yet
-    known: str  # the answer
-    explanation: str  # why
-
-    @property
-    def told(self) -> str:
-        """What the person is told of their answer; empty where there is none.
-
-        Examples
-        --------
-        >>> from kgtrec.serve.views import Entity
-        >>> one = Candidate(1, "Is it?", Entity("a", ""), "is", Entity("b", ""))
-        >>> [Lesson(one, (), 1, 2, said, "N", "").told for said in ("", "N", "unsure")]
-        ['', 'Right: the answer is No.', 'The answer is No.']
-        """
-        if not self.said:
-            return ""
-        if self.said == VERDICTS[UNSURE]:
-            return f"The answer is {_PAGES.answers[self.known]}."
-        return f"{'Right' if self.said == self.known else 'Not right'}: the answer is {_PAGES.answers[self.known]}."
 
 
 def _tasks(own: Look) -> list[int]:
@@ -86,19 +55,35 @@ def task(number: int) -> Response:
         house().state.set_trained(g.session.person, number, verdict)
         return back(f"/training/{number}#answer")
     status = 422 if request.method == "POST" else 200
-    nth = tasks.index(number)
-    said = house().state.trained_of(own.person).get(number, "")
-    lesson = _lesson(own, tasks, nth, said)
-    return page("training.html", status, here=_PAGES.path, lesson=lesson, answers=_PAGES.answers)
+    nth, said = tasks.index(number), house().state.trained_of(own.person).get(number, "")
+    gold, row = own.numbers.of.gold, own.numbers.training[tasks.index(number)]
+    (candidate,) = candidates(own.campaign, [number], gold.triples.take(np.array([row])))
+    return page(
+        "training.html",
+        status,
+        here=_PAGES.path,
+        nth=nth + 1,
+        n=len(tasks),
+        one=candidate,
+        searches=searches(own.campaign.sources, f"{candidate.head.name} {candidate.relation}"),
+        said=said,
+        result=result_text(said, _known(own, nth)),
+        explanation=gold.explanation[int(row)].as_py(),
+        answers=_PAGES.answers,
+    )
 
 
-def _lesson(own: Look, tasks: list[int], nth: int, said: str) -> Lesson:
-    gold, campaign = own.numbers.of.gold, own.campaign
-    row = own.numbers.training[nth : nth + 1]
-    (candidate,) = candidates(campaign, tasks[nth : nth + 1], gold.triples.take(row))
-    hosts = searches(campaign.sources, f"{candidate.head.name} {candidate.relation}")
-    explanation = gold.explanation[int(row[0])].as_py()
-    return Lesson(candidate, hosts, nth + 1, len(tasks), said, _known(own, nth), explanation)
+def result_text(said: str, known: str) -> str:
+    """What a person is shown about their answer; empty where there is none.
+
+    Examples
+    --------
+    >>> [result_text(said, "N") for said in ("", "N", "unsure")]
+    ['', 'Right: the answer is No.', 'The answer is No.']
+    """
+    if not said or said == VERDICTS[UNSURE]:
+        return f"The answer is {_PAGES.answers[known]}." if said else ""
+    return f"{'Right' if said == known else 'Not right'}: the answer is {_PAGES.answers[known]}."
 
 
 def _known(own: Look, nth: int) -> str:

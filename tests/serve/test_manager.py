@@ -97,10 +97,10 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
     campaign = read_campaign(judged.folder)
     tables = (*track(campaign).tables()[1:], campaign_agreement(campaign, tells=False).tables()[0])
     for table in tables:
-        for row in grid(table).rows:
+        for row in grid(table)["rows"]:
             assert " ".join(row) in text
         printed = table_text(table).replace("-", MINUS).replace(",", "")
-        for row in grid(table).rows:
+        for row in grid(table)["rows"]:
             assert all(cell.replace("-", MINUS).replace(",", "") in printed for cell in row)
     main(["campaign", "status", str(judged.folder), "--per", "side"])
     assert re.search(r"^tail +6 ", capsys.readouterr().out, re.MULTILINE)
@@ -314,14 +314,14 @@ def test_pairs_that_agree_unusually_little(n: int, agrees: bool, expected: int):
     found = overview(campaign, Numbers.of_campaign(campaign), [], now=0.0)
     table = found.pairs_table()
     assert table is not None
-    assert [row[:2] for row in grid(table).rows] == [("ann", "cleo"), ("bob", "cleo")][:expected]
+    assert [row[:2] for row in grid(table)["rows"]] == [("ann", "cleo"), ("bob", "cleo")][:expected]
 
 
 def test_calibration_is_that_of_the_command(judged: Page):
     """Each person's hits on gold with their interval."""
     write_gold(judged.folder, Gold.of([("fr", "capital", "paris", "Y", "")]))
     text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
-    for row in grid(calibration(read_campaign(judged.folder)).tables()[0]).rows:
+    for row in grid(calibration(read_campaign(judged.folder)).tables()[0])["rows"]:
         assert " ".join(row) in text
 
 
@@ -882,7 +882,8 @@ def test_a_table_is_shown_as_a_report_shows_it():
 
     data = pa.table({"person_name": ["ann"], "raw": [0.5], "low": [0.25], "high": [0.75], "n": [1234]})
     columns = Column("person_name"), Column("raw", form="share", digits=1, low="low", high="high"), Column("n")
-    found = grid(Table("t", "", "", data, columns))
-    assert found.head == ("person name", "raw", "n")
-    assert found.rows == (("ann", "50.0% [25.0%, 75.0%]", "1,234"),)
-    assert found.is_number == (False, True, True)
+    assert grid(Table("t", "", "", data, columns)) == {
+        "head": ["person name", "raw", "n"],
+        "is_number": [False, True, True],
+        "rows": [("ann", "50.0% [25.0%, 75.0%]", "1,234")],
+    }
