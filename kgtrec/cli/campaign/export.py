@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.campaign.handing_out import form_out, write_out
+from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT, PATH, force_option, option
 from kgtrec.data.judgements import ANNOTATOR, ROLES
@@ -68,23 +68,25 @@ def command(
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.formats.campaign.label_studio import write_label_studio
 
-    if annotator is None and form != FORMATS[-1]:
+    is_file = form != FORMATS[-1]
+    if annotator is None and is_file:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
-    if guidelines is not None and form != FORMATS[-1]:
+    if guidelines is not None and is_file:
         raise click.UsageError("--guidelines is for --format label-studio only")
-    if merge and form == FORMATS[-1]:
+    if merge and not is_file:
         raise click.UsageError("--merge is for files in which verdicts are filled in, found --format label-studio")
-    if form != FORMATS[-1]:
-        form = form_out(out, form, person=annotator, option="--annotator", merge=merge)
+    if is_file:
+        role = ROLES[ANNOTATOR]
+        write = tasks_writer(out, form, role=role, person=annotator, option="--annotator", merge=merge)
     require_initialised(campaign)
     read = read_campaign(campaign)
     if len(read.assignments) == 0:
         raise KgtrecError(f"{campaign}: found no assigned tasks; run kgtrec campaign assign first")
     tasks = tasks_for(read, annotator, everything=everything, first=first)
-    if form == FORMATS[-1]:
-        write_label_studio(out, tasks, guidelines=guidelines)
+    if is_file:
+        write(campaign, read, tasks)
     else:
-        write_out(campaign, read, tasks, out, form, person=annotator, role=ROLES[ANNOTATOR], merge=merge)
+        write_label_studio(out, tasks, guidelines=guidelines)
     if missing := relations_without_template(read):
         relation, n = next(iter(missing.items()))
         total = sum(missing.values())

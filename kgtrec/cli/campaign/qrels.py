@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
     from kgtrec.data.collection import Collection
     from kgtrec.data.questions import Questions
-    from kgtrec.data.triples import Triples
 
 
 @click.command(name="qrels")
@@ -78,6 +77,7 @@ def command(
     from kgtrec.campaign.publish import publication_of
     from kgtrec.formats.campaign.folder import read_campaign
     from kgtrec.formats.trec.qrels_folders import require_writable
+    from kgtrec.formats.triples import read_triples
     from kgtrec.report.show import shown
 
     require_writable(out)
@@ -93,7 +93,10 @@ def command(
         base = read_questions(folder)
         _tell_collection(read, folder, base)
     named = _named(topics, read.pool.questions) if topics else None
-    further = _known_triples(known)
+    further = None
+    if known:
+        first, *others = map(read_triples, known)
+        further = first.joined(*others)
     with naming(campaign):
         made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
     text = shown(made.report, "table")
@@ -145,19 +148,3 @@ def _tell_collection(read: Campaign, folder: str, base: Collection) -> None:
             "both without --ids"
         )
     say(f"note: {told}; going on with its triples")
-
-
-def _known_triples(paths: tuple[str, ...]) -> Triples | None:
-    if not paths:
-        return None
-    import pyarrow as pa
-
-    from kgtrec.data.triples import Triples
-    from kgtrec.formats.triples import read_triples
-
-    parts = [read_triples(path) for path in paths]
-    columns = [
-        pa.concat_arrays([getattr(part, vocabulary).decode(getattr(part, name)) for part in parts])
-        for name, vocabulary in (("head", "entities"), ("relation", "relations"), ("tail", "entities"))
-    ]
-    return Triples.of_columns(*columns)

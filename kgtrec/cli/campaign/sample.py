@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.campaign.handing_out import form_out, write_out
+from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, SHARE, at_least, option
 from kgtrec.cli.output import Output, form_of, raw_output_options
@@ -89,8 +89,8 @@ def _draw(
     from kgtrec.formats.output.folders import EXPERT_SAMPLE
     from kgtrec.formats.output.outputs import is_replacing
 
-    form = form_out(out, person=expert, option="--expert")
-    people = read.people
+    role, people = ROLES[EXPERT], read.people
+    write = tasks_writer(out, role=role, person=expert, option="--expert")
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
     if expert is not None and expert not in experts:
         raise KgtrecError(
@@ -120,8 +120,8 @@ def _draw(
             )
         if not len(rows):
             raise KgtrecError(f"expected an expert who has not judged all triples of the sample, found {expert!r}")
-    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows), role=ROLES[EXPERT])
-    write_out(campaign, read, tasks, out, form, person=expert, role=ROLES[EXPERT])
+    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows), role=role)
+    write(campaign, read, tasks)
     write_expert_sample(campaign, read.pool, sample)
     of, drawn = sample.population, sample.drawn
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")

@@ -104,14 +104,6 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
     return read_tasks(path, person=person, role=role, form=None if form == "auto" else form)
 
 
-def left_text(left: int) -> str:
-    """What a person is told of rows that were filled in and are not among the tasks that are written."""
-    return (
-        f"warning: {counted(left, 'row')} of the file that was there {'is' if left == 1 else 'are'} filled in and no "
-        "longer asked for; import the former file, unless that is done"
-    )
-
-
 def _tell_refused(refused: Sequence[Refusal]) -> None:
     from kgtrec.report.refusals import refusal_lines
 
