@@ -247,8 +247,7 @@ class Desk:
         known = self._files.get(name)
         if known is None or known[0] != state or known[1] is not of or not (state is None or state.is_old):
             known = self._files[name] = state, of, read()
-        found: _T = known[2]
-        return found
+        return known[2]
 
     def waiting(self) -> dict[tuple[str, str, int], SentBack]:
         """Person, role, row of a triple -> what was sent back to them and waits: for managers.
@@ -315,8 +314,11 @@ class Desk:
         with self._lock:
             return self._opened.campaign
 
-    def queue(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that wait for an adjudicator: :func:`kgtrec.campaign.adjudicate.queue_of`.
+    def conflicts(self, look: Look) -> NDArray[np.int32]:
+        """(m,) rows of the pool's triples that wait for an adjudicator, or that the person has decided.
+
+        The first are those of :func:`kgtrec.campaign.adjudicate.queue_of`. Both are of one moment: what is decided
+        after the look stays among them.
 
         Raises
         ------
@@ -328,25 +330,11 @@ class Desk:
         with self._lock:
             if ROLES[ADJUDICATOR] not in look.roles:
                 raise KgtrecError(f"expected an active adjudicator, found {look.person!r}")
-            if edition_of(self._opened.campaign_of(look.person)) != look.edition:  # rows would mean other triples
+            now = self._opened.campaign_of(look.person)
+            if edition_of(now) != look.edition:  # rows would mean other triples
                 raise KgtrecError(f"{self.folder}: the pool was replaced meanwhile; try again")
-            return queue_of(look.campaign, look.person, state=self._opened.states()).astype(np.int32)
-
-    def conflicts(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that wait for an adjudicator, or that the person has decided.
-
-        Both are of one moment: what is decided after the look stays among them.
-
-        Raises
-        ------
-        KgtrecError
-            As :meth:`queue`.
-        FormatError
-            As :meth:`look`.
-        """
-        with self._lock:
-            own = self._opened.campaign_of(look.person).judgements
-            return np.union1d(self.queue(look), own.triple[own.role == ADJUDICATOR]).astype(np.int32)
+            queue = queue_of(look.campaign, look.person, state=self._opened.states())
+            return np.union1d(queue, now.judgements.triple[now.judgements.role == ADJUDICATOR]).astype(np.int32)
 
     def sides(self, look: Look, rows: NDArray[np.integer]) -> Sides:
         """What annotators have said of triples that an adjudicator may see, without names: no others are taken.
@@ -356,7 +344,7 @@ class Desk:
         Raises
         ------
         KgtrecError
-            As :meth:`queue`.
+            As :meth:`conflicts`.
         FormatError
             As :meth:`look`.
         """

@@ -69,7 +69,7 @@ def grid(table: Table) -> dict[str, Any]:
     --------
     >>> import pyarrow as pa
     >>> grid(Table("t", "", "", pa.table({"person": ["ann"], "verdicts": [1200]})))["rows"]
-    (('ann', '1,200'),)
+    [('ann', '1,200')]
     """
     wide = table.wide
     return {

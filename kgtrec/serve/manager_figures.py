@@ -91,27 +91,19 @@ class Overview:
     hosts: Table  # host, verdicts, share
     n_verdicts: int  # that count, of annotators
 
-    @property
-    def low_pairs(self) -> NDArray[np.intp]:
-        """(m,) rows of ``pairs`` that agree unusually little, the least first.
+    def pairs_table(self) -> Table | None:
+        """The pairs that agree unusually little, the least first; None where no two have judged a triple.
 
         Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
         """
-        if self.agreement is None or self.pairs is None or self.pairs.high is None:
-            return np.zeros(0, np.intp)
-        column = self.pairs.statistics.index("raw")
-        raw, high = self.pairs.values[:, column], self.pairs.high[:, column]
-        low = np.flatnonzero((self.pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw")))
-        return low[np.argsort(raw[low], kind="stable")]
-
-    def pairs_table(self) -> Table | None:
-        """The pairs of :attr:`low_pairs`; None where no two have judged a triple."""
         pairs = self.pairs
-        if pairs is None or pairs.low is None or pairs.high is None:
+        if self.agreement is None or pairs is None or pairs.low is None or pairs.high is None:
             return None
         column = pairs.statistics.index("raw")
-        ends = {"raw": pairs.values[:, column], "low": pairs.low[:, column], "high": pairs.high[:, column]}
-        data = pa.table(dict(pairs.groups) | {"triples": pairs.triples, "questions": pairs.questions} | ends)
+        raw, low, high = (each[:, column] for each in (pairs.values, pairs.low, pairs.high))
+        is_low = (pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw"))
+        rows = np.argsort(np.where(is_low, raw, np.inf), kind="stable")[: np.count_nonzero(is_low)]
+        counts = {"triples": pairs.triples, "questions": pairs.questions, "raw": raw, "low": low, "high": high}
         columns = (
             Column("annotator"),
             Column("other", "and"),
@@ -119,7 +111,7 @@ class Overview:
             Column("questions"),
             Column("raw", "raw agreement", form="share", digits=1, low="low", high="high"),
         )
-        return Table("pairs", "", "", data, columns, rows=self.low_pairs.tolist())
+        return Table("pairs", "", "", pa.table(dict(pairs.groups) | counts), columns, rows=rows.tolist())
 
 
 def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]], now: float) -> Overview:
@@ -174,8 +166,7 @@ def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDAr
     array([2, 1, 1])
     """
     place = moments // _HOUR - int(now // _HOUR) + hours - 1
-    found: NDArray[np.int64] = np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
-    return found
+    return np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
 
 
 def pace_of(events: Judgements, left: int, now: float) -> Pace:
@@ -213,12 +204,12 @@ def time_of(latest: Judgements, numbers: Numbers, seen: Sequence[tuple[str, int,
     seen : sequence of tuple
         Likewise.
     """
-    names, tasks, seconds, opened = (list(column) for column in zip(*seen, strict=True)) if seen else ([], [], [], [])
+    names, tasks, seconds, opened = zip(*seen, strict=True) if seen else ((), (), (), ())
     n = len(numbers.group)
     person = latest.annotators.encode(labels_of(names)).astype(np.int64)
-    task, order = np.array(tasks, np.int64), np.argsort(numbers.task[:n])
-    place = np.minimum(np.searchsorted(numbers.task[:n], task, sorter=order), n - 1)
-    row = order[place]
+    task = np.array(tasks, np.int64)
+    place = np.minimum(np.searchsorted(numbers.task, task, sorter=numbers.by_task), n - 1)
+    row = numbers.by_task[place]
     known = (person >= 0) & (numbers.task[row] == task)
     person, row = person[known], row[known]
     spent, pages = np.array(seconds, np.float64)[known], np.array(opened, np.int64)[known]
@@ -252,8 +243,7 @@ def _medians(group: NDArray[np.intp], values: NDArray[np.float64], sizes: NDArra
     """(m,) median of the values of each group, none of them empty."""
     ordered = np.append(values[np.lexsort((values, group))], 0.0)
     start = np.cumsum(sizes) - sizes
-    found: NDArray[np.float64] = (ordered[start + (sizes - 1) // 2] + ordered[start + sizes // 2]) / 2
-    return found
+    return (ordered[start + (sizes - 1) // 2] + ordered[start + sizes // 2]) / 2
 
 
 def sources_by_host(latest: Judgements) -> Table:

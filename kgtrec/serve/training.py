@@ -20,8 +20,7 @@ _PAGES = ROLE_PAGES[ROLES[ANNOTATOR]]
 def _tasks(own: Look) -> list[int]:
     """(t,) numbers of what somebody is trained on, in its order."""
     gold, rows = own.numbers.of.gold, own.numbers.training
-    found: list[int] = page_numbers(gold.triples.take(rows)).tolist()
-    return found
+    return page_numbers(gold.triples.take(rows)).tolist()
 
 
 def has_open(own: Look) -> bool:

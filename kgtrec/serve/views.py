@@ -265,8 +265,7 @@ class Work:
 
     def tasks(self, number: int) -> list[int]:
         """The tasks on a question's page, in no order that matters; none where it is not the person's."""
-        found: list[int] = self.task_numbers[self._is_of(number)].tolist()
-        return found
+        return list(map(int, self.task_numbers[self._is_of(number)]))
 
     def _is_of(self, number: int) -> NDArray[np.bool_]:
         """(n,) which of the person's triples are on a question's page."""
@@ -310,7 +309,7 @@ class Work:
         (title,) = phrased(campaign, Triples.of([labels]))
         known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
-        answers = known.entities.decode(known.entity[first:last]).to_pylist()
+        answers = [_entity(campaign, label) for label in known.entities.decode(known.entity[first:last]).to_pylist()]
         text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
         events = self.look.judgements
         events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
@@ -324,7 +323,7 @@ class Work:
             number,
             title,
             tuple(asked_about),
-            tuple(sorted((_entity(campaign, label) for label in answers), key=lambda one: (one.name, one.label))),
+            tuple(sorted(answers, key=lambda entity: (entity.name, entity.label))),
             searches(campaign.sources, text),
             own[0] if own and not of_sides else "",  # a side's link is about one candidate
             tuple(dict.fromkeys(own + of_sides)),
@@ -340,19 +339,17 @@ class Work:
 
     def verdicts(self, verdict: str = "", text: str = "") -> list[Verdict]:
         """The person's last verdicts, the latest first, those with an answer and words that hold a text only."""
-        own = self.look.said(self.role, self.rows)
-        said = {row: words[-1] for row, words in own.items()}
-        rows = np.array([row for row, words in said.items() if verdict in ("", words.verdict)], np.int32)
-        questions = phrased(self.look.campaign, self._triples(rows))
-        wanted, of = text.casefold(), self.look.numbers
-        page_of = dict(zip(self.rows.tolist(), of.question[self._question].tolist(), strict=True))
-        remarks = self._remarks
+        said = {row: words[-1] for row, words in self.look.said(self.role, self.rows).items()}
+        rows = [row for row, words in said.items() if verdict in ("", words.verdict)]
+        questions = phrased(self.look.campaign, self._triples(np.array(rows, np.int32)))
+        numbers = self.look.numbers
+        page_of = dict(zip(self.rows.tolist(), numbers.question[self._question].tolist(), strict=True))
         found = [
-            Verdict(int(of.task[row]), question, page_of[row], said[row], remarks.get(row, ""))
-            for row, question in zip(rows.tolist(), questions, strict=True)
-            if wanted in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
+            Verdict(int(numbers.task[row]), question, page_of[row], said[row], self._remarks.get(row, ""))
+            for row, question in zip(rows, questions, strict=True)
+            if text.casefold() in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
         ]
-        return sorted(found, key=lambda one: (one.words.time, one.task), reverse=True)
+        return sorted(found, key=lambda verdict: (verdict.words.time, verdict.task), reverse=True)
 
 
 def work_of(desk: Desk, look: Look, role: str) -> Work:
@@ -418,27 +415,15 @@ def candidates(
     remarks : (n,) sequence of str, optional
         With which remark the person's verdict on each was sent back; empty where it was not.
     """
-    labels = zip(
-        triples.entities.decode(triples.head).to_pylist(),
-        triples.relations.decode(triples.relation).to_pylist(),
-        triples.entities.decode(triples.tail).to_pylist(),
-        strict=True,
-    )
-    found = []
+    labels = zip(*(triples.decoded(name).to_pylist() for name in ("head", "relation", "tail")), strict=True)
     nothing: list[tuple[()]] = [()] * len(tasks)
-    each = zip(
-        tasks,
-        labels,
-        phrased(campaign, triples),
-        said or nothing,
-        sides or nothing,
-        remarks or [""] * len(tasks),
-        strict=True,
-    )
-    for task, (head, relation, tail), question, words, told, remark in each:
-        last = words[-1] if words else None
+    more = said or nothing, sides or nothing, remarks or [""] * len(tasks)
+    found = []
+    for task, (head, relation, tail), question, words, shown, remark in zip(
+        tasks, labels, phrased(campaign, triples), *more, strict=True
+    ):
         own = _entity(campaign, head), readable(relation), _entity(campaign, tail)
-        found.append(Candidate(task, question, *own, last, len(words) > 1, told, remark))
+        found.append(Candidate(task, question, *own, words[-1] if words else None, len(words) > 1, shown, remark))
     return found
 
 
@@ -451,8 +436,7 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
             name = visible(names.get(label) or readable(label, is_entity=True))
             names[label] = f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
     templates = {label: visible(campaign.templates.get(label, draft_template(label))) for label in triples.relations}
-    texts: list[str] = phrase_triples(triples, templates, names).to_pylist()
-    return texts
+    return phrase_triples(triples, templates, names).to_pylist()
 
 
 def in_words(text: str) -> str:
@@ -497,8 +481,7 @@ def moments(times: pa.StringArray) -> NDArray[np.int64]:
     [86401]
     """
     seconds = pc.cast(pc.utf8_slice_codeunits(times, 0, 19), pa.timestamp("s"))
-    found: NDArray[np.int64] = values_of(pc.cast(seconds, pa.int64()))
-    return found
+    return values_of(pc.cast(seconds, pa.int64()))
 
 
 def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None, bool]:
@@ -536,9 +519,7 @@ def now_utc() -> datetime:
 
 def _small(own: Triples) -> Triples:
     """Triples under vocabularies of their own, which cost no more than these."""
-    return Triples.of_columns(
-        own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
-    )
+    return Triples.of_columns(*map(own.decoded, ("head", "relation", "tail")))
 
 
 def _names(campaign: Campaign, labels: Iterable[str] | Vocabulary) -> dict[str, str]:

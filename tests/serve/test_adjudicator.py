@@ -52,7 +52,6 @@ def test_what_is_decided_while_a_page_is_made_stays_on_it(judged: Page):
     look = desk.look("eve")
     task = int(judged.numbers.tasks[3])
     desk.store([Incoming("page", "eve", "Y", 4, source=WIKI, role="adjudicator")])
-    assert 3 not in desk.queue(look)
     work = work_of(desk, look, "adjudicator")
     assert work.has_task(task)
     shown = {one.task: one.sides for one in work.page(int(judged.numbers.questions[FRANCE - 1])).candidates}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import click
 
@@ -31,15 +31,7 @@ from kgtrec.errors import KgtrecError
 @option("--seed", "Of the samples.", SEED, 0)
 @output_options()
 def command(
-    campaign: str,
-    per: Literal["relation", "pair", "triple"] | None,
-    gold: bool,
-    leave_out_unsure: bool,
-    confidence: float,
-    resample: Literal["question", "triple"],
-    resamples: int,
-    seed: int,
-    output: Output,
+    campaign: str, per: Any, gold: bool, leave_out_unsure: bool, confidence: float, output: Output, **resampling: Any
 ) -> None:
     """Tell how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
 
@@ -79,13 +71,5 @@ def command(
         return
     if per == "triple":
         raise click.UsageError("expected --gold together with --per triple, found none")
-    found = campaign_agreement(
-        read,
-        per=per,
-        unsure="leave out" if leave_out_unsure else "own category",
-        confidence=confidence,
-        resample=resample,
-        resamples=resamples,
-        seed=seed,
-    )
-    output.show(found)
+    unsure: Any = "leave out" if leave_out_unsure else "own category"
+    output.show(campaign_agreement(read, per=per, unsure=unsure, confidence=confidence, **resampling))

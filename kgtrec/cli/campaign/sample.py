@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,15 +32,13 @@ TABLES = ("statistics", "labels")
 )
 def command(
     campaign: str,
-    size: int,
-    seed: int,
-    with_automatic: bool,
     expert: str | None,
     report: bool,
     confidence: float,
     form: str | None,
     part: str | None,
     out: str | None,
+    **draw: Any,
 ) -> None:
     """Draw settled triples of CAMPAIGN for an expert to judge again, and tell by them how good the labels are.
 
@@ -73,12 +71,10 @@ def command(
     if report:
         _report(campaign, read, confidence, Output(form_of(out, form), out, part))
     elif out is not None:
-        _draw(campaign, read, size, seed, with_automatic, expert, out)
+        _draw(campaign, read, expert, out, **draw)
 
 
-def _draw(
-    campaign: str, read: Campaign, size: int, seed: int, with_automatic: bool, expert: str | None, out: str
-) -> None:
+def _draw(campaign: str, read: Campaign, expert: str | None, out: str, **draw: Any) -> None:
     import numpy as np
 
     from kgtrec.campaign.decide import decisions_of, judged_in_another_role
@@ -99,13 +95,11 @@ def _draw(
         )
     if not experts:
         say(f"warning: {campaign}: nobody in people.tsv has the role expert yet; import will want one")
-    sample = draw_sample(read.pool, decisions_of(read), size=size, seed=seed, with_automatic=with_automatic)
+    sample = draw_sample(read.pool, decisions_of(read), **draw)
     if not is_replacing() and is_drawn(campaign):
         before = read_expert_sample(campaign, read.pool)
-        if not all(
-            np.array_equal(getattr(before, name), getattr(sample, name))
-            for name in ("triple", "verdict", "probability")
-        ):
+        names = "triple", "verdict", "probability"
+        if not all(np.array_equal(getattr(before, name), getattr(sample, name)) for name in names):
             raise KgtrecError(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
                 "--force replaces it"
