@@ -119,20 +119,30 @@ ROUTES = (
 STARTS = {role: (pages.path, pages.start) for role, pages in ROLE_PAGES.items()} | {"manager": ("/manage", "Dashboard")}
 
 
-@dataclass(slots=True)
 class House:
-    """What the requests of one application share."""
+    """What the requests of one application share.
 
-    desk: Desk
-    state: State
-    gate: Gate
-    url: str  # scheme, host and port, under which people know the server
-    hosts: frozenset[str]  # the names by which it may be called
-    cookie: str
-    requests: Limit  # of each person
-    entries: Limit  # right links, of each person
-    tries: Limit  # wrong links, of each address
-    figures: Figures  # what managers see
+    Parameters
+    ----------
+    folder, url, aliases
+        See :func:`create_app`.
+    """
+
+    def __init__(self, folder: PathLike, url: str, aliases: Sequence[str]) -> None:
+        parts = urlsplit(url)
+        rest = parts.path.strip("/"), parts.query, parts.fragment, parts.username
+        if parts.scheme not in ("http", "https") or not parts.hostname or any(rest):
+            raise KgtrecError(f"expected an address such as https://judge.example.org, without a path, found {url!r}")
+        host = parts.netloc.lower()
+        self.url = f"{parts.scheme}://{host}"  # under which people know the server
+        self.hosts = frozenset((host, *aliases))  # the names by which it may be called
+        self.cookie = _cookie(parts.scheme, parts.port)
+        self.desk, self.state = Desk(folder), State(folder)
+        self.gate = Gate(self.state, key_of(folder))
+        self.figures = Figures(self.desk, self.state)  # what managers see
+        self.requests = Limit(100, 10.0)  # of each person
+        self.entries = Limit(20, 1 / 6)  # right links, of each person
+        self.tries = Limit(10, 1 / 6)  # wrong links, of each address
 
     @property
     def is_https(self) -> bool:
@@ -144,14 +154,7 @@ class House:
         return {"path": "/", "secure": self.is_https, "httponly": True, "samesite": "Strict"}
 
 
-def create_app(
-    folder: PathLike,
-    url: str = "http://127.0.0.1:8765",
-    *,
-    aliases: Sequence[str] = (),
-    burst: int = 100,
-    per_second: float = 10.0,
-) -> Flask:
+def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases: Sequence[str] = ()) -> Flask:
     """The page of a campaign.
 
     Parameters
@@ -162,8 +165,6 @@ def create_app(
         Under which people reach it, without a path. Requests for other hosts, and forms of other origins, are refused.
     aliases : sequence of str
         Other names of the host, with port, such as ``localhost:8765``.
-    burst, per_second : int, float
-        How many requests one person may send at once, and then each second. A large form counts as several.
 
     Raises
     ------
@@ -172,7 +173,7 @@ def create_app(
     KgtrecError
         If the address is none.
     """
-    house = _house(folder, url, aliases, burst, per_second)
+    house = House(folder, url, aliases)
     app = Flask("kgtrec.serve", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST_BODY, MAX_FORM_MEMORY_SIZE=LARGEST_BODY, MAX_FORM_PARTS=_MOST_PARTS)
     app.url_map.merge_slashes = False
@@ -205,27 +206,6 @@ def create_app(
         return refusal(503 if isinstance(error, KgtrecError | sqlite3.Error) else 500)
 
     return app
-
-
-def _house(folder: PathLike, url: str, aliases: Sequence[str], burst: int, per_second: float) -> House:
-    parts = urlsplit(url)
-    rest = parts.path.strip("/"), parts.query, parts.fragment, parts.username
-    if parts.scheme not in ("http", "https") or not parts.hostname or any(rest):
-        raise KgtrecError(f"expected an address such as https://judge.example.org, without a path, found {url!r}")
-    own = f"{parts.scheme}://{parts.netloc.lower()}"
-    desk, state = Desk(folder), State(folder)
-    return House(
-        desk,
-        state,
-        Gate(state, key_of(folder)),
-        own,
-        frozenset((parts.netloc.lower(), *aliases)),
-        _cookie(parts.scheme, parts.port),
-        Limit(burst, per_second),
-        Limit(20, 1 / 6),
-        Limit(10, 1 / 6),
-        Figures(desk, state),
-    )
 
 
 def _cookie(scheme: str, port: int | None) -> str:

@@ -20,7 +20,7 @@ from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome,
 from kgtrec.serve.rendering import markdown
 from kgtrec.serve.state import View
 from kgtrec.serve.training import has_open
-from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Relink, Work, now_utc, work_of
+from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Work, now_utc, relink_text, work_of
 
 _LONGEST_VIEW = 3600.0  # seconds
 _LONGEST_TEXT = 200  # characters to look for
@@ -91,11 +91,11 @@ def _under(work: Work, number: int, link: str) -> list[Candidate]:
     return [one for one in candidates if one.last and one.last.source == link and one.last.verdict in VERDICTS[:2]]
 
 
-def _relink(work: Work, number: int) -> Relink | None:
+def _relink(work: Work, number: int) -> dict[str, str] | None:
     """What to ask of answers under the former link of a question, whose link the form has corrected."""
     former, link = (request.form.get(name, "").strip() for name in ("link", "source"))
     n = len(_under(work, number, former)) if link and link != former else 0
-    return Relink(former, link, n) if n else None
+    return {"former": former, "link": link, "told": relink_text(n, former)} if n else None
 
 
 def verdicts(role: str) -> Response:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
 
 from kgtrec.campaign.training import change_training, may_train
@@ -13,10 +12,9 @@ from kgtrec.data.campaign import MOST_TRAINING
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
+from kgtrec.serve.app import whole
 from kgtrec.serve.desk import Desk, Look, page_numbers
 from kgtrec.serve.state import State
-
-_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 def gold_form(look: Look, typed: Mapping[str, str]) -> dict[str, str | int] | None:
@@ -42,11 +40,11 @@ def change_gold(desk: Desk, form: Mapping[str, str]) -> list[str]:
     KgtrecError
         If it asks for what cannot be; nothing is changed then.
     """
-    training = form.get("training", "").strip()
-    if not _NUMBER.fullmatch(training):
-        raise KgtrecError(f"expected a number of gold triples for the training round, got {training[:20]!r}")
+    typed = form.get("training", "").strip()
+    if (n := whole(typed)) is None:
+        raise KgtrecError(f"expected a number of gold triples for the training round, got {typed[:20]!r}")
     with desk.changing() as campaign:
-        changes = change_training(desk.folder, campaign, int(training))
+        changes = change_training(desk.folder, campaign, n)
     return [f"{change[0].upper()}{change[1:]}" for change in changes] or ["Nothing is different."]
 
 
@@ -55,15 +53,17 @@ def training_table(look: Look, state: State) -> Table:
     gold, rows = look.numbers.of.gold, look.numbers.training
     tasks = page_numbers(gold.triples.take(rows)).tolist()
     known = dict(zip(tasks, (VERDICTS[verdict] for verdict in gold.verdict[rows]), strict=True))
-    told = [(person, verdict == known[task]) for person, task, verdict in state.trained() if task in known]
-    names = sorted({person for person, _ in told}, key=str.encode)
-    place = {name: nth for nth, name in enumerate(names)}
-    at = np.array([place[person] for person, _ in told], np.intp)
-    right = np.array([is_right for _, is_right in told], np.bool_)
+    answers = [(person, verdict == known[task]) for person, task, verdict in state.trained() if task in known]
+    answered, right = (
+        Counter(person for person, _ in answers),
+        Counter(person for person, is_right in answers if is_right),
+    )
+    names = sorted(answered, key=str.encode)
     data = {
-        "annotator": pa.array(names, pa.string()),
-        "answered": np.bincount(at, minlength=len(names)),
-        "right": np.bincount(at[right], minlength=len(names)),
+        "annotator": names,
+        "answered": [answered[name] for name in names],
+        "right": [right[name] for name in names],
     }
+    schema = pa.schema([("annotator", pa.string()), ("answered", pa.int64()), ("right", pa.int64())])
     columns = Column("annotator"), Column("answered", f"answered of {len(rows)}"), Column("right")
-    return Table("training", "", "", pa.table(data), columns)
+    return Table("training", "", "", pa.table(data, schema), columns)

@@ -161,27 +161,6 @@ class QuestionPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Relink:
-    """The link of a question was corrected, and answers that were given under the former one still have that."""
-
-    former: str
-    link: str
-    n: int  # such answers
-
-    @property
-    def told(self) -> str:
-        """What the page says of it; judge.js says the same.
-
-        Examples
-        --------
-        >>> Relink("https://a.org", "https://b.org", 2).told
-        '2 answers of this question have the former link, https://a.org.'
-        """
-        have = "answer of this question has" if self.n == 1 else "answers of this question have"
-        return f"{self.n} {have} the former link, {self.former}."
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """How far one person is."""
 
@@ -350,6 +329,19 @@ class Work:
             if text.casefold() in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
         ]
         return sorted(found, key=lambda verdict: (verdict.words.time, verdict.task), reverse=True)
+
+
+def relink_text(n: int, former: str) -> str:
+    """What the page says of answers with the former link of a question; judge.js says the same.
+
+    Examples
+    --------
+    >>> relink_text(2, "https://a.org")
+    '2 answers of this question have the former link, https://a.org.'
+    """
+    return (
+        f"{n} {'answer of this question has' if n == 1 else 'answers of this question have'} the former link, {former}."
+    )
 
 
 def work_of(desk: Desk, look: Look, role: str) -> Work:

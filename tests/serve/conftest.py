@@ -21,6 +21,7 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS
 from kgtrec.serve.app import create_app
+from kgtrec.serve.auth import Limit
 from kgtrec.serve.desk import Desk
 from kgtrec.serve.state import State
 from tests.campaign_folders import folder_of, people_of, said
@@ -191,8 +192,14 @@ def page_in(place: Path, events: Any = (), **options: Any) -> Page:
     """The page of a campaign in a new folder; with what was said before."""
     folder = folder_of(campaign_with_roles(events), place / "campaign")
     (folder / GUIDELINES).write_text("# How to judge\n\n<script>alert(1)</script> Look *closely*.\n")
-    options = {"burst": 10_000, "per_second": 1e6} | options
-    return Page(folder, create_app(folder, URL, **options))
+    return Page(folder, app_of(folder, **options))
+
+
+def app_of(folder: Path, **options: Any) -> Flask:
+    """The page of a folder, to which one person may send as many requests as a test does."""
+    app = create_app(folder, URL, **options)
+    app.extensions["kgtrec"].requests = Limit(10_000, 1e6)
+    return app
 
 
 @pytest.fixture

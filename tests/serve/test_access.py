@@ -214,7 +214,8 @@ def test_wrong_links_are_limited(page: Page):
 
 def test_requests_are_limited_by_person(make: Callable[..., Page]):
     """One who sends too many does not hold the others up."""
-    page = make(burst=5, per_second=0.0)
+    page = make()
+    page.app.extensions["kgtrec"].requests = Limit(5, 0.0)
     ann, bob = page.browser("ann", has_read=False), page.browser("bob", has_read=False)
     assert [ann.get("/guidelines").status_code for _ in range(7)] == [200] * 5 + [429] * 2
     assert bob.get("/guidelines").status_code == 200
@@ -260,7 +261,8 @@ def test_of_many_sessions_of_a_person_the_oldest_end(tmp_path: Path):
 
 def test_a_large_form_counts_as_several_requests(make: Callable[..., Page]):
     """Twelve thousand fields cost what five requests do; of twelve, one was for the token, and six are left."""
-    page = make(burst=12, per_second=0.0)
+    page = make()
+    page.app.extensions["kgtrec"].requests = Limit(12, 0.0)
     ann, bob = page.browser("ann", has_read=False), page.browser("bob", has_read=False)
     data = {"token": ann.token()} | {f"a{place}": "" for place in range(12_000)}
     form = "&".join(f"{name}={value}" for name, value in data.items())

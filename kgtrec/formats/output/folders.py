@@ -52,31 +52,11 @@ STUDY_CONFIG = "study.toml"
 STEPS = "steps"
 UNFINISHED = "unfinished"  # rankings that were interrupted
 
+_OF_POOL = (SETTINGS, TOPICS, SEEDS, POOL, RUNS, AUTOMATIC)
+_TO_JUDGE = (README, GUIDELINES, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, PEOPLE, ASSIGNMENTS)
+_JUDGED = (JUDGEMENTS, f"{JUDGEMENTS}.torn", EXPERT_SAMPLE, GOLD, SENT_BACK, f"{SENT_BACK}.torn")
 #: the whole campaign, without what is its page's alone
-CAMPAIGN_FILES = (
-    GIT_ATTRIBUTES,
-    GIT_IGNORE,
-    SETTINGS,
-    TOPICS,
-    SEEDS,
-    POOL,
-    RUNS,
-    AUTOMATIC,
-    README,
-    GUIDELINES,
-    TEMPLATES,
-    SOURCES,
-    NAMES,
-    DESCRIPTIONS,
-    PEOPLE,
-    ASSIGNMENTS,
-    JUDGEMENTS,
-    f"{JUDGEMENTS}.torn",
-    EXPERT_SAMPLE,
-    GOLD,
-    SENT_BACK,
-    f"{SENT_BACK}.torn",
-)
+CAMPAIGN_FILES = (GIT_ATTRIBUTES, GIT_IGNORE, *_OF_POOL, *_TO_JUDGE, *_JUDGED)
 
 _FILES = {
     "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},

@@ -99,12 +99,12 @@ def writing(path: PathLike, *, kind: str = "", force: bool = False) -> Iterator[
         sys.stdout.buffer.flush()
         return
     if is_device(path):  # it has no content, and must not be replaced by a file
-        try:
-            with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
-                yield stream
-        except OSError as error:
-            _tell_place(error, path)
-            raise
+        with (
+            _naming_full_disk(path, Path(path)),
+            Path(path).open("wb") as raw,
+            compressing(raw, suffixes(path)[1]) as stream,
+        ):
+            yield stream
         return
     target = _real(path)
     with _new_file(path, target, partial(_require_file, target, path, kind, force or _force.get())) as stream:
@@ -529,16 +529,10 @@ def _naming_full_disk(path: PathLike, part: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        _tell_place(error, path, part)
+        named = Path(error.filename) if isinstance(error.filename, str) else part
+        if error.errno in NO_ROOM and part in (named, *named.parents):
+            error.filename = os.fspath(path)
         raise
-
-
-def _tell_place(error: OSError, path: PathLike, part: Path | None = None) -> None:
-    if error.errno not in NO_ROOM:
-        return
-    found = error.filename
-    if not isinstance(found, str) or (part is not None and (Path(found) == part or part in Path(found).parents)):
-        error.filename = os.fspath(path)
 
 
 def _cannot_write(error: OSError, path: PathLike, folder: Path) -> Exception:
