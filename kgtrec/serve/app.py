@@ -3,7 +3,7 @@
 ``ROUTES`` lists every address with the roles that may ask for it; there are no others. To add pages of a role, add rows
 that name the functions which answer, and the role's first address to ``STARTS``. Such a function is called when the
 person has one of the roles and, for a form, sent it from this page. It finds what the person may know in :func:`look`
-and what all requests share in :func:`house`, and answers with :func:`page`, :func:`back` or :func:`refusal`. The tests
+and what all requests share in :func:`site`, and answers with :func:`page`, :func:`back` or :func:`refusal`. The tests
 try every row with every role.
 """
 
@@ -22,10 +22,10 @@ from werkzeug.exceptions import HTTPException
 
 from kgtrec.errors import NO_ROOM, KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.serve.auth import Gate, Limit, Session, is_own_origin
-from kgtrec.serve.desk import Desk, Look
+from kgtrec.serve.auth import Access, Limit, Session, is_own_origin
 from kgtrec.serve.manager_figures import Figures
 from kgtrec.serve.rendering import prepare
+from kgtrec.serve.service import CampaignService, Look
 from kgtrec.serve.state import LONGEST_SESSION, State, key_of
 from kgtrec.serve.views import ROLE_PAGES
 
@@ -119,7 +119,7 @@ ROUTES = (
 STARTS = {role: (pages.path, pages.start) for role, pages in ROLE_PAGES.items()} | {"manager": ("/manage", "Dashboard")}
 
 
-class House:
+class Site:
     """What the requests of one application share.
 
     Parameters
@@ -137,9 +137,9 @@ class House:
         self.url = f"{parts.scheme}://{host}"  # under which people know the server
         self.hosts = frozenset((host, *aliases))  # the names by which it may be called
         self.cookie = _cookie(parts.scheme, parts.port)
-        self.desk, self.state = Desk(folder), State(folder)
-        self.gate = Gate(self.state, key_of(folder))
-        self.figures = Figures(self.desk, self.state)  # what managers see
+        self.service, self.state = CampaignService(folder), State(folder)
+        self.access = Access(self.state, key_of(folder))
+        self.figures = Figures(self.service, self.state)  # what managers see
         self.requests = Limit(100, 10.0)  # of each person
         self.entries = Limit(20, 1 / 6)  # right links, of each person
         self.tries = Limit(10, 1 / 6)  # wrong links, of each address
@@ -173,22 +173,22 @@ def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases:
     KgtrecError
         If the address is none.
     """
-    house = House(folder, url, aliases)
+    site = Site(folder, url, aliases)
     app = Flask("kgtrec.serve", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST_BODY, MAX_FORM_MEMORY_SIZE=LARGEST_BODY, MAX_FORM_PARTS=_MOST_PARTS)
     app.url_map.merge_slashes = False
     prepare(app.jinja_env)
     app.jinja_env.globals.update(ROLE_PAGES=ROLE_PAGES, STARTS=STARTS)
-    app.extensions["kgtrec"] = house
+    app.extensions["kgtrec"] = site
     for route in ROUTES:
         app.add_url_rule(
-            route.rule, route.rule, _guarded(route, house), methods=list(route.methods), provide_automatic_options=False
+            route.rule, route.rule, _guarded(route, site), methods=list(route.methods), provide_automatic_options=False
         )
 
     @app.before_request
     def check_host() -> Response | None:
-        g.house, g.session, g.look, g.form_token = house, None, None, ""
-        return None if request.headers.get("Host", "").lower() in house.hosts else refusal(421)
+        g.site, g.session, g.look, g.form_token = site, None, None, ""
+        return None if request.headers.get("Host", "").lower() in site.hosts else refusal(421)
 
     @app.after_request
     def add_headers(response: Response) -> Response:
@@ -215,7 +215,7 @@ def _cookie(scheme: str, port: int | None) -> str:
     return f"kgtrec-{port or 80}"
 
 
-def _guarded(route: Route, house: House) -> Callable[..., Any]:
+def _guarded(route: Route, site: Site) -> Callable[..., Any]:
     """What answers a route, behind all that has to be right before."""
     module, function = route.answer.split(".")
     about = {"role": route.role} if route.role else {}
@@ -223,11 +223,11 @@ def _guarded(route: Route, house: House) -> Callable[..., Any]:
     def answer(**values: Any) -> Any:
         if route.roles is PUBLIC:
             return call(**values)
-        g.session = house.gate.session_of(request.cookies.get(house.cookie))
+        g.session = site.access.session_of(request.cookies.get(site.cookie))
         if g.session is not None:
-            g.look = house.desk.look(g.session.person)
-            g.form_token = house.gate.token_of(g.session)
-        return _refused(route, house) or call(**values)
+            g.look = site.service.look(g.session.person)
+            g.form_token = site.access.token_of(g.session)
+        return _refused(route, site) or call(**values)
 
     def call(**values: Any) -> Any:
         return getattr(import_module(f"kgtrec.serve.{module}"), function)(**about, **values)
@@ -235,17 +235,17 @@ def _guarded(route: Route, house: House) -> Callable[..., Any]:
     return answer
 
 
-def _refused(route: Route, house: House) -> Response | None:
+def _refused(route: Route, site: Site) -> Response | None:
     session = cast("Session | None", g.session)
     if session is None or not look().roles:
         return _without_cookie(refusal(401))
-    if not house.requests.allows(session.person, 1 + (request.content_length or 0) // _BYTES):
+    if not site.requests.allows(session.person, 1 + (request.content_length or 0) // _BYTES):
         return refusal(429)
     if request.method == "POST":
-        origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
-        known = {house.url, *(f"{urlsplit(house.url).scheme}://{host}" for host in house.hosts)}
-        is_own = origin in known or is_own_origin(origin, site, house.url)
-        if not is_own or not house.gate.is_token_of(session, request.form.get("token", "")):
+        origin, fetch_site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+        known = {site.url, *(f"{urlsplit(site.url).scheme}://{host}" for host in site.hosts)}
+        is_own = origin in known or is_own_origin(origin, fetch_site, site.url)
+        if not is_own or not site.access.is_token_of(session, request.form.get("token", "")):
             return refusal(403)
     return None if look().roles & route.roles else refusal(403)
 
@@ -267,9 +267,9 @@ def wants_json() -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def house() -> House:
+def site() -> Site:
     """What the requests share."""
-    return cast("House", g.house)
+    return cast("Site", g.site)
 
 
 def look() -> Look:
@@ -303,16 +303,16 @@ def come_in(token: str) -> Response:
     The answer is a page that goes on by itself, and no redirect: browsers send a ``SameSite=Strict`` cookie with no
     redirect that follows a link in somebody's mail.
     """
-    own, address = house(), request.remote_addr or ""
+    own, address = site(), request.remote_addr or ""
     if not own.tries.allows(address, 0):
         return refusal(429)
-    person = own.gate.person_of(token) if len(token) <= _LONGEST_TOKEN else None
-    if person is None or not own.desk.look(person).roles:
+    person = own.access.person_of(token) if len(token) <= _LONGEST_TOKEN else None
+    if person is None or not own.service.look(person).roles:
         own.tries.allows(address)
         return refusal(403, "This link is not valid any more, or not complete. Ask for a new one.")
     if not own.entries.allows(person):
         return refusal(429)
-    cookie = own.gate.sign_in(token)
+    cookie = own.access.sign_in(token)
     response = make_response(render_template("welcome.html", person=person))
     response.set_cookie(own.cookie, cookie or "", max_age=int(LONGEST_SESSION), **own.cookie_rules)
     return response
@@ -326,14 +326,14 @@ def home() -> Response:
 
 def go_out() -> Response:
     """Sign out."""
-    house().gate.sign_out(g.session)
+    site().access.sign_out(g.session)
     g.look = None
     return _without_cookie(make_response(render_template("refusal.html", status=200, message="You are signed out.")))
 
 
 def _without_cookie(response: Response) -> Response:
     """Take away a cookie that came: a browser that follows a link of another site keeps back one that is right."""
-    own = house()
+    own = site()
     if own.cookie in request.cookies:
         response.delete_cookie(own.cookie, **own.cookie_rules)
     return response
@@ -355,5 +355,5 @@ def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page of somebody who is signed in."""
     values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values
     if "manager" in look().roles:
-        values["broken"] = house().desk.broken
+        values["broken"] = site().service.broken
     return make_response(render_template(template, **values), status)

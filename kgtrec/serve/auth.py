@@ -36,7 +36,7 @@ class Session(NamedTuple):
     person: str
 
 
-class Gate:
+class Access:
     """Lets people in by their links, and knows them again by their cookies.
 
     Parameters
@@ -48,14 +48,14 @@ class Gate:
     Examples
     --------
     >>> import tempfile
-    >>> gate = Gate(State(tempfile.mkdtemp()), b"k" * 32)
-    >>> token = gate.new_link("ann")
-    >>> cookie = gate.sign_in(token)
-    >>> session = gate.session_of(cookie)
-    >>> session.person, gate.is_token_of(session, gate.token_of(session)), gate.sign_in("x" * 43)
+    >>> access = Access(State(tempfile.mkdtemp()), b"k" * 32)
+    >>> token = access.new_link("ann")
+    >>> cookie = access.sign_in(token)
+    >>> session = access.session_of(cookie)
+    >>> session.person, access.is_token_of(session, access.token_of(session)), access.sign_in("x" * 43)
     ('ann', True, None)
-    >>> _ = gate.new_link("ann")
-    >>> gate.session_of(cookie) is None
+    >>> _ = access.new_link("ann")
+    >>> access.session_of(cookie) is None
     True
     """
 

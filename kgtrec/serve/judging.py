@@ -15,10 +15,10 @@ from typing import Any
 from flask import Response, g, make_response, request
 
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS
-from kgtrec.serve.app import back, house, look, page, paged, refusal, wants_json, whole
-from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome, give
+from kgtrec.serve.app import back, look, page, paged, refusal, site, wants_json, whole
 from kgtrec.serve.rendering import markdown
 from kgtrec.serve.state import View
+from kgtrec.serve.submissions import CONFLICT, GONE, REFUSED, STORED, Outcome, Submission, submit
 from kgtrec.serve.training import has_open
 from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Work, now_utc, relink_text, work_of
 
@@ -28,18 +28,18 @@ _LONGEST_TEXT = 200  # characters to look for
 
 def guidelines() -> Response:
     """The guidelines; who has read them says so once."""
-    text, person = house().desk.guidelines(), g.session.person
+    text, person = site().service.guidelines(), g.session.person
     digest = _digest(text)
     if request.method == "POST":
-        house().state.set_read(person, digest)
+        site().state.set_read(person, digest)
         return back("/")
-    return page("guidelines.html", text=markdown(text), is_new=not house().state.has_read(person, digest))
+    return page("guidelines.html", text=markdown(text), is_new=not site().state.has_read(person, digest))
 
 
 def next_question(role: str) -> Response:
     """To the first question with something to do, after the guidelines and, for annotators, the training round."""
-    text = house().desk.guidelines()
-    if text.strip() and not house().state.has_read(g.session.person, _digest(text)):
+    text = site().service.guidelines()
+    if text.strip() and not site().state.has_read(g.session.person, _digest(text)):
         return back("/guidelines")
     if role == ROLES[ANNOTATOR] and has_open(look()):
         return back("/training")
@@ -71,7 +71,7 @@ def question(role: str, number: int) -> Response:
     if "relink" in form:
         former, link = form["relink"], form.get("source", "").strip()
         given = [
-            Given(one.task, one.last.verdict, link, one.last.note, form.get(f"before-{one.task}", ""))
+            Submission(one.task, one.last.verdict, link, one.last.note, form.get(f"before-{one.task}", ""))
             for one in _under(work, number, former)
             if one.last
         ]
@@ -116,7 +116,7 @@ def seen(role: str) -> Response:
     opened = whole(request.form.get("opened", "0"))
     if seconds is None or opened is None:
         return refusal(400)
-    own = house().state
+    own = site().state
     with suppress(sqlite3.Error):  # may be lost
         own.add_view(View(g.session.person, role, task, own.clock(), min(seconds, _LONGEST_VIEW), min(opened, 1000)))
     return make_response("", 204)
@@ -124,12 +124,12 @@ def seen(role: str) -> Response:
 
 def _work(role: str) -> Work:
     """What the person who asks has to do in a role, as it is now."""
-    return work_of(house().desk, look(), role)
+    return work_of(site().service, look(), role)
 
 
 def _edition() -> str:
     """The campaign and its pool, for whose tasks a form is filled in."""
-    return house().gate.edition_of(look().edition)
+    return site().access.edition_of(look().edition)
 
 
 def _question(work: Work, number: int, status: int = 200, **told: Any) -> Response:
@@ -156,9 +156,9 @@ def _gone(work: Work, number: int, task: int | None = None) -> Response:
     return page("refusal.html", 404, message=work.pages.gone)
 
 
-def _answer(role: str, number: int, given: Sequence[Given], *, n_gone: int = 0) -> Response:
+def _answer(role: str, number: int, given: Sequence[Submission], *, n_gone: int = 0) -> Response:
     """Store verdicts, and tell a browser what became of them; ``n_gone`` others were no longer the person's."""
-    outcomes, g.look = give(house().desk, look(), role, given)
+    outcomes, g.look = submit(site().service, look(), role, given)
     work = _work(role)
     n_gone += sum(outcome.kind == GONE for outcome in outcomes)
     kinds = {outcome.kind for outcome in outcomes}
@@ -219,17 +219,17 @@ def _undo(role: str, number: int, task: int) -> Response:
         answer = ROLE_PAGES[role].answers[said[0].verdict]
         address = f"{ROLE_PAGES[role].path}/{number}?again={task}#task-{task}"
         return make_response({"outcomes": [], "again": task, "answer": answer}) if wants_json() else back(address)
-    return _answer(role, number, [Given(task, *said[-2].said, before=request.form.get(f"before-{task}", ""))])
+    return _answer(role, number, [Submission(task, *said[-2].said, before=request.form.get(f"before-{task}", ""))])
 
 
-def _given(task: int, *, is_alone: bool = False) -> Given:
+def _given(task: int, *, is_alone: bool = False) -> Submission:
     """What a form says of a task; the link of the question stands for one that is not there."""
     form = request.form
     verdict = form.get(f"verdict-{task}", "")
     source = form.get(f"source-{task}", "").strip()
     if not source and verdict in VERDICTS[:2]:
         source = form.get("source", "").strip()
-    return Given(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""), is_alone)
+    return Submission(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""), is_alone)
 
 
 def _digest(text: str) -> str:

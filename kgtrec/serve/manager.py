@@ -37,7 +37,7 @@ from kgtrec.formats.campaign.folder import read_people, read_templates, write_pe
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
-from kgtrec.serve.app import house, look, page, paged, refusal, whole
+from kgtrec.serve.app import look, page, paged, refusal, site, whole
 from kgtrec.serve.auth import require_active
 from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
@@ -87,13 +87,13 @@ def dashboard() -> Response:
     error, typed = "", cast("Mapping[str, str]", {})
     if request.method == "POST":
         try:
-            done = change_gold(house().desk, request.form)
-            g.look = house().desk.look(g.session.person)
+            done = change_gold(site().service, request.form)
+            g.look = site().service.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
     told = {"done": done, "error": error}
     status = 422 if error else 200
-    found = house().figures.overview()
+    found = site().figures.overview()
     if found is None:
         return page("manager_waiting.html", status, **told)
     return page(
@@ -101,7 +101,7 @@ def dashboard() -> Response:
         status,
         found=found,
         gold=gold_form(look(), typed),
-        training=training_table(look(), house().state) if look().campaign.training else None,
+        training=training_table(look(), site().state) if look().campaign.training else None,
         **told,
         grid=grid,
         in_words=in_words,
@@ -153,7 +153,7 @@ def template() -> Response:
         if len(typed) > _LONGEST_TEMPLATE:
             raise KgtrecError(f"expected a template of at most {_LONGEST_TEMPLATE:,} characters, got {len(typed):,}")
         check_template(typed)
-        now = set_template(house().desk.folder, relation, typed, before) if "save" in values else before
+        now = set_template(site().service.folder, relation, typed, before) if "save" in values else before
     except KgtrecError as error:
         return _template(relation, triples, 422, typed=typed, before=before, error=str(error))
     if now is None:
@@ -206,14 +206,14 @@ def qrels() -> Response:
     level: Any = request.args.get("level", LEVELS[0])
     if level not in LEVELS:
         return refusal(404)
-    name, folder = f"{_own_name()}-qrels", house().desk.folder
+    name, folder = f"{_own_name()}-qrels", site().service.folder
 
     return _download(lambda: qrels_archive(folder, level, name), f"{name}.zip")
 
 
 def campaign() -> Response:
     """The folder as an archive."""
-    name, folder = _own_name(), house().desk.folder
+    name, folder = _own_name(), site().service.folder
     return _download(lambda: folder_archive(folder, name), f"{name}.zip")
 
 
@@ -222,22 +222,22 @@ def agreement() -> Response:
     per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)
-    folder, name = house().desk.folder, "-".join(filter(None, (_own_name(), "agreement", per)))
+    folder, name = site().service.folder, "-".join(filter(None, (_own_name(), "agreement", per)))
     return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
 
 
 def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **shown: Any) -> Response:
     """The page; ``shown``: what was done, or not (error), a person's new link, or what is asked before."""
-    desk = house().desk
-    progress = house().figures.progress()
+    service = site().service
+    progress = site().figures.progress()
     loads = progress.tables()[2]
     to_judge = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
-    linked = dict(house().state.links())
-    again = Counter(name for name, role, _ in desk.waiting() if role == ROLES[ANNOTATOR])
+    linked = dict(site().state.links())
+    again = Counter(name for name, role, _ in service.waiting() if role == ROLES[ANNOTATOR])
     participants = []
-    for name, roles in roles_of(read_people(Path(desk.folder, PEOPLE))).items():
+    for name, roles in roles_of(read_people(Path(service.folder, PEOPLE))).items():
         others = [role for role in (ROLES[ADJUDICATOR], ROLES[EXPERT]) if roles.get(role)]
-        n_other = sum(work_of(desk, desk.look(name), role).n_open for role in others)
+        n_other = sum(work_of(service, service.look(name), role).n_open for role in others)
         participants.append(
             {
                 "name": name,
@@ -270,8 +270,8 @@ def _add() -> _Done:
     name = request.form.get("name", "").strip()
     one_of("a role of", chosen := request.form.get("role", ""), PERSON_ROLES)
     role = PERSON_ROLES.index(chosen)
-    done = change_people(house().desk.folder, {role: [name]}) or [f"{name} is {chosen} already"]
-    has_link = any(name == person for person, _ in house().state.links())
+    done = change_people(site().service.folder, {role: [name]}) or [f"{name} is {chosen} already"]
+    has_link = any(name == person for person, _ in site().state.links())
     if role == ANNOTATOR:
         done.append("Share out the open triples below, so that annotators who are new get tasks")
     return done, None if has_link else (name, _linked(name))
@@ -314,7 +314,7 @@ def _in_words(moved: Mapping[str, tuple[int, int]]) -> list[str]:
 def _leave() -> _Done:
     """Somebody takes part no more."""
     name = _not_oneself()
-    with house().desk.changing() as campaign:
+    with site().service.changing() as campaign:
         people, done = changed_people(campaign.people, {}, [name])
         if not done:
             return [f"{name} had left already"], None
@@ -322,19 +322,19 @@ def _leave() -> _Done:
         left = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True)).get(name, 0)
         waits = [f"nobody judges their {counted(left, 'open task')} until triples are shared out anew"] if left else []
         _ask(f"Has {name} left?", [*done, f"{name} is signed out", *waits])
-        write_people(house().desk.folder, people)
+        write_people(site().service.folder, people)
     return done, None
 
 
 def _hand_over() -> _Done:
     """Somebody takes part no more, and their open tasks go to others."""
     name = _not_oneself()
-    with house().desk.changing() as campaign:
+    with site().service.changing() as campaign:
         people, done = changed_people(campaign.people, {}, [name])
         changed = shared_out(campaign, people=people)
         moved = moved_tasks(campaign.assignments, changed.assignments)
         _ask(f"Has {name} left, and do others get the open tasks?", [*done, *_in_words(moved)])
-        write_shares(house().desk.folder, campaign, changed)
+        write_shares(site().service.folder, campaign, changed)
     return [*done, "Open tasks of those who have left went to others"], None
 
 
@@ -353,12 +353,12 @@ def _share() -> _Done:
         raise KgtrecError(
             f"expected 1 to {MOST_PER_TRIPLE} annotators per triple, got {request.form.get('per_triple', '')!r}"
         )
-    with house().desk.changing() as campaign:
+    with site().service.changing() as campaign:
         changed = shared_out(campaign, per_triple=None if per_triple == campaign.per_triple else per_triple)
         moved = moved_tasks(campaign.assignments, changed.assignments)
         if any(lost for lost, _ in moved.values()):
             _ask("Share out the open triples anew?", _in_words(moved))
-        write_shares(house().desk.folder, campaign, changed)
+        write_shares(site().service.folder, campaign, changed)
     before, now = len(campaign.assignments), len(changed.assignments)
     return [f"Shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
 
@@ -373,9 +373,9 @@ _PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share
 
 
 def _linked(name: str) -> str:
-    own = house()
-    require_active(own.desk.folder, name)
-    return own.gate.link(own.url, name)
+    own = site()
+    require_active(own.service.folder, name)
+    return own.access.link(own.url, name)
 
 
 def _relations(campaign: Campaign) -> list[dict[str, Any]]:
@@ -445,7 +445,7 @@ def _download(make: Callable[[], str | IO[bytes]], name: str) -> Response:
 
 
 def _own_name() -> str:
-    return safe_name(house().desk.folder.absolute().name)
+    return safe_name(site().service.folder.absolute().name)
 
 
 def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:

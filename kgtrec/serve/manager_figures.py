@@ -31,7 +31,7 @@ from kgtrec.data.table import Column, Table
 from kgtrec.formats.campaign.folder import EDITED
 from kgtrec.formats.files import FileState
 from kgtrec.formats.output.folders import JUDGEMENTS
-from kgtrec.serve.desk import Desk, Numbers
+from kgtrec.serve.service import CampaignService, Numbers
 from kgtrec.serve.state import State, view_totals
 from kgtrec.serve.views import moments
 
@@ -264,14 +264,14 @@ class Figures:
 
     Parameters
     ----------
-    desk : Desk
+    service : CampaignService
     state : State
     clock : callable, optional
         Seconds since 1970. Default: the time.
     """
 
-    def __init__(self, desk: Desk, state: State, clock: Callable[[], float] = time.time) -> None:
-        self.desk, self.state, self.clock = desk, state, clock
+    def __init__(self, service: CampaignService, state: State, clock: Callable[[], float] = time.time) -> None:
+        self.service, self.state, self.clock = service, state, clock
         self.share, self.patience = _SHARE, _PATIENCE
         self._last: Overview | None = None
         self._key: object = None
@@ -285,7 +285,7 @@ class Figures:
         key = self._state_of_files()
         last = self._progress
         if last is None or key is None or last[0] != key:
-            last = key, track(self.desk.campaign())
+            last = key, track(self.service.campaign())
             self._progress = last
         return last[1]
 
@@ -314,8 +314,8 @@ class Figures:
 
     def _make(self, ready: threading.Event) -> None:
         try:
-            key, campaign = self._whole_state(), self.desk.campaign()
-            seen = view_totals(self.desk.folder, ROLES[ANNOTATOR])
+            key, campaign = self._whole_state(), self.service.campaign()
+            seen = view_totals(self.service.folder, ROLES[ANNOTATOR])
             self._last, self._key = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock()), key
         except BaseException as error:
             self._error = error
@@ -337,5 +337,5 @@ class Figures:
 
     def _state_of_files(self) -> object:
         """By which a campaign's contents can be told from later ones; None while they may just be changing."""
-        states = tuple(FileState.of(Path(self.desk.folder, name)) for name in _FILES)
+        states = tuple(FileState.of(Path(self.service.folder, name)) for name in _FILES)
         return states if all(state is None or state.is_old for state in states) else None

@@ -13,7 +13,7 @@ from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.serve.app import whole
-from kgtrec.serve.desk import Desk, Look, page_numbers
+from kgtrec.serve.service import CampaignService, Look, page_numbers
 from kgtrec.serve.state import State
 
 
@@ -27,7 +27,7 @@ def gold_form(look: Look, typed: Mapping[str, str]) -> dict[str, str | int] | No
     return {"training": typed.get("training", str(campaign.settings.get("training", 0))), "most": most}
 
 
-def change_gold(desk: Desk, form: Mapping[str, str]) -> list[str]:
+def change_gold(service: CampaignService, form: Mapping[str, str]) -> list[str]:
     """Do what a form asks for.
 
     Returns
@@ -43,8 +43,8 @@ def change_gold(desk: Desk, form: Mapping[str, str]) -> list[str]:
     typed = form.get("training", "").strip()
     if (n := whole(typed)) is None:
         raise KgtrecError(f"expected a number of gold triples for the training round, got {typed[:20]!r}")
-    with desk.changing() as campaign:
-        changes = change_training(desk.folder, campaign, n)
+    with service.changing() as campaign:
+        changes = change_training(service.folder, campaign, n)
     return [f"{change[0].upper()}{change[1:]}" for change in changes] or ["Nothing is different."]
 
 

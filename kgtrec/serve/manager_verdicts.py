@@ -14,8 +14,8 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS, Judgements
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.sent_back import SentBack
-from kgtrec.serve.app import house, look, page, paged, whole
-from kgtrec.serve.desk import Words
+from kgtrec.serve.app import look, page, paged, site, whole
+from kgtrec.serve.service import Statement
 from kgtrec.serve.views import PAGE, ROLE_PAGES, moments, phrased
 
 LONGEST_REMARK = 1_000  # characters
@@ -56,7 +56,7 @@ def _send_back() -> str:
     if wrong := wrong_note(remark):
         raise KgtrecError(wrong)
     task = whole(form.get("task", "")) or 0
-    house().desk.send_back(g.session.person, person, role, task, form.get("before", ""), remark)
+    site().service.send_back(g.session.person, person, role, task, form.get("before", ""), remark)
     return f"Sent back to {person}, who finds it among what is to be done, with your remark."
 
 
@@ -64,7 +64,7 @@ def _found(
     person: str, relation: str, verdict: str, source: str, waiting: str
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """A page of the list, and its numbers; what is looked for as in the address, empty: anything."""
-    campaign, sent_back = house().desk.campaign(), house().desk.waiting()
+    campaign, sent_back = site().service.campaign(), site().service.waiting()
     said, triples = campaign.judgements.latest(), campaign.pool.triples
     chosen = np.ones(len(said), np.bool_)
     if person:
@@ -107,7 +107,7 @@ def _listed(said: Judgements, sent_back: Mapping[tuple[str, str, int], SentBack]
             "person": key[0],
             "role": key[1],
             "answer": ROLE_PAGES[key[1]].answers[verdict],
-            "words": Words(verdict, *words),
+            "words": Statement(verdict, *words),
             "sent_back": sent_back.get(key),
             "can_return": roles.get(key[0], {}).get(key[1], False),
         }

@@ -14,7 +14,7 @@ from waitress.server import create_server
 
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.serve.app import LARGEST_BODY, House, create_app
+from kgtrec.serve.app import LARGEST_BODY, Site, create_app
 from kgtrec.serve.auth import is_local
 
 _THREADS = 8  # most of them wait for the disk, which stores together what came meanwhile
@@ -34,7 +34,7 @@ def serve(
     host: str = _LOOPBACK,
     port: int = 8765,
     url: str | None = None,
-    ready: Callable[[House], None] = lambda _: None,
+    ready: Callable[[Site], None] = lambda _: None,
 ) -> None:
     """Serve the page of a campaign until the process is interrupted; answers that have begun are finished.
 
@@ -71,9 +71,9 @@ def serve(
             )
         own = url or f"http://{_literal(host) if ':' in host else _LOOPBACK}:{number}"
         app = create_app(folder, own, aliases=aliases)
-        house = app.extensions["kgtrec"]
-        held.callback(house.state.close)
-        proxy = {"trusted_proxy": _LOOPBACK, "trusted_proxy_headers": {"x-forwarded-for"}} if house.is_https else {}
+        site = app.extensions["kgtrec"]
+        held.callback(site.state.close)
+        proxy = {"trusted_proxy": _LOOPBACK, "trusted_proxy_headers": {"x-forwarded-for"}} if site.is_https else {}
         logging.getLogger("waitress").setLevel(logging.ERROR)
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait is no news
         sys.setswitchinterval(_TURN)
@@ -95,8 +95,8 @@ def serve(
         )
         try:
             with suppress(KeyboardInterrupt):
-                house.state.set_url(house.url)
-                ready(house)
+                site.state.set_url(site.url)
+                ready(site)
                 server.run()  # returns when it is interrupted
         finally:
             server.close()

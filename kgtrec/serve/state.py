@@ -49,7 +49,7 @@ class View(NamedTuple):
 
     person: str
     role: str
-    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    task: int  # number on the page, see kgtrec.serve.service.Numbers
     at: float  # when it ended, seconds since 1970
     seconds: float
     opened: int  # how many pages of sources they opened meanwhile

@@ -30,8 +30,8 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Task
 from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.report.html import markup, source_hash
-from kgtrec.serve.desk import edition_of, page_numbers
 from kgtrec.serve.rendering import markdown, prepare
+from kgtrec.serve.service import edition_of, page_numbers
 from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches
 
 _WORDS = "verdict", "source", "note"

@@ -10,8 +10,8 @@ import numpy as np
 from flask import Response, g, request
 
 from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, VERDICTS
-from kgtrec.serve.app import back, house, look, page, refusal
-from kgtrec.serve.desk import Look, page_numbers
+from kgtrec.serve.app import back, look, page, refusal, site
+from kgtrec.serve.service import Look, page_numbers
 from kgtrec.serve.views import ROLE_PAGES, candidates, searches
 
 _PAGES = ROLE_PAGES[ROLES[ANNOTATOR]]
@@ -27,14 +27,14 @@ def has_open(own: Look) -> bool:
     """Whether there is something that somebody was not trained on."""
     if not len(own.numbers.training):
         return False
-    said = house().state.trained_of(own.person)
+    said = site().state.trained_of(own.person)
     return any(one not in said for one in _tasks(own))
 
 
 def begin() -> Response:
     """To the first triple without an answer; after the last one, how many were right."""
     own = look()
-    tasks, said = _tasks(own), house().state.trained_of(own.person)
+    tasks, said = _tasks(own), site().state.trained_of(own.person)
     if following := [one for one in tasks if one not in said]:
         return back(f"/training/{following[0]}")
     if not tasks:
@@ -51,10 +51,10 @@ def task(number: int) -> Response:
         return refusal(404, "This is not in the training round, or not any more.")
     verdict = request.form.get("verdict", "")
     if request.method == "POST" and verdict in VERDICTS:
-        house().state.set_trained(g.session.person, number, verdict)
+        site().state.set_trained(g.session.person, number, verdict)
         return back(f"/training/{number}#answer")
     status = 422 if request.method == "POST" else 200
-    nth, said = tasks.index(number), house().state.trained_of(own.person).get(number, "")
+    nth, said = tasks.index(number), site().state.trained_of(own.person).get(number, "")
     gold, row = own.numbers.of.gold, own.numbers.training[tasks.index(number)]
     (candidate,) = candidates(own.campaign, [number], gold.triples.take(np.array([row])))
     return page(

@@ -1,8 +1,8 @@
 """What a person is shown: pure functions from what they may know of a campaign to what a template shows.
 
-They get a :class:`kgtrec.serve.desk.Look`, in which no other person's verdict is, and take from its pool the triples
+They get a :class:`kgtrec.serve.service.Look`, in which no other person's verdict is, and take from its pool the triples
 alone: no run, no rank and no probability. What others have said comes to an adjudicator's page alone, without names and
-times, by :meth:`kgtrec.serve.desk.Desk.sides`.
+times, by :meth:`kgtrec.serve.service.CampaignService.sides`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from kgtrec.data.campaign import REQUIRED, Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, VERDICTS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.serve.desk import Desk, Look, Theirs, Words
 from kgtrec.serve.rendering import visible
+from kgtrec.serve.service import CampaignService, Look, Statement, TaskRows
 
 BLANK = "\N{HORIZONTAL ELLIPSIS}"  # what a question shows in the place of its candidates
 PAGE = 50  # verdicts that a list shows at once
@@ -121,12 +121,12 @@ class Side:
 class Candidate:
     """A triple to be judged."""
 
-    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    task: int  # number on the page, see kgtrec.serve.service.Numbers
     question: str
     head: Entity
     relation: str
     tail: Entity
-    last: Words | None = None  # the person's own last words on it
+    last: Statement | None = None  # the person's own last words on it
     can_undo: bool = False  # whether these took the place of earlier ones
     sides: tuple[Side, ...] = ()  # for an adjudicator
     remark: str = ""  # with which a manager has sent the last words back; they wait for others
@@ -191,7 +191,7 @@ class Verdict:
     task: int
     question: str
     number: int  # of the question's page
-    words: Words
+    words: Statement
     remark: str = ""  # with which it was sent back, if it waits
 
 
@@ -206,7 +206,7 @@ class Work:
     look : Look
     role : str
         One of ``ROLE_PAGES``.
-    theirs : Theirs
+    theirs : TaskRows
         What is theirs to judge.
     sides : callable, optional
         What is said of some of them, for an adjudicator. Default: what others have said is not told.
@@ -216,7 +216,7 @@ class Work:
         self,
         look: Look,
         role: str,
-        theirs: Theirs,
+        theirs: TaskRows,
         sides: Callable[[NDArray[np.int32]], list[tuple[Side, ...]]] | None = None,
     ) -> None:
         self.look, self.role, self._sides = look, role, sides
@@ -344,7 +344,7 @@ def relink_text(n: int, former: str) -> str:
     )
 
 
-def work_of(desk: Desk, look: Look, role: str) -> Work:
+def work_of(service: CampaignService, look: Look, role: str) -> Work:
     """What somebody has to do in a role.
 
     An annotator what was assigned, in the order in which it was. An adjudicator what waits for a decision, with the
@@ -352,7 +352,7 @@ def work_of(desk: Desk, look: Look, role: str) -> Work:
 
     Parameters
     ----------
-    desk : Desk
+    service : CampaignService
     look : Look
         Of the person, at the same campaign.
     role : str
@@ -362,9 +362,9 @@ def work_of(desk: Desk, look: Look, role: str) -> Work:
         return Work(look, role, look.numbers.given.get(look.person, look.numbers.theirs(np.zeros(0, np.int32))))
     if role == ROLES[EXPERT]:
         own = look.judgements.triple[look.judgements.role == EXPERT]
-        return Work(look, role, look.numbers.theirs(np.union1d(desk.sample(look), own)))
-    theirs = look.numbers.theirs(desk.conflicts(look))
-    return Work(look, role, theirs, lambda some: told_sides(desk.sides(look, some), len(some)))
+        return Work(look, role, look.numbers.theirs(np.union1d(service.sample(look), own)))
+    theirs = look.numbers.theirs(service.conflicts(look))
+    return Work(look, role, theirs, lambda some: told_sides(service.sides(look, some), len(some)))
 
 
 def told_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
@@ -388,7 +388,7 @@ def candidates(
     campaign: Campaign,
     tasks: Sequence[int],
     triples: Triples,
-    said: Sequence[Sequence[Words]] | None = None,
+    said: Sequence[Sequence[Statement]] | None = None,
     sides: Sequence[tuple[Side, ...]] | None = None,
     remarks: Sequence[str] | None = None,
 ) -> list[Candidate]:
@@ -400,7 +400,7 @@ def candidates(
     tasks : (n,) sequence of int
         Their numbers on the page.
     triples : Triples
-    said : (n,) sequence of sequences of Words, optional
+    said : (n,) sequence of sequences of Statement, optional
         What the person has said of each in their role, oldest first.
     sides : (n,) sequence of tuples, optional
         What an adjudicator is told of each.

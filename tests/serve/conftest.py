@@ -22,7 +22,7 @@ from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS
 from kgtrec.serve.app import create_app
 from kgtrec.serve.auth import Limit
-from kgtrec.serve.desk import Desk
+from kgtrec.serve.service import CampaignService
 from kgtrec.serve.state import State
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import campaign_of
@@ -93,7 +93,7 @@ class Page:
 
     def link_of(self, person: str) -> str:
         """The path of a new link."""
-        return f"/in/{self.app.extensions['kgtrec'].gate.new_link(person)}"
+        return f"/in/{self.app.extensions['kgtrec'].access.new_link(person)}"
 
     def browser(self, person: str | None = None, *, has_read: bool = True) -> Browser:
         """One of somebody who is signed in, or of nobody."""
@@ -167,7 +167,7 @@ class PlaceNumbers:
     """The numbers of tasks and questions on a page, for their places in the pool, from 1, and back."""
 
     def __init__(self, folder: Path) -> None:
-        numbers = Desk(folder).look("").numbers
+        numbers = CampaignService(folder).look("").numbers
         self.tasks, self.questions = numbers.task.tolist(), numbers.question.tolist()
 
     def large(self, text: str) -> str:

@@ -23,7 +23,7 @@ from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign import judgements as judgements_module
 from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, SOURCES, TEMPLATES
-from kgtrec.serve.giving import Given, give
+from kgtrec.serve.submissions import Submission, submit
 from kgtrec.serve.views import pace, work_of
 from tests.campaign_folders import folder_of, people_of, pool_folder
 from tests.campaigns_by_hand import campaign_of
@@ -180,15 +180,15 @@ def test_a_verdict_that_the_page_did_not_show_is_never_replaced(page: Page, json
 
 def test_a_verdict_of_another_program_at_the_same_moment_is_not_replaced(page: Page, monkeypatch):
     """It comes between the look and the lock: what is checked is what is in the file."""
-    desk = page.app.extensions["kgtrec"].desk
-    store = desk._opened.store
+    service = page.app.extensions["kgtrec"].service
+    store = service._opened.store
 
     def late(rows: Any, **policies: Any) -> Any:
         OpenCampaign(page.folder).store([Incoming("x", "ann", "N", 4, source=WIKI)])
         return store(rows, **policies)
 
-    monkeypatch.setattr(desk._opened, "store", late)
-    (outcome,), _ = give(desk, desk.look("ann"), "annotator", [Given(page.numbers.tasks[3], "Y", OTHER)])
+    monkeypatch.setattr(service._opened, "store", late)
+    (outcome,), _ = submit(service, service.look("ann"), "annotator", [Submission(page.numbers.tasks[3], "Y", OTHER)])
     assert (outcome.kind, outcome.now.verdict) == ("conflict", "N")
     assert [event[3] for event in page.events()] == [0]
 
@@ -467,9 +467,9 @@ def test_the_pace_does_not_depend_on_the_order_of_verdicts(minutes: list[int], l
 
 def test_the_next_question_comes_round_to_those_that_were_skipped(page: Page):
     """After the last one the first with something to do; itself is never the next."""
-    desk = page.app.extensions["kgtrec"].desk
-    work = work_of(desk, desk.look("bob"), "annotator")
+    service = page.app.extensions["kgtrec"].service
+    work = work_of(service, service.look("bob"), "annotator")
     numbers = work.numbers.tolist()
     assert work.next_question() == numbers[0]
     assert [work.next_question(number) for number in numbers] == [*numbers[1:], numbers[0]]
-    assert work_of(desk, desk.look("eve"), "annotator").next_question() is None
+    assert work_of(service, service.look("eve"), "annotator").next_question() is None

@@ -36,10 +36,10 @@ from kgtrec.report.cells import MINUS
 from kgtrec.report.show import table_text
 from kgtrec.serve import manager_figures
 from kgtrec.serve.app import create_app
-from kgtrec.serve.desk import Numbers
 from kgtrec.serve.manager import grid, set_template
 from kgtrec.serve.manager_downloads import folder_archive, safe_name
 from kgtrec.serve.manager_figures import HOURS, TOO_FAST, Figures, overview, pace_of, per_hour, time_of
+from kgtrec.serve.service import Numbers
 from kgtrec.serve.state import View, view_totals
 from tests.campaign_folders import folder_of
 from tests.judged_pools import judgements_of
@@ -140,15 +140,15 @@ def test_figures_follow_the_campaign(judged: Page):
 def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(make: Callable[..., Page]):
     """They take at most a twentieth of the time, and ten minutes is the longest."""
     page = make(EVENTS)
-    house = page.app.extensions["kgtrec"]
+    site = page.app.extensions["kgtrec"]
     now = 1e9
-    figures = Figures(house.desk, house.state, clock=lambda: now)
+    figures = Figures(site.service, site.state, clock=lambda: now)
     first = figures.overview()
     now += 500
-    house.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
+    site.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
     assert figures.overview() is not first  # long enough ago, and there is something new
     second = figures.overview()
-    house.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
+    site.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
     figures.share = second.seconds / 60  # as if a twentieth were a minute
     now += 59
     assert figures.overview() is second
@@ -164,8 +164,8 @@ def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
 ):
     """Or is asked to wait where there are none; one thread at a time is busy with them, and no request waits long."""
     page = make(EVENTS)
-    house = page.app.extensions["kgtrec"]
-    figures = house.figures
+    site = page.app.extensions["kgtrec"]
+    figures = site.figures
     figures.share, figures.patience = np.inf, 0.05
     go, calls = threading.Event(), []
 
@@ -185,7 +185,7 @@ def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
     first = until(figures.overview)
     assert len(calls) == 1
     go.clear()
-    house.state.add_view(View("ann", "annotator", 1, 0.0, 1.0, 0))
+    site.state.add_view(View("ann", "annotator", 1, 0.0, 1.0, 0))
     assert figures.overview() is first
     assert page.browser("ann").judge(1, verdict_6="Y", source=WIKI).status_code == 303  # meanwhile
     go.set()

@@ -16,7 +16,7 @@ from kgtrec.cli.options import Whole, option, refuse_idle
 from kgtrec.errors import FormatError, KgtrecError
 
 if TYPE_CHECKING:
-    from kgtrec.serve.app import House
+    from kgtrec.serve.app import Site
 
 _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 
@@ -69,7 +69,7 @@ def _new_link(folder: str, person: str, url: str | None) -> str:
     """A new link for a person; no file is made where that is refused."""
     from kgtrec.formats.campaign.folder import require_initialised
     from kgtrec.formats.output.folders import SERVE_STATE
-    from kgtrec.serve.auth import Gate, require_active
+    from kgtrec.serve.auth import Access, require_active
     from kgtrec.serve.state import State, key_of
 
     require_initialised(folder)
@@ -77,19 +77,19 @@ def _new_link(folder: str, person: str, url: str | None) -> str:
     if url or Path(folder, SERVE_STATE).exists():
         with contextlib.closing(State(folder)) as state:
             if own := url or state.url():
-                return Gate(state, key_of(folder)).link(own, person)
+                return Access(state, key_of(folder)).link(own, person)
     raise KgtrecError("expected --url URL, since the page was not served yet")
 
 
-def _print_links(house: House) -> None:
+def _print_links(site: Site) -> None:
     """Print a new link for each person who has none, and what else there is to know."""
     from kgtrec.serve.auth import active_roles
 
-    folder, linked = house.desk.folder, dict(house.state.links())
+    folder, linked = site.service.folder, dict(site.state.links())
     roles = active_roles(folder)
     for name, own in roles.items():
         if name not in linked:
-            click.echo(f"{name} ({', '.join(own)}): {house.gate.link(house.url, name)}")
+            click.echo(f"{name} ({', '.join(own)}): {site.access.link(site.url, name)}")
     if known := [name for name in roles if name in linked]:
         say(
             f"{', '.join(known)}: links are made already; for a new one: kgtrec campaign serve "
@@ -97,7 +97,7 @@ def _print_links(house: House) -> None:
         )
     if not any("manager" in own for own in roles.values()):
         say(f"nobody manages it; for a dashboard: kgtrec campaign init {shlex.quote(str(folder))} --manager NAME")
-    say(f"{folder}: served at {house.url}; stop with Ctrl-C")
+    say(f"{folder}: served at {site.url}; stop with Ctrl-C")
 
 
 def require_serve(needed: Sequence[str] = _NEEDED) -> None:

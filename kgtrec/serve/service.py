@@ -43,7 +43,7 @@ _SPARE = np.uint64(11)  # bits of a hash that a script's numbers have no room fo
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Statement:
     """A verdict as one person gave it."""
 
     verdict: str  # one of VERDICTS
@@ -63,7 +63,7 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Theirs:
+class TaskRows:
     """What is one person's to judge, question by question."""
 
     row: NDArray[np.int32]  # (m,) row in the pool's triples
@@ -75,11 +75,11 @@ class Theirs:
         found, first = np.unique(self.question, return_index=True)
         return found[np.argsort(first)]
 
-    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> Theirs:
+    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> TaskRows:
         """With more after it."""
         if not len(row):
             return self
-        return Theirs(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
+        return TaskRows(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +94,7 @@ class Numbers:
     task: NDArray[np.int64]  # (n,) number of each triple
     question: NDArray[np.int64]  # (q,) number of each question
     by_task: NDArray[np.intp]  # (n,) rows of the triples in the order of their numbers
-    given: Mapping[str, Theirs]  # person -> what is theirs to judge as an annotator, in their order
+    given: Mapping[str, TaskRows]  # person -> what is theirs to judge as an annotator, in their order
     training: NDArray[np.intp]  # (t,) rows in gold of what annotators are trained on, in their order
 
     @classmethod
@@ -115,7 +115,7 @@ class Numbers:
             task,
             _question_numbers(pool.questions),
             np.argsort(task),
-            {name: Theirs(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
+            {name: TaskRows(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
             training_rows(campaign),
         )
 
@@ -126,9 +126,9 @@ class Numbers:
             getattr(own, name) is getattr(campaign, name) for name in ("pool", "automatic", "assignments", "gold")
         ) and all(getattr(own, name) == getattr(campaign, name) for name in ("training", "assignment_seed"))
 
-    def theirs(self, rows: NDArray[np.int32]) -> Theirs:
+    def theirs(self, rows: NDArray[np.int32]) -> TaskRows:
         """Triples for whoever judges whole groups."""
-        return Theirs(rows, self.group[rows])
+        return TaskRows(rows, self.group[rows])
 
 
 def _question_numbers(asked: Questions) -> NDArray[np.int64]:
@@ -164,14 +164,14 @@ class Look:
         row = int(own.by_task[place]) if place < len(own.by_task) else -1
         return row if row >= 0 and own.task[row] == task else None
 
-    def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Words]]:
+    def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Statement]]:
         """Row of a triple, of those asked for -> what the person has said of it in a role, oldest first."""
         events = self.judgements
         events = events.take((events.role == ROLES.index(role)) & np.isin(events.triple, rows))
-        found: dict[int, list[Words]] = {}
+        found: dict[int, list[Statement]] = {}
         texts = (events.source.to_pylist(), events.note.to_pylist(), events.time.to_pylist())
         for triple, verdict, *rest in zip(events.triple.tolist(), events.verdict.tolist(), *texts, strict=True):
-            found.setdefault(triple, []).append(Words(VERDICTS[verdict], *rest))
+            found.setdefault(triple, []).append(Statement(VERDICTS[verdict], *rest))
         return found
 
 
@@ -182,7 +182,7 @@ class _Order(NamedTuple):
     refused: Future[tuple[Refusal, ...]]
 
 
-class Desk:
+class CampaignService:
     """The folder of a campaign, open for several threads, of which one at a time uses it.
 
     What other programs change in the folder is seen at the next look.
@@ -200,9 +200,9 @@ class Desk:
     --------
     Store a verdict, and look at what its person has said::
 
-        desk = Desk("campaign")
-        desk.store([Incoming("page", "ann", "Y", 17, source="https://en.wikipedia.org/wiki/Paris")])
-        desk.look("ann").said("annotator", [16])
+        service = CampaignService("campaign")
+        service.store([Incoming("page", "ann", "Y", 17, source="https://en.wikipedia.org/wiki/Paris")])
+        service.look("ann").said("annotator", [16])
     """
 
     def __init__(self, folder: PathLike) -> None:

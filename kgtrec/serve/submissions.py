@@ -8,7 +8,7 @@ from typing import cast
 
 from kgtrec.campaign.verdict_rules import wrong_state
 from kgtrec.data.judgements import STATES, VERDICTS, Incoming
-from kgtrec.serve.desk import Desk, Look, Words
+from kgtrec.serve.service import CampaignService, Look, Statement
 from kgtrec.serve.views import in_words
 
 STORED, UNCHANGED, CONFLICT, REFUSED, GONE = "stored", "unchanged", "conflict", "refused", "gone"
@@ -16,10 +16,10 @@ _SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what a
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Submission:
     """What somebody has filled in for a task, as it came."""
 
-    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    task: int  # number on the page, see kgtrec.serve.service.Numbers
     verdict: str
     source: str = ""
     note: str = ""
@@ -27,10 +27,10 @@ class Given:
     is_alone: bool = False  # whether they have sent this one alone: the same words again then answer a remark
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Statement:
         """What it says, with line breaks as files have them."""
         note = self.note.replace("\r\n", "\n").replace("\r", "\n").strip()
-        return Words(self.verdict, self.source.strip(), note)
+        return Statement(self.verdict, self.source.strip(), note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Outcome:
 
     task: int
     kind: str  # STORED, UNCHANGED, CONFLICT, REFUSED, or GONE: there is nothing to say of the task any more
-    now: Words | None = None  # what the person's last words on the task are
+    now: Statement | None = None  # what the person's last words on the task are
     message: str = ""  # why it was refused
 
     @property
@@ -48,7 +48,7 @@ class Outcome:
         return self.kind in (STORED, UNCHANGED)
 
 
-def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[list[Outcome], Look]:
+def submit(service: CampaignService, look: Look, role: str, given: Sequence[Submission]) -> tuple[list[Outcome], Look]:
     """Store what somebody has filled in; whoever sees this return can rely on what it says.
 
     What was said before, word for word, is stored already. What differs from it takes its place, as a new event, if it
@@ -57,11 +57,11 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
 
     Parameters
     ----------
-    desk : Desk
+    service : CampaignService
     look : Look
         At what there was before, by the person who has filled it in.
     role : str
-    given : sequence of Given
+    given : sequence of Submission
         Of different tasks, which the person was shown.
 
     Returns
@@ -79,15 +79,15 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
     person = look.person
     last = _last_words(look, role, given)
     outcomes: dict[int, Outcome] = {}
-    rows: dict[str, Given] = {}
+    rows: dict[str, Submission] = {}
     incoming = []
     for one in given:
         now = last.get(one.task)
-        if now is not None and Given(one.task, *now.said).words.said == one.words.said:
+        if now is not None and Submission(one.task, *now.said).words.said == one.words.said:
             outcomes[one.task] = Outcome(one.task, UNCHANGED, now)
             if one.is_alone and (role, look.row_of(one.task)) in look.sent_back:
-                desk.send_back(person, person, role, one.task, now.digest, "")  # their verdict stands
-                outcomes[one.task], look = Outcome(one.task, STORED, now), desk.look(person)
+                service.send_back(person, person, role, one.task, now.digest, "")  # their verdict stands
+                outcomes[one.task], look = Outcome(one.task, STORED, now), service.look(person)
         elif now is not None and one.before != now.digest:
             outcomes[one.task] = Outcome(one.task, CONFLICT, now)
         elif one.verdict not in VERDICTS:
@@ -112,8 +112,8 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
                 )
             )
     if incoming:
-        refusals = desk.store(incoming)
-        look = desk.look(person)
+        refusals = service.store(incoming)
+        look = service.look(person)
         after = _last_words(look, role, given)
         refused = {refusal.place: refusal.message for refusal in refusals}
         for place, one in rows.items():
@@ -128,7 +128,7 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
     return [outcomes[one.task] for one in given], look
 
 
-def _last_words(look: Look, role: str, given: Sequence[Given]) -> dict[int, Words]:
+def _last_words(look: Look, role: str, given: Sequence[Submission]) -> dict[int, Statement]:
     """Task, of those given -> what the person has said of it last."""
     task_of = {look.row_of(one.task): one.task for one in given}
     said = look.said(role, [row for row in task_of if row is not None])
