@@ -44,7 +44,7 @@ LABEL_SETS = {
 _EXPLAINED = {
     "sparse": "Sparse labels: only the facts in kg/test.tsv count as answers, as in a real benchmark. They favour "
     f"{FAVOURED}.",
-    "complete": "Complete labels: every true fact counts as an answer, which only a closed world can tell.",
+    "complete": "Complete labels: every true fact counts as an answer, which only a closed world shows.",
 }
 
 

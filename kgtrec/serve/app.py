@@ -49,7 +49,7 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-_WHY = {  # what people are told
+_WHY = {  # what people are shown
     400: "The request could not be understood.",
     401: "You are not signed in. Open your personal link, or ask for a new one.",
     403: "This page is not for you, or the form was not sent from it. Go back, load it again and try once more.",
@@ -59,10 +59,10 @@ _WHY = {  # what people are told
     413: "That was too long. Shorten the note and try again.",
     421: "This server is not called by that name.",
     429: "Too many requests. Wait a moment and try again.",
-    500: "Something went wrong on the server. Nothing was stored. Try again, and tell who manages the campaign.",
-    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and tell who manages the campaign.",
+    500: "Something went wrong on the server. Nothing was stored. Try again, and tell the manager of the campaign.",
+    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and tell its manager.",
     507: "The disk of the server is full. Nothing was stored. What you typed is still on your page; "
-    "tell who manages the campaign, and try again later.",
+    "tell the manager of the campaign, and try again later.",
 }
 
 PUBLIC: frozenset[str] = frozenset()  # roles of a route that asks for none
@@ -77,7 +77,7 @@ class Route:
     methods: tuple[str, ...]
     roles: frozenset[str]  # one of them is enough; PUBLIC: nobody has to be signed in
     answer: str  # the function that answers, as module.function below kgtrec.serve
-    role: str = ""  # the one of ROLE_PAGES whose page it is, which the function is told
+    role: str = ""  # the one of ROLE_PAGES whose page it is, passed to the function
 
 
 def _judging(role: str, path: str) -> tuple[Route, ...]:
@@ -197,7 +197,7 @@ def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases:
         return response
 
     @app.errorhandler(Exception)
-    def tell_error(error: Exception) -> Response:
+    def answer_error(error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return refusal(error.code or 500)
         if getattr(error, "errno", None) in NO_ROOM or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:

@@ -76,7 +76,7 @@ class Access:
     def person_of(self, token: str) -> str | None:
         """Whose link holds a token; None where it is nobody's."""
         wanted, found = hash_of(token), None
-        for person, own in self.state.links():  # all of them, so that the time taken tells nothing
+        for person, own in self.state.links():  # all of them, so that the time taken shows nothing
             if hmac.compare_digest(own, wanted):
                 found = person
         return found

@@ -91,18 +91,18 @@ def dashboard() -> Response:
             g.look = site().service.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
-    told = {"done": done, "error": error}
+    result = {"done": done, "error": error}
     status = 422 if error else 200
     found = site().figures.overview()
     if found is None:
-        return page("manager_waiting.html", status, **told)
+        return page("manager_waiting.html", status, **result)
     return page(
         "manager_dashboard.html",
         status,
         found=found,
         gold=gold_form(look(), typed),
         training=training_table(look(), site().state) if look().campaign.training else None,
-        **told,
+        **result,
         grid=grid,
         in_words=in_words,
         moment=_moment,
@@ -402,10 +402,12 @@ def _some_triples(campaign: Campaign, relation: str) -> Triples:
     return triples.take(rows[places] if len(rows) else rows)
 
 
-def _template(relation: str, triples: Triples, status: int = 200, *, typed: str, before: str, **told: str) -> Response:
-    """The page; ``told``: that it was stored (done), or why not (error, or the other template that is there now)."""
+def _template(
+    relation: str, triples: Triples, status: int = 200, *, typed: str, before: str, **result: str
+) -> Response:
+    """The page; ``result``: that it was stored (done), or why not (error, or the other template that is there now)."""
     tried = replace(look().campaign, templates={**look().campaign.templates, relation: typed})
-    previewed = [] if "error" in told else phrased(tried, triples)
+    previewed = [] if "error" in result else phrased(tried, triples)
     return page(
         "manager_template.html",
         status,
@@ -416,7 +418,7 @@ def _template(relation: str, triples: Triples, status: int = 200, *, typed: str,
         typed=typed,
         before=before,
         longest=_LONGEST_TEMPLATE,
-        **told,
+        **result,
     )
 
 

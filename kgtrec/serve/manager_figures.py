@@ -36,13 +36,13 @@ from kgtrec.serve.state import State, view_totals
 from kgtrec.serve.views import moments
 
 HOURS = 48  # that the chart shows
-RECENT_DAYS = 7  # from which the pace is told
+RECENT_DAYS = 7  # from which the pace is computed
 FEW_QUESTIONS = 10  # with fewer in common nothing is said of a pair
 TOO_FAST = 5.0  # seconds
 MOST_HOSTS = 20
 _HOUR, _DAY = 3600, 86_400  # seconds
 _FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
-_OLDEST = 600.0  # seconds after which figures are made anew in any case: they tell of the last days
+_OLDEST = 600.0  # seconds after which figures are made anew in any case: they are about the last days
 _PATIENCE = 2.0  # seconds to wait for figures that are being made
 _TIME = (
     Column("annotator"),
@@ -69,7 +69,7 @@ class Pace:
 
     @property
     def done_at(self) -> float | None:
-        """When nothing is left at this pace, seconds since 1970; None where that cannot be told."""
+        """When nothing is left at this pace, seconds since 1970; None where that is unknown."""
         return self.now + self.left / self.per_day * _DAY if self.recent and self.left else None
 
 
@@ -336,6 +336,6 @@ class Figures:
         return None if files is None else (files, self.state.n_views())
 
     def _state_of_files(self) -> object:
-        """By which a campaign's contents can be told from later ones; None while they may just be changing."""
+        """Identifies a campaign's contents; None while they may just be changing."""
         states = tuple(FileState.of(Path(self.service.folder, name)) for name in _FILES)
         return states if all(state is None or state.is_old for state in states) else None

@@ -96,9 +96,9 @@ def _listed(said: Judgements, sent_back: Mapping[tuple[str, str, int], SentBack]
     numbers, roles = look().numbers, roles_of(look().campaign.people)
     triples = look().campaign.pool.triples.take(said.triple.astype(np.intp))
     relations = triples.relations.decode(triples.relation).to_pylist()
-    texts = said.source.to_pylist(), said.note.to_pylist(), said.time.to_pylist()
+    columns = said.source.to_pylist(), said.note.to_pylist(), said.time.to_pylist()
     verdicts = (VERDICTS[verdict] for verdict in said.verdict.tolist())
-    rows = zip(_keys(said), phrased(look().campaign, triples), relations, verdicts, *texts, strict=True)
+    rows = zip(_keys(said), phrased(look().campaign, triples), relations, verdicts, *columns, strict=True)
     return [
         {
             "task": int(numbers.task[key[2]]),
@@ -107,9 +107,9 @@ def _listed(said: Judgements, sent_back: Mapping[tuple[str, str, int], SentBack]
             "person": key[0],
             "role": key[1],
             "answer": ROLE_PAGES[key[1]].answers[verdict],
-            "words": Statement(verdict, *words),
+            "statement": Statement(verdict, *texts),
             "sent_back": sent_back.get(key),
             "can_return": roles.get(key[0], {}).get(key[1], False),
         }
-        for key, question, relation, verdict, *words in rows
+        for key, question, relation, verdict, *texts in rows
     ]

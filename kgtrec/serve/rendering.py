@@ -47,7 +47,7 @@ def isolated(text: str) -> Markup:
 
 
 def markdown(text: str) -> str:
-    """Markdown as HTML; HTML in it stays text, pictures are left out, links open elsewhere and tell nothing.
+    """Markdown as HTML; HTML in it stays text, pictures are left out, links open elsewhere and send no referrer.
 
     Examples
     --------

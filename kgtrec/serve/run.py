@@ -1,4 +1,4 @@
-"""The page's server: one process, several threads, until it is told to stop."""
+"""The page's server: one process, several threads, until it is interrupted."""
 
 from __future__ import annotations
 

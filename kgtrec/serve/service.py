@@ -58,7 +58,7 @@ class Statement:
 
     @property
     def digest(self) -> str:
-        """By which a form tells what it showed."""
+        """Identifies in a form the statement that it showed."""
         return hashlib.sha256(json.dumps(self.said).encode()).hexdigest()[:16]
 
 
@@ -86,7 +86,7 @@ class TaskRows:
 class Numbers:
     """What pages need of a pool and its assignments, worked out once.
 
-    A page names triples and questions by hashes of their labels, which tell no place in the pool.
+    A page names triples and questions by hashes of their labels, which show no place in the pool.
     """
 
     of: Campaign  # its pool, automatic triples, assignments and gold
@@ -94,7 +94,7 @@ class Numbers:
     task: NDArray[np.int64]  # (n,) number of each triple
     question: NDArray[np.int64]  # (q,) number of each question
     by_task: NDArray[np.intp]  # (n,) rows of the triples in the order of their numbers
-    given: Mapping[str, TaskRows]  # person -> what is theirs to judge as an annotator, in their order
+    assigned: Mapping[str, TaskRows]  # person -> what they judge as an annotator, in their order
     training: NDArray[np.intp]  # (t,) rows in gold of what annotators are trained on, in their order
 
     @classmethod
@@ -126,7 +126,7 @@ class Numbers:
             getattr(own, name) is getattr(campaign, name) for name in ("pool", "automatic", "assignments", "gold")
         ) and all(getattr(own, name) == getattr(campaign, name) for name in ("training", "assignment_seed"))
 
-    def theirs(self, rows: NDArray[np.int32]) -> TaskRows:
+    def tasks_of(self, rows: NDArray[np.int32]) -> TaskRows:
         """Triples for whoever judges whole groups."""
         return TaskRows(rows, self.group[rows])
 

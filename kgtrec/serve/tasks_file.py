@@ -58,7 +58,7 @@ def tasks_file(
         From which answers known before, sources and names are taken, and nothing else.
     tasks : Tasks
         Of one person, see :func:`kgtrec.campaign.tasks.tasks_for`. The candidates of one question are shown together,
-        in the person's own order (:func:`kgtrec.campaign.assign.own_order`), which tells nothing.
+        in the person's own order (:func:`kgtrec.campaign.assign.own_order`), which shows nothing of the pool.
     person : str
     role : str
         One of ``ROLE_PAGES``.
@@ -133,7 +133,7 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
     no_answer: dict[str, Any] = {"again": "", "typed": {}, "outcomes": {}, "relink": None}
     progress = _Texts(pace="", needs_break=False)
     pages_of_list = {"n_found": "[[n_found]]", "nth": _Number(2, "[[nth]]"), "n_pages": _Number(3, "[[n_pages]]")}
-    verdicts = {"verdicts": [_Texts(words=_Texts(), remark="")], "verdict": "", "text": ""}
+    verdicts = {"verdicts": [_Texts(statement=_Texts(), remark="")], "verdict": "", "text": ""}
     given: dict[str, dict[str, Any]] = {
         "file_guidelines.html": {"text": markdown(guidelines), "is_new": True},
         "question.html": {"question": question, "progress": progress, "edition": edition} | no_answer,

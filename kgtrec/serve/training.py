@@ -1,4 +1,4 @@
-"""The training round: a few gold triples that annotators judge first, and are told the answer of each.
+"""The training round: a few gold triples that annotators judge first, and are shown the answer of each.
 
 What they say is kept in :class:`kgtrec.serve.state.State` and counts nowhere. Nobody is asked about these triples
 otherwise: they are not in the pool.

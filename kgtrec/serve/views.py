@@ -41,7 +41,7 @@ _TURNS = re.compile(
 _SAID = re.compile(r"'[^']*'|\b[YN]\b")
 _PAUSE = 600  # seconds without a verdict, after which somebody has had a break
 _STRETCH = 3600  # seconds of work, after which a break is suggested
-_RECENT = 50  # verdicts from which the pace is told
+_RECENT = 50  # verdicts from which the pace is computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ ROLE_PAGES = {
         answers=_ANSWERS,
         done="All your tasks are done. Thank you!",
         nothing="There is nothing for you to judge yet",
-        later="Come back when who manages the campaign tells you to.",
+        later="Come back when the manager of the campaign asks you to.",
         gone="This is not one of your tasks, or not any more.",
     ),
     ROLES[ADJUDICATOR]: RolePages(
@@ -92,7 +92,7 @@ ROLE_PAGES = {
         answers=_ANSWERS,
         done="You have judged the whole sample. Thank you!",
         nothing="There is no sample for you to judge yet",
-        later="Come back when who manages the campaign tells you to.",
+        later="Come back when the manager of the campaign asks you to.",
         gone="This is not in your sample, or not any more.",
     ),
 }
@@ -166,7 +166,7 @@ class Progress:
 
     done: int
     left: int
-    minutes_left: int | None  # at the pace of the last verdicts; None: too few to tell
+    minutes_left: int | None  # at the pace of the last verdicts; None: too few
     needs_break: bool  # an hour has gone without a pause
 
     @property
@@ -191,43 +191,43 @@ class Verdict:
     task: int
     question: str
     number: int  # of the question's page
-    words: Statement
+    statement: Statement
     remark: str = ""  # with which it was sent back, if it waits
 
 
 class Work:
-    """What one person has to do in one role, question by question, in an order that tells nothing.
+    """What one person has to do in one role, question by question, in an order that shows nothing of the pool.
 
-    Questions come in the order of what is theirs to do; the candidates of each in the person's own, by
-    :func:`kgtrec.campaign.assign.own_order`. What the person has judged besides is theirs too, after the rest.
+    Questions come in the order of the person's tasks; the candidates of each in the person's own, by
+    :func:`kgtrec.campaign.assign.own_order`. What the person has judged besides comes after the rest.
 
     Parameters
     ----------
     look : Look
     role : str
         One of ``ROLE_PAGES``.
-    theirs : TaskRows
-        What is theirs to judge.
+    assigned : TaskRows
+        What the person has to judge.
     sides : callable, optional
-        What is said of some of them, for an adjudicator. Default: what others have said is not told.
+        What is said of some of them, for an adjudicator. Default: what others have said is not shown.
     """
 
     def __init__(
         self,
         look: Look,
         role: str,
-        theirs: TaskRows,
+        assigned: TaskRows,
         sides: Callable[[NDArray[np.int32]], list[tuple[Side, ...]]] | None = None,
     ) -> None:
         self.look, self.role, self._sides = look, role, sides
         self.pages = replace(ROLE_PAGES[role], links=look.campaign.links(role))
         events = look.judgements
         judged = events.triple[events.role == ROLES.index(role)]
-        others = np.unique(judged[~np.isin(judged, theirs.row, kind="table")])
+        others = np.unique(judged[~np.isin(judged, assigned.row, kind="table")])
         if role != ROLES[EXPERT]:
             others = others[~look.campaign.automatic.is_automatic[others]]
-        theirs = theirs.followed_by(others, look.numbers.group[others])
-        self.rows, self._question, self.questions = theirs.row, theirs.question, theirs.questions
+        tasks = assigned.followed_by(others, look.numbers.group[others])
+        self.rows, self._question, self.questions = tasks.row, tasks.question, tasks.questions
         self._remarks = {row: line.remark for (of, row), line in look.sent_back.items() if of == role}
         self.is_judged = np.isin(self.rows, judged, kind="table") & ~np.isin(self.rows, list(self._remarks))
         self.task_numbers = look.numbers.task[self.rows]
@@ -328,7 +328,7 @@ class Work:
             for row, question in zip(rows, questions, strict=True)
             if text.casefold() in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
         ]
-        return sorted(found, key=lambda verdict: (verdict.words.time, verdict.task), reverse=True)
+        return sorted(found, key=lambda verdict: (verdict.statement.time, verdict.task), reverse=True)
 
 
 def relink_text(n: int, former: str) -> str:
@@ -359,21 +359,21 @@ def work_of(service: CampaignService, look: Look, role: str) -> Work:
         One of ``ROLE_PAGES``.
     """
     if role == ROLES[ANNOTATOR]:
-        return Work(look, role, look.numbers.given.get(look.person, look.numbers.theirs(np.zeros(0, np.int32))))
+        return Work(look, role, look.numbers.assigned.get(look.person, look.numbers.tasks_of(np.zeros(0, np.int32))))
     if role == ROLES[EXPERT]:
         own = look.judgements.triple[look.judgements.role == EXPERT]
-        return Work(look, role, look.numbers.theirs(np.union1d(service.sample(look), own)))
-    theirs = look.numbers.theirs(service.conflicts(look))
-    return Work(look, role, theirs, lambda some: told_sides(service.sides(look, some), len(some)))
+        return Work(look, role, look.numbers.tasks_of(np.union1d(service.sample(look), own)))
+    tasks = look.numbers.tasks_of(service.conflicts(look))
+    return Work(look, role, tasks, lambda rows: lettered_sides(service.sides(look, rows), len(rows)))
 
 
-def told_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
+def lettered_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
     """(n,) the sides of each of n triples, with letters.
 
     Examples
     --------
     >>> one = Sides(np.array([1, 1]), np.array([1, 2]), pa.array(["", ""]), pa.array(["as of 2020", ""]))
-    >>> [(side.letter, side.answer, side.note) for side in told_sides(one, 2)[1]]
+    >>> [(side.letter, side.answer, side.note) for side in lettered_sides(one, 2)[1]]
     [('A', 'Yes', 'as of 2020'), ('B', 'Unsure', '')]
     """
     found: list[tuple[Side, ...]] = [()] * n
@@ -403,7 +403,7 @@ def candidates(
     said : (n,) sequence of sequences of Statement, optional
         What the person has said of each in their role, oldest first.
     sides : (n,) sequence of tuples, optional
-        What an adjudicator is told of each.
+        What an adjudicator is shown of each.
     remarks : (n,) sequence of str, optional
         With which remark the person's verdict on each was sent back; empty where it was not.
     """

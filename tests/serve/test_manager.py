@@ -328,7 +328,7 @@ def test_calibration_is_that_of_the_command(judged: Page):
 def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page]):
     """Which says so, and divides by nothing."""
     text = shown(make().browser("max").get("/manage").text)
-    for words in ("Nobody has judged yet.", "cannot be told", "No verdict has a link yet", "no view times yet"):
+    for words in ("Nobody has judged yet.", "unknown", "No verdict has a link yet", "no view times yet"):
         assert words in text
 
 

@@ -33,12 +33,12 @@ from kgtrec.errors import KgtrecError
 def command(
     campaign: str, per: Any, gold: bool, leave_out_unsure: bool, confidence: float, output: Output, **resampling: Any
 ) -> None:
-    """Tell how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
+    """Measure how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
 
     prevalence is the share of Y among the verdicts; raw the share of pairs of verdicts that are alike; positive and
     negative the same for the verdicts Y and N alone; kappa (Cohen's), AC1 (Gwet's) and alpha (Krippendorff's) are
     corrected for chance, each in its own way. Where few triples are true, kappa and alpha are low however well people
-    agree: look at positive and AC1. docs/agreement.md tells the formulas.
+    agree: look at positive and AC1. docs/agreement.md has the formulas.
 
     --gold shows how often each annotator is right on triples of the pool whose verdict is known, which annotators judge
     like all others; kgtrec campaign init --gold-share 0.05 draws some, and you fill in their verdicts. right and wrong

@@ -39,7 +39,7 @@ def command(
     """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
 
     A task is a triple as a question to be answered with yes or no. The candidates of one question stand together, so
-    that one search serves them all. Nothing tells what others have said, nor which system put a triple forward, or
+    that one search serves them all. Nothing shows what others have said, nor which system put a triple forward, or
     how high. Tasks that are judged already are left out, unless --all is given. Questions come in one order for
     everybody: with --first 100 both annotators of a triple are mostly given it, so that part of the work can be used.
 
@@ -52,7 +52,7 @@ def command(
     send it by mail, or put it on a stick. It keeps the verdicts in the browser, and gives them as a file for import.
     Needs kgtrec[serve].
 
-    For Label Studio, OUT holds the tasks, the labelling configuration and a README that tells the steps; see
+    For Label Studio, OUT holds the tasks, the labelling configuration and a README with the steps; see
     docs/label-studio.md. Without --annotator everybody's tasks are in it, each once, with the people it is assigned to.
 
     \b

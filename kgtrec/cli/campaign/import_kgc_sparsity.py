@@ -31,7 +31,7 @@ def command(folder: str, out: str, topics: str | None) -> None:
     """Take in the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign.
 
     DIR is a copy of the data folder of github.com/zhouying20/kgc-sparsity. Of each kind of line that is not as it
-    should be it is told how many there are, and the first few with their numbers and what was made of them; all of them
+    should be, the number is printed, and the first few with their line numbers and what was made of them; all of them
     go to published-labels.txt in CAMPAIGN.
 
     The published files keep the depth of each triple in the pool, not which run put it in, nor for which question. So

@@ -195,7 +195,7 @@ def _sources_text(path: str | Path) -> str:
 def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """The settings with other rules for links, and what is different, in words.
 
-    Only what was changed is written down, so that "required" in the settings tells that it was not always.
+    Only what was changed is written down, so that "required" in the settings means that it was not always.
     """
     chosen: dict[str, str] = {}
     for text in rules:
@@ -211,9 +211,9 @@ def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict
     changed = {name: rule for name, rule in chosen.items() if rule != rule_for_links(settings, name)}
     if not changed:
         return dict(settings), []
-    told = {REQUIRED: "Y and N need a link", ASKED: "Y and N may have a link", NOT_ASKED: "no link is asked for"}
+    effect = {REQUIRED: "Y and N need a link", ASKED: "Y and N may have a link", NOT_ASKED: "no link is asked for"}
     return {**settings, "links": {**settings.get("links", {}), **changed}}, [
-        f"{name}: {told[rule]}" for name, rule in changed.items()
+        f"{name}: {effect[rule]}" for name, rule in changed.items()
     ]
 
 

@@ -61,7 +61,7 @@ def command(
     gives its grade, 1 or 0, to both of its questions where there are both. Triples that are not settled stay unjudged.
 
     At question level the questions are those that were pooled for. At triple level they are those that a positive
-    triple makes, known before or judged true, among them such that nothing was pooled for; the report tells how many.
+    triple makes, known before or judged true, among them such that nothing was pooled for; the report says how many.
     Those get their ids from COLLECTION or TOPICS, so that runs can name them; else they are called head-new0 and the
     like.
 
@@ -91,7 +91,7 @@ def command(
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
-        _tell_collection(read, folder, base)
+        _check_collection(read, folder, base)
     named = _named(topics, read.pool.questions) if topics else None
     further = None
     if known:
@@ -104,7 +104,7 @@ def command(
     click.echo(text, nl=False)
     if unjudged := sum(made.report.unjudged.values()):
         n = len(read.pool)
-        say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status tells more")
+        say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")
     if level == "triple" and base is not None and not known:
         say(
             "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "
@@ -136,15 +136,15 @@ def _named(path: str, pooled: Questions) -> Questions:
         return named
 
 
-def _tell_collection(read: Campaign, folder: str, base: Collection) -> None:
-    """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
+def _check_collection(read: Campaign, folder: str, base: Collection) -> None:
+    """Say that a pool was made for another collection; refuse it where triples hold ids that each gives anew."""
     pooled = read.known_answers.collection
     if not pooled or pooled == base.stamp:
         return
-    told = f"the pool was made for collection {pooled}, and {folder} is {base.stamp}"
+    text = f"the pool was made for collection {pooled}, and {folder} is {base.stamp}"
     if base.labels is not None:
         raise CollectionError(
-            f"{told}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "
+            f"{text}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "
             "both without --ids"
         )
-    say(f"note: {told}; going on with its triples")
+    say(f"note: {text}; going on with its triples")

@@ -24,7 +24,7 @@ TABLES = ("statistics", "labels")
 @option("--seed", "Of the draw.", SEED, 0)
 @option("--with-automatic", "Draw from the triples that a rule judged N too.", is_flag=True)
 @option("--expert", "Who judges them, of people.tsv; written into the tasks.", metavar="PERSON")
-@option("--report", "Tell how good the labels are by what experts said of the sample.", is_flag=True)
+@option("--report", "Estimate how good the labels are from the experts' verdicts on the sample.", is_flag=True)
 @option("--confidence", "Of the report's intervals.", SHARE, 0.95)
 @raw_output_options(
     TABLES,
@@ -40,15 +40,15 @@ def command(
     out: str | None,
     **draw: Any,
 ) -> None:
-    """Draw settled triples of CAMPAIGN for an expert to judge again, and tell by them how good the labels are.
+    """Draw settled triples of CAMPAIGN for an expert to judge again, and estimate from them how good the labels are.
 
-    Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT tell
+    Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT show
     nothing of the labels, which are kept in CAMPAIGN/expert_sample.tsv: do not give that to the expert. Verdicts come
     back by kgtrec campaign import --role expert, and change no label. With --expert the triples that this person has
     judged as annotator or adjudicator are left out of the tasks, for nobody is the expert on their own labels.
 
-    --report then tells the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
-    the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md tells how.
+    --report then shows the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
+    the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md says how.
 
     \b
     kgtrec campaign sample CAMPAIGN --size 200 --seed 0 --out sample.csv

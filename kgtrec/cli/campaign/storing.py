@@ -1,4 +1,4 @@
-"""What the commands share that take verdicts in: reading them, storing them, and telling what became of them."""
+"""What the commands share that take verdicts in: reading them, storing them, and saying what became of them."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def take_in(
     try:
         accepted = opened.store(incoming, time=time, keep_going=keep_going, correct=correct, unassigned=unassigned)
     except RefusedError as error:
-        _tell_refused(error.refused)
+        _say_refused(error.refused)
         raise KgtrecError(
             f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; fix the file, "
             "or take the others with --keep-going"
         ) from None
-    _tell_refused(accepted.refused)
-    _tell(returned)
+    _say_refused(accepted.refused)
+    _say_rest(returned)
     corrections = f", {accepted.corrections:,} in place of an earlier one" if accepted.corrections else ""
     refused = f", {len(accepted.refused):,} refused" if accepted.refused else ""
     stored = f"stored {counted(len(accepted), 'verdict')}{corrections}"
@@ -104,14 +104,14 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
     return read_tasks(path, person=person, role=role, form=None if form == "auto" else form)
 
 
-def _tell_refused(refused: Sequence[Refusal]) -> None:
+def _say_refused(refused: Sequence[Refusal]) -> None:
     from kgtrec.report.refusals import refusal_lines
 
     for line in refusal_lines(refused):
         say(line)
 
 
-def _tell(returned: Sequence[Returned]) -> None:
+def _say_rest(returned: Sequence[Returned]) -> None:
     """What else the files held."""
     begun = [place for one in returned for place in one.begun]
     if begun:

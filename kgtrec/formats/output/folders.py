@@ -7,7 +7,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-# what git is told of a folder, see kgtrec.formats.output.git_files
+# settings for git of a folder, see kgtrec.formats.output.git_files
 GIT_ATTRIBUTES = ".gitattributes"
 GIT_IGNORE = ".gitignore"
 
