@@ -155,7 +155,7 @@ class Site:
 
 
 def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases: Sequence[str] = ()) -> Flask:
-    """The page of a campaign.
+    """Make the page of a campaign.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _refused(route: Route, site: Site) -> Response | None:
 
 
 def refusal(status: int, message: str = "") -> Response:
-    """An answer that says what is wrong, as a page or, to a script, as JSON."""
+    """Answer what is wrong, as a page or, to a script, as JSON."""
     text = message or _WHY.get(status, _WHY[500 if status >= 500 else 400])
     if wants_json():
         response = make_response({"say": text}, status)
@@ -263,27 +263,27 @@ def refusal(status: int, message: str = "") -> Response:
 
 
 def wants_json() -> bool:
-    """Whether a script asks, and no browser on its way to a page."""
+    """Say whether a script asks, and no browser on its way to a page."""
     return request.headers.get("Accept", "").startswith("application/json")
 
 
 def site() -> Site:
-    """What the requests share."""
+    """Give what the requests share."""
     return cast("Site", g.site)
 
 
 def look() -> Look:
-    """What the person who asks may know."""
+    """Give what the person who asks may know."""
     return cast("Look", g.look)
 
 
 def back(address: str) -> Response:
-    """To another page, after a form."""
+    """Redirect to another page, after a form."""
     return make_response(redirect(address, 303))
 
 
 def static(name: str) -> Response:
-    """A style sheet, a script or a picture; there are no others."""
+    """Answer with a style sheet, a script or a picture; there are no others."""
     from importlib.resources import files
 
     if name not in _FILES:
@@ -298,7 +298,7 @@ def static(name: str) -> Response:
 
 
 def come_in(token: str) -> Response:
-    """A personal link, exchanged for a cookie.
+    """Exchange a personal link for a cookie.
 
     The answer is a page that goes on by itself, and no redirect: browsers send a ``SameSite=Strict`` cookie with no
     redirect that follows a link in somebody's mail.
@@ -319,7 +319,7 @@ def come_in(token: str) -> Response:
 
 
 def home() -> Response:
-    """Where the work of a person begins."""
+    """Redirect to where the work of a person begins."""
     starts = [STARTS[role][0] for role in sorted(look().roles & STARTS.keys(), key=list(STARTS).index)]
     return back(starts[0]) if len(starts) == 1 else page("home.html")
 
@@ -340,19 +340,19 @@ def _without_cookie(response: Response) -> Response:
 
 
 def whole(text: str) -> int | None:
-    """A number of a form or an address; None where it is none."""
+    """Read a whole number of a form or an address; None where it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
 
 
 def paged(found: Any, size: int) -> tuple[Any, dict[str, int]]:
-    """The part of a list that the address asks for, and the numbers of its page."""
+    """Take the part of a list that the address asks for, and give the numbers of its page."""
     n_pages = max(-(-len(found) // size), 1)
     nth = min(max(whole(request.args.get("page", "")) or 1, 1), n_pages)
     return found[(nth - 1) * size : nth * size], {"n_found": len(found), "nth": nth, "n_pages": n_pages}
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
-    """A page of somebody who is signed in."""
+    """Render a page of somebody who is signed in."""
     values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values
     if "manager" in look().roles:
         values["broken"] = site().service.broken

@@ -27,7 +27,7 @@ _LONGEST_TEXT = 200  # characters to look for
 
 
 def guidelines() -> Response:
-    """The guidelines; who has read them says so once."""
+    """Show the guidelines; who has read them says so once."""
     text, person = site().service.guidelines(), g.session.person
     digest = _digest(text)
     if request.method == "POST":
@@ -37,7 +37,7 @@ def guidelines() -> Response:
 
 
 def next_question(role: str) -> Response:
-    """To the first question with something to do, after the guidelines and, for annotators, the training round."""
+    """Redirect to the first question with an open task, after guidelines and, for annotators, training."""
     text = site().service.guidelines()
     if text.strip() and not site().state.has_read(g.session.person, _digest(text)):
         return back("/guidelines")
@@ -54,7 +54,7 @@ def next_question(role: str) -> Response:
 
 
 def question(role: str, number: int) -> Response:
-    """A question with its candidates, and the verdicts that somebody gives."""
+    """Show a question with its candidates, and store the verdicts that somebody gives."""
     work = _work(role)
     tasks = work.tasks(number)
     if request.method == "GET":
@@ -108,7 +108,7 @@ def _relink(work: Work, number: int) -> dict[str, str] | None:
 
 
 def verdicts(role: str) -> Response:
-    """What somebody has said, to look through and to correct."""
+    """List the verdicts that somebody has given, to look through and to correct."""
     verdict = request.args.get("verdict", "")
     verdict = verdict if verdict in VERDICTS else ""
     text = request.args.get("text", "")[:_LONGEST_TEXT].strip()
@@ -117,7 +117,7 @@ def verdicts(role: str) -> Response:
 
 
 def seen(role: str) -> Response:
-    """How long somebody has looked at a task, by what the browser reports."""
+    """Store how long somebody has looked at a task, as the browser reports it."""
     task = whole(request.form.get("task", ""))
     if task is None or not _work(role).has_task(task):
         return refusal(404)

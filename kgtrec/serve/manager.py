@@ -63,7 +63,7 @@ class Grid:
 
 
 def grid(table: Table) -> dict[str, Any]:
-    """A result's table with its numbers as a report shows them, intervals beside their values.
+    """Lay out a result's table with its numbers as a report shows them, intervals beside their values.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def grid(table: Table) -> dict[str, Any]:
 
 
 def dashboard() -> Response:
-    """How far the campaign is, how well and how fast people judge; and the training round."""
+    """Show how far the campaign is, how well and how fast people judge; and the training round."""
     done: Sequence[str] = ()
     error, typed = "", cast("Mapping[str, str]", {})
     if request.method == "POST":
@@ -112,7 +112,7 @@ def dashboard() -> Response:
 
 
 def people() -> Response:
-    """Who takes part: somebody comes, leaves or is back, their links, and the tasks of those who have left."""
+    """Show and change who takes part, their links, and the tasks of those who have left."""
     if request.method == "GET":
         return _people()
     form = request.form
@@ -127,7 +127,7 @@ def people() -> Response:
 
 
 def templates() -> Response:
-    """The relations, and by which sentences people are asked about them."""
+    """List the relations, and the sentences by which people are asked about them."""
     words = request.args.get("text", "")[:_LONGEST_WORDS].strip()
     found = _relations(look().campaign)
     if words:
@@ -138,7 +138,7 @@ def templates() -> Response:
 
 
 def template() -> Response:
-    """One relation's template, to edit, with a preview on triples of the pool."""
+    """Edit one relation's template, with a preview on triples of the pool."""
     campaign = look().campaign
     values = request.form if request.method == "POST" else request.args
     relation = values.get("relation", "")
@@ -197,12 +197,12 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
 
 
 def downloads() -> Response:
-    """What can be taken away."""
+    """List what can be downloaded."""
     return page("manager_downloads.html", levels=LEVELS, error="")
 
 
 def qrels() -> Response:
-    """The qrels as an archive."""
+    """Send the qrels as an archive."""
     level: Any = request.args.get("level", LEVELS[0])
     if level not in LEVELS:
         return refusal(404)
@@ -212,13 +212,13 @@ def qrels() -> Response:
 
 
 def campaign() -> Response:
-    """The folder as an archive."""
+    """Send the folder as an archive."""
     name, folder = _own_name(), site().service.folder
     return _download(lambda: folder_archive(folder, name), f"{name}.zip")
 
 
 def agreement() -> Response:
-    """The figures of agreement as CSV."""
+    """Send the figures of agreement as CSV."""
     per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)

@@ -92,7 +92,7 @@ class Overview:
     n_verdicts: int  # that count, of annotators
 
     def pairs_table(self) -> Table | None:
-        """The pairs that agree unusually little, the least first; None where no two have judged a triple.
+        """List the pairs that agree unusually little, the least first; None where no two have judged a triple.
 
         Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
         """
@@ -115,7 +115,7 @@ class Overview:
 
 
 def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]], now: float) -> Overview:
-    """All figures of a campaign.
+    """Compute all figures of a campaign.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int
 
 
 def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDArray[np.int64]:
-    """(hours,) how many moments lie in each of the last hours of the clock, the present one last.
+    """Count the moments in each of the last hours of the clock, the present one last, (hours,).
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDAr
 
 
 def pace_of(events: Judgements, left: int, now: float) -> Pace:
-    """How fast annotators judge what they had not judged before; corrections do not count.
+    """Measure how fast annotators judge what they had not judged before; corrections do not count.
 
     A day that has begun counts as a whole one: nobody works for 24 hours as in the first one.
 
@@ -191,7 +191,7 @@ def pace_of(events: Judgements, left: int, now: float) -> Pace:
 
 
 def time_of(latest: Judgements, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]]) -> pa.Table:
-    """Per person with view times: verdicts that have one, the median of their seconds, and those that were too fast.
+    """Summarise view times by person: verdicts that have one, their median in seconds, and those that were too fast.
 
     Too fast is a Y or N on a triple that was in front of the person for less than :data:`TOO_FAST` seconds, if they
     opened no source for any candidate of the question. Verdicts of people without a script have no time.
@@ -247,7 +247,7 @@ def _medians(group: NDArray[np.intp], values: NDArray[np.float64], sizes: NDArra
 
 
 def sources_by_host(latest: Judgements) -> Table:
-    """Verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
+    """Count verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
     hosts = hosts_of(latest.source)
     counts = pa.table({"host": hosts.filter(pc.not_equal(hosts, ""))}).group_by("host").aggregate([("host", "count")])
     names, found = counts["host"].to_pylist(), counts["host_count"].to_numpy()
@@ -281,7 +281,7 @@ class Figures:
         self._making: threading.Event | None = None  # set when what is being made is ready
 
     def progress(self) -> CampaignProgress:
-        """How far the campaign is now."""
+        """Summarise how far the campaign is now."""
         key = self._state_of_files()
         last = self._progress
         if last is None or key is None or last[0] != key:
@@ -290,7 +290,7 @@ class Figures:
         return last[1]
 
     def overview(self) -> Overview | None:
-        """The figures, as they are now or were shortly before; None while the first ones are being made.
+        """Give the figures, as they are now or were shortly before; None while the first ones are being made.
 
         Raises
         ------

@@ -18,7 +18,7 @@ from kgtrec.serve.state import State
 
 
 def gold_form(look: Look, typed: Mapping[str, str]) -> dict[str, str | int] | None:
-    """The form, with what was typed if that was refused; None if the campaign has no gold."""
+    """Fill the form, with what was typed if that was refused; None if the campaign has no gold."""
     gold = look.numbers.of.gold
     if not len(gold):
         return None
@@ -49,7 +49,7 @@ def change_gold(service: CampaignService, form: Mapping[str, str]) -> list[str]:
 
 
 def training_table(look: Look, state: State) -> Table:
-    """How far each person is in the training round: triples answered, and how many rightly."""
+    """Count for each person the triples of the training round that are answered, and those answered rightly."""
     gold, rows = look.numbers.of.gold, look.numbers.training
     tasks = page_numbers(gold.triples.take(rows)).tolist()
     known = dict(zip(tasks, (VERDICTS[verdict] for verdict in gold.verdict[rows]), strict=True))

@@ -24,7 +24,7 @@ _WANTED = "person", "relation", "verdict", "source", "waiting"  # what the addre
 
 
 def verdicts() -> Response:
-    """All verdicts that count, the latest first, those that are looked for; one of them is sent back with a remark."""
+    """List all verdicts that count, the latest first, those that are looked for; one is sent back with a remark."""
     error, done, form = "", "", request.form
     if request.method == "POST":
         try:

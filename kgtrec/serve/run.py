@@ -105,7 +105,7 @@ def serve(
 
 
 def most_connections() -> int:
-    """How many connections there may be at once, so that files can still be opened for a verdict when all are there.
+    """Compute how many connections there may be at once, so that files can still be opened for a verdict.
 
     The number of files that this process may open is raised for it as far as the system allows.
     """

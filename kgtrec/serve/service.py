@@ -76,7 +76,7 @@ class TaskRows:
         return found[np.argsort(first)]
 
     def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> TaskRows:
-        """With more after it."""
+        """Add more after these."""
         if not len(row):
             return self
         return TaskRows(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
@@ -99,7 +99,7 @@ class Numbers:
 
     @classmethod
     def of_campaign(cls, campaign: Campaign) -> Numbers:
-        """The numbers of a campaign's pool."""
+        """Compute the numbers of a campaign's pool."""
         pool, own = campaign.pool, campaign.assignments
         group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
         task = page_numbers(pool.triples)
@@ -120,14 +120,14 @@ class Numbers:
         )
 
     def is_for(self, campaign: Campaign) -> bool:
-        """Whether a campaign has the same pool, groups, assignments, gold and training round."""
+        """Say whether a campaign has the same pool, groups, assignments, gold and training round."""
         own = self.of
         return all(
             getattr(own, name) is getattr(campaign, name) for name in ("pool", "automatic", "assignments", "gold")
         ) and all(getattr(own, name) == getattr(campaign, name) for name in ("training", "assignment_seed"))
 
     def tasks_of(self, rows: NDArray[np.int32]) -> TaskRows:
-        """Triples for whoever judges whole groups."""
+        """Give the questions of some triples, for somebody who judges whole groups."""
         return TaskRows(rows, self.group[rows])
 
 
@@ -158,14 +158,14 @@ class Look:
         return frozenset(role for role, is_active in own.items() if is_active)
 
     def row_of(self, task: int) -> int | None:
-        """Row in the pool's triples of a task; None where there is none of that number."""
+        """Find the row in the pool's triples of a task; None where there is none of that number."""
         own = self.numbers
         place = int(np.searchsorted(own.task, task, sorter=own.by_task))
         row = int(own.by_task[place]) if place < len(own.by_task) else -1
         return row if row >= 0 and own.task[row] == task else None
 
     def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Statement]]:
-        """Row of a triple, of those asked for -> what the person has said of it in a role, oldest first."""
+        """Map the row of each triple to what the person has said of it in a role, oldest first."""
         events = self.judgements
         events = events.take((events.role == ROLES.index(role)) & np.isin(events.triple, rows))
         found: dict[int, list[Statement]] = {}
@@ -215,7 +215,7 @@ class CampaignService:
         self._numbers = Numbers.of_campaign(self._opened.campaign_of(""))
 
     def look(self, person: str) -> Look:
-        """What somebody may know of the campaign as it is now.
+        """Give what somebody may know of the campaign as it is now.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class CampaignService:
         return known[2]
 
     def waiting(self) -> dict[tuple[str, str, int], SentBack]:
-        """Person, role, row of a triple -> what was sent back to them and waits: for managers.
+        """Map person, role and row of a triple to what was sent back to them and waits: for managers.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class CampaignService:
             return [str(error).removeprefix(f"{self.folder}{os.sep}") for error in self._opened.broken]
 
     def campaign(self) -> Campaign:
-        """All that the folder holds now: for those who may see everybody's verdicts.
+        """Give all that the folder holds now: for those who may see everybody's verdicts.
 
         Raises
         ------
@@ -315,7 +315,7 @@ class CampaignService:
             return self._opened.campaign
 
     def conflicts(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that wait for an adjudicator, or that the person has decided.
+        """Find the triples that wait for an adjudicator, or that the person has decided, (m,) rows of the pool's.
 
         The first are those of :func:`kgtrec.campaign.adjudicate.queue_of`. Both are of one moment: what is decided
         after the look stays among them.
@@ -337,7 +337,7 @@ class CampaignService:
             return np.union1d(queue, now.judgements.triple[now.judgements.role == ADJUDICATOR]).astype(np.int32)
 
     def sides(self, look: Look, rows: NDArray[np.integer]) -> Sides:
-        """What annotators have said of triples that an adjudicator may see, without names: no others are taken.
+        """Give what annotators have said of triples that an adjudicator may see, without names: no others are taken.
 
         These are the ones of :meth:`conflicts`.
 
@@ -354,7 +354,7 @@ class CampaignService:
             return sides_of(self._opened.campaign_about(rows), rows)
 
     def sample(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that an expert should judge again; none if no sample was drawn.
+        """Find the triples that an expert should judge again, (m,) rows of the pool's; none if no sample was drawn.
 
         Those of expert_sample.tsv, without their labels, and without what the person has judged in another role.
 
@@ -374,7 +374,7 @@ class CampaignService:
 
     @contextmanager
     def changing(self) -> Iterator[Campaign]:
-        """All that the folder holds, which nobody else changes until the block ends; nobody is served meanwhile.
+        """Give all that the folder holds, which nobody else changes until the block ends; nobody is served meanwhile.
 
         Raises
         ------
@@ -436,7 +436,7 @@ class CampaignService:
                 order.refused.set_exception(error)
 
     def guidelines(self) -> str:
-        """The guidelines as they are now, Markdown; empty where there are none."""
+        """Read the guidelines as they are now, Markdown; empty where there are none."""
         path = self.folder / GUIDELINES
 
         def read() -> str:
@@ -464,11 +464,11 @@ def _waiting(known: Look, lines: Sequence[SentBack]) -> dict[tuple[str, int], Se
 
 
 def page_numbers(triples: Triples) -> NDArray[np.int64]:
-    """(n,) by which pages name triples: hashes of their labels."""
+    """Compute the numbers by which pages name triples, (n,) hashes of their labels."""
     return (triple_keys(triples) >> _SPARE).astype(np.int64)
 
 
 def edition_of(campaign: Campaign) -> str:
-    """A text that changes with the pool of a campaign, and with nothing else."""
+    """Identify the pool of a campaign by a text that changes with it, and with nothing else."""
     files = json.dumps(campaign.settings.get("files"), sort_keys=True)
     return hashlib.sha256(files.encode()).hexdigest()[:16]

@@ -47,7 +47,7 @@ def tasks_file(
     guidelines: str = "",
     name: str = "campaign",
 ) -> str:
-    """Tasks as a page that keeps verdicts in the browser and gives them as a file that ``campaign import`` reads.
+    """Make a page of tasks that keeps verdicts in the browser and gives them as a file that ``campaign import`` reads.
 
     The page cannot load, send or frame anything, and runs only its own script: its content security policy, with the
     hashes of style and script, forbids everything else.

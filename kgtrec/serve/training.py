@@ -24,7 +24,7 @@ def _tasks(own: Look) -> list[int]:
 
 
 def has_open(own: Look) -> bool:
-    """Whether there is something that somebody was not trained on."""
+    """Say whether a triple of the training round waits for somebody."""
     if not len(own.numbers.training):
         return False
     said = site().state.trained_of(own.person)
@@ -32,7 +32,7 @@ def has_open(own: Look) -> bool:
 
 
 def begin() -> Response:
-    """To the first triple without an answer; after the last one, how many were right."""
+    """Redirect to the first triple without an answer; after the last one, show how many were right."""
     own = look()
     tasks, said = _tasks(own), site().state.trained_of(own.person)
     if following := [one for one in tasks if one not in said]:
@@ -44,7 +44,7 @@ def begin() -> Response:
 
 
 def task(number: int) -> Response:
-    """A triple, and once somebody has answered, what the answer is."""
+    """Show a triple, and once somebody has answered, what the answer is."""
     own = look()
     tasks = _tasks(own)
     if number not in tasks:
@@ -73,7 +73,7 @@ def task(number: int) -> Response:
 
 
 def result_text(said: str, known: str) -> str:
-    """What a person is shown about their answer; empty where there is none.
+    """Say whether an answer is right; empty where there is none.
 
     Examples
     --------

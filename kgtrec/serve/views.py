@@ -239,11 +239,11 @@ class Work:
         return int((~self.is_judged).sum())
 
     def has_task(self, task: int) -> bool:
-        """Whether a task is one of the person's."""
+        """Say whether a task is one of the person's."""
         return bool(np.isin(task, self.task_numbers))
 
     def tasks(self, number: int) -> list[int]:
-        """The tasks on a question's page, in no order that matters; none where it is not the person's."""
+        """List the tasks on a question's page, in any order; none where it is not the person's."""
         return list(map(int, self.task_numbers[self._is_of(number)]))
 
     def _is_of(self, number: int) -> NDArray[np.bool_]:
@@ -251,7 +251,7 @@ class Work:
         return np.isin(self._question, self.questions[self.numbers == number])
 
     def next_question(self, after: int | None = None) -> int | None:
-        """Number of the first question with something to do, from the one after ``after`` on, which is not chosen."""
+        """Find the first question with an open task, from the one after ``after`` on (not chosen)."""
         is_open = np.isin(self.questions, self._question[~self.is_judged])
         order = np.arange(len(self.questions))
         if after is not None and len(place := np.flatnonzero(self.numbers == after)):
@@ -260,7 +260,7 @@ class Work:
         return int(self.numbers[found[0]]) if len(found) else None
 
     def first_open(self, number: int) -> int | None:
-        """The first task on a question's page that has something to do, in the person's order."""
+        """Find the first open task on a question's page, in the person's order."""
         rows = self.rows[self._is_of(number) & ~self.is_judged]
         if not len(rows):
             return None
@@ -272,7 +272,7 @@ class Work:
         return _small(self.look.campaign.pool.triples.take(rows.astype(np.intp)))
 
     def page(self, number: int) -> QuestionPage | None:
-        """The page of a question; None where nothing of it is the person's, or there is none."""
+        """Fill the page of a question; None where nothing of it is the person's, or there is none."""
         place = np.flatnonzero(self.numbers == number)
         if not len(place):
             return None
@@ -311,13 +311,13 @@ class Work:
         )
 
     def progress(self, now: datetime) -> Progress:
-        """What is done and left, and how long that takes."""
+        """Count what is done and left, and estimate how long that takes."""
         events = self.look.judgements
         times = moments(events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role)))))
         return Progress(len(self.rows) - self.n_open, self.n_open, *pace(times, self.n_open, now.timestamp()))
 
     def verdicts(self, verdict: str = "", text: str = "") -> list[Verdict]:
-        """The person's last verdicts, the latest first, those with an answer and words that hold a text only."""
+        """List the person's last verdicts, the latest first, only those with an answer and a text."""
         said = {row: words[-1] for row, words in self.look.said(self.role, self.rows).items()}
         rows = [row for row, words in said.items() if verdict in ("", words.verdict)]
         questions = phrased(self.look.campaign, self._triples(np.array(rows, np.int32)))
@@ -332,7 +332,7 @@ class Work:
 
 
 def relink_text(n: int, former: str) -> str:
-    """What the page says of answers with the former link of a question; judge.js says the same.
+    """Say how many answers have the former link of a question, as judge.js does.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def relink_text(n: int, former: str) -> str:
 
 
 def work_of(service: CampaignService, look: Look, role: str) -> Work:
-    """What somebody has to do in a role.
+    """Find what somebody has to do in a role.
 
     An annotator what was assigned, in the order in which it was. An adjudicator what waits for a decision, with the
     sides; what the person has decided stays where it was. An expert the sample.
@@ -368,7 +368,7 @@ def work_of(service: CampaignService, look: Look, role: str) -> Work:
 
 
 def lettered_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
-    """(n,) the sides of each of n triples, with letters.
+    """Give the sides of each of n triples a letter.
 
     Examples
     --------
@@ -392,7 +392,7 @@ def candidates(
     sides: Sequence[tuple[Side, ...]] | None = None,
     remarks: Sequence[str] | None = None,
 ) -> list[Candidate]:
-    """Triples as candidates, in their order.
+    """Make candidates of triples, in their order.
 
     Parameters
     ----------
@@ -420,7 +420,7 @@ def candidates(
 
 
 def phrased(campaign: Campaign, triples: Triples) -> list[str]:
-    """(n,) triples as questions, which costs no more than these; no name turns the direction of what is around it."""
+    """Phrase triples as questions, (n,), in time for these alone; no name turns the direction of what is around it."""
     triples = _small(triples)
     names = _names(campaign, triples.entities)
     for label in triples.entities:
@@ -432,7 +432,7 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
 
 
 def in_words(text: str) -> str:
-    """What a command says of Y and N, in the words of the page; what is quoted stays.
+    """Put what a command says of Y and N in the words of the page; what is quoted stays.
 
     Examples
     --------
@@ -443,7 +443,7 @@ def in_words(text: str) -> str:
 
 
 def searches(hosts: Sequence[str], text: str) -> tuple[Search, ...]:
-    """Ready-made searches for a text in sources, one a host; on the whole web where none is named.
+    """Make searches for a text in sources, one a host; on the whole web where none is named.
 
     Examples
     --------
@@ -465,7 +465,7 @@ def searches(hosts: Sequence[str], text: str) -> tuple[Search, ...]:
 
 
 def moments(times: pa.StringArray) -> NDArray[np.int64]:
-    """(n,) times as judgements hold them, in seconds since 1970, in their order.
+    """Convert times as judgements hold them to seconds since 1970, (n,) in their order.
 
     Examples
     --------
@@ -477,7 +477,7 @@ def moments(times: pa.StringArray) -> NDArray[np.int64]:
 
 
 def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None, bool]:
-    """Minutes that so many tasks take at the pace of the last verdicts, and whether a break is due.
+    """Estimate the minutes that tasks take at the pace of the last verdicts, and whether a break is due.
 
     Pauses of more than ten minutes do not count. A break is due when the last one is an hour ago.
 
@@ -505,7 +505,7 @@ def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None,
 
 
 def now_utc() -> datetime:
-    """The time."""
+    """Give the time."""
     return datetime.now(UTC)
 
 

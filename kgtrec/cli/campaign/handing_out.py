@@ -21,7 +21,7 @@ _PAGES = ("html", ".html", ".htm")
 def tasks_writer(
     out: str, form: str | None = None, *, role: str, person: str | None, option: str, merge: bool | None = None
 ) -> Callable[[str, Campaign, Tasks], None]:
-    """What writes tasks for a person in a role: to be called with the campaign's folder, the campaign and the tasks.
+    """Give what writes a person's tasks: a function of the campaign's folder, the campaign and the tasks.
 
     The form is ``form``, or what the file's name says; ``merge`` is None where there is no such option.
 

@@ -87,13 +87,13 @@ def command(folder: str, out: str, topics: str | None) -> None:
 
 
 def published_labels_text(counts: Mapping[str, int], findings: Iterable[str]) -> str:
-    """The findings, a line each, and a table of counts."""
+    """Give the findings, a line each, and a table of counts."""
     lines = "".join(f"{finding}\n" for finding in findings)
     return (lines + "\n" if lines else "") + aligned([[name, f"{count:,}"] for name, count in counts.items()], 1)
 
 
 def findings_text(counts: Mapping[str, int], findings: Sequence[tuple[str, str]], file: str) -> str:
-    """The same in short, for a terminal: of each kind of finding how many there are, and the first few lines.
+    """Give the same in short, for a terminal: the number of findings of each kind, and the first few lines.
 
     ``findings`` are kinds and lines; ``file`` holds all lines.
 
@@ -118,7 +118,7 @@ def findings_text(counts: Mapping[str, int], findings: Sequence[tuple[str, str]]
 
 
 def guidelines_text(source: str, person: str) -> str:
-    """The guidelines.md of a campaign that was judged elsewhere."""
+    """Give the guidelines.md of a campaign that was judged elsewhere."""
     return (
         "# Guidelines\n\n"
         f"These labels were not made with kgtrec. They are those that were published at {source}, and were made as "

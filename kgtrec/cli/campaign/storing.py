@@ -87,7 +87,7 @@ def take_in(
 
 
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
-    """What was filled in, in a file of any of ``FORMATS``."""
+    """Read what was filled in, in a file of any of ``FORMATS``."""
     from kgtrec.formats.campaign.tasks import read_tasks
     from kgtrec.formats.files import suffixes
 

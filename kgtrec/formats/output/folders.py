@@ -66,7 +66,7 @@ _FILES = {
 
 
 def owner_of(place: Path) -> str:
-    """The kind of folder of which a file or folder of this name is a part, ``""`` if of none.
+    """Give the kind of folder of which a file or folder of this name is a part, ``""`` if of none.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def owner_of(place: Path) -> str:
 
 
 def files_listed(folder: Path, manifest: str, mark: str) -> list[str]:
-    """A manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
+    """Give a manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
     found = _manifest(folder / manifest)
     files = found.get("files")
     return [manifest, *map(escape, files)] if mark in found and isinstance(files, dict) else []
