@@ -11,8 +11,9 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, cast
@@ -53,15 +54,6 @@ _LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
 _MAKING = threading.Lock()  # of one download at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table as a page shows it."""
-
-    head: tuple[str, ...]
-    is_number: tuple[bool, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
 def grid(table: Table) -> dict[str, Any]:
     """Lay out a result's table with its numbers as a report shows them, intervals beside their values.
 
@@ -91,18 +83,15 @@ def dashboard() -> Response:
             g.look = site().service.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
-    result = {"done": done, "error": error}
-    status = 422 if error else 200
     found = site().figures.overview()
-    if found is None:
-        return page("manager_waiting.html", status, **result)
     return page(
         "manager_dashboard.html",
-        status,
+        422 if error else 200,
         found=found,
         gold=gold_form(look(), typed),
         training=training_table(look(), site().state) if look().campaign.training else None,
-        **result,
+        done=done,
+        error=error,
         grid=grid,
         in_words=in_words,
         moment=_moment,
@@ -204,17 +193,12 @@ def downloads() -> Response:
 def qrels() -> Response:
     """Send the qrels as an archive."""
     level: Any = request.args.get("level", LEVELS[0])
-    if level not in LEVELS:
-        return refusal(404)
-    name, folder = f"{_own_name()}-qrels", site().service.folder
-
-    return _download(lambda: qrels_archive(folder, level, name), f"{name}.zip")
+    return refusal(404) if level not in LEVELS else _download("-qrels", ".zip", partial(qrels_archive, level=level))
 
 
 def campaign() -> Response:
     """Send the folder as an archive."""
-    name, folder = _own_name(), site().service.folder
-    return _download(lambda: folder_archive(folder, name), f"{name}.zip")
+    return _download("", ".zip", folder_archive)
 
 
 def agreement() -> Response:
@@ -222,8 +206,7 @@ def agreement() -> Response:
     per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)
-    folder, name = site().service.folder, "-".join(filter(None, (_own_name(), "agreement", per)))
-    return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
+    return _download(f"-agreement-{per}".rstrip("-"), ".csv", lambda folder, _: agreement_csv(folder, per or None))
 
 
 def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **shown: Any) -> Response:
@@ -422,12 +405,14 @@ def _template(
     )
 
 
-def _download(make: Callable[[], str | IO[bytes]], name: str) -> Response:
+def _download(what: str, suffix: str, make: Callable[[Path, str], str | IO[bytes]]) -> Response:
     """A file to be kept; one is made at a time, so that those who judge do not wait."""
+    folder = site().service.folder
+    name = f"{safe_name(folder.absolute().name)}{what}"
     if not _MAKING.acquire(blocking=False):
         return refusal(429, "Another download is being made. Wait a moment and try again.")
     try:
-        made = make()
+        made = make(folder, name)
     except KgtrecError as error:
         return page("manager_downloads.html", 422, levels=LEVELS, error=str(error))
     finally:
@@ -442,12 +427,8 @@ def _download(make: Callable[[], str | IO[bytes]], name: str) -> Response:
             cast("Any", wrap_file(request.environ, made)), mimetype="application/zip", direct_passthrough=True
         )
         response.content_length = size
-    response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name)}"'
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name + suffix)}"'
     return response
-
-
-def _own_name() -> str:
-    return safe_name(site().service.folder.absolute().name)
 
 
 def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:

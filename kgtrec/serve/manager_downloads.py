@@ -75,16 +75,16 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
         return _archive(name, parts)
 
 
-def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: str) -> IO[bytes]:
+def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "triple"]) -> IO[bytes]:
     """Pack the folder that ``kgtrec campaign qrels --level LEVEL`` writes into a ZIP archive.
 
     Parameters
     ----------
     folder : path
         Of the campaign.
-    level : {"question", "triple"}
     name : str
         Of the folder in the archive.
+    level : {"question", "triple"}
 
     Returns
     -------

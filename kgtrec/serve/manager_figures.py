@@ -43,7 +43,6 @@ MOST_HOSTS = 20
 _HOUR, _DAY = 3600, 86_400  # seconds
 _FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
 _OLDEST = 600.0  # seconds after which figures are made anew in any case: they are about the last days
-_PATIENCE = 2.0  # seconds to wait for figures that are being made
 _TIME = (
     Column("annotator"),
     Column("verdicts", "with a time"),
@@ -258,7 +257,7 @@ def sources_by_host(latest: Judgements) -> Table:
 
 
 class Figures:
-    """The last figures of a campaign, made anew by a thread when it has changed, one at a time.
+    """The last figures of a campaign, made anew when it has changed, by one request at a time.
 
     While it changes all the time, figures stay until twenty times as long has gone as they took.
 
@@ -271,26 +270,21 @@ class Figures:
     """
 
     def __init__(self, service: CampaignService, state: State, clock: Callable[[], float] = time.time) -> None:
-        self.service, self.state, self.clock = service, state, clock
-        self.share, self.patience = _SHARE, _PATIENCE
+        self.service, self.state, self.clock, self.share = service, state, clock, _SHARE
         self._last: Overview | None = None
         self._key: object = None
-        self._error: BaseException | None = None
         self._progress: tuple[object, CampaignProgress] | None = None
         self._lock = threading.Lock()
-        self._making: threading.Event | None = None  # set when what is being made is ready
 
     def progress(self) -> CampaignProgress:
         """Summarise how far the campaign is now."""
-        key = self._state_of_files()
-        last = self._progress
+        key, last = self._state_of_files(), self._progress
         if last is None or key is None or last[0] != key:
-            last = key, track(self.service.campaign())
-            self._progress = last
+            last = self._progress = key, track(self.service.campaign())
         return last[1]
 
-    def overview(self) -> Overview | None:
-        """Give the figures, as they are now or were shortly before; None while the first ones are being made.
+    def overview(self) -> Overview:
+        """Give the figures, as they are now or were shortly before, or while others are being made.
 
         Raises
         ------
@@ -298,30 +292,15 @@ class Figures:
             If they cannot be made.
         """
         last = self._last
-        if last is not None and self._is_good(last):
+        if last is not None and (self._is_good(last) or self._lock.locked()):
             return last
         with self._lock:
-            making = self._making
-            if making is None:
-                making = self._making = threading.Event()
-                threading.Thread(target=self._make, args=(making,), daemon=True).start()
-        if last is None or last.seconds < self.patience:
-            making.wait(self.patience)
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        return self._last
-
-    def _make(self, ready: threading.Event) -> None:
-        try:
-            key, campaign = self._whole_state(), self.service.campaign()
-            seen = view_totals(self.service.folder, ROLES[ANNOTATOR])
-            self._last, self._key = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock()), key
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._making = None
-            ready.set()
+            if self._last is None or self._last is last:  # or another request has made them meanwhile
+                key, campaign = self._whole_state(), self.service.campaign()
+                seen = view_totals(self.service.folder, ROLES[ANNOTATOR])
+                self._last = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock())
+                self._key = key
+            return self._last
 
     def _is_good(self, last: Overview) -> bool:
         """Whether figures can be shown again."""
