@@ -16,7 +16,6 @@ from kgtrec.errors import CollectionError, naming
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
     from kgtrec.data.collection import Collection
-    from kgtrec.data.questions import Questions
 
 
 @click.command(name="qrels")
@@ -75,8 +74,10 @@ def command(
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
     from kgtrec.campaign.publish import publication_of
+    from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.campaign.folder import read_campaign
     from kgtrec.formats.trec.qrels_folders import require_writable
+    from kgtrec.formats.trec.topics import read_topics
     from kgtrec.formats.triples import read_triples
     from kgtrec.report.show import shown
 
@@ -92,7 +93,11 @@ def command(
 
         base = read_questions(folder)
         _check_collection(read, folder, base)
-    named = _named(topics, read.pool.questions) if topics else None
+    named = None
+    if topics:
+        with naming(Path(topics)):
+            named = read_topics(topics).questions()
+            require_one_numbering(named, read.pool.questions)
     further = None
     if known:
         first, *others = map(read_triples, known)
@@ -123,17 +128,6 @@ def _next(out: str, *, is_new: bool) -> str:
         f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
         f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"
     )
-
-
-def _named(path: str, pooled: Questions) -> Questions:
-    """The questions of a topics file, in which those of the pool have the ids that they have there."""
-    from kgtrec.data.identity import require_one_numbering
-    from kgtrec.formats.trec.topics import read_topics
-
-    with naming(Path(path)):
-        named = read_topics(path).questions()
-        require_one_numbering(named, pooled)
-        return named
 
 
 def _check_collection(read: Campaign, folder: str, base: Collection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,17 +41,7 @@ storing_options = stacked(
 
 
 def take_in(
-    folder: str,
-    files: Sequence[str],
-    *,
-    role: str,
-    form: str,
-    person: str | None,
-    user_map: str | None,
-    keep_going: bool,
-    correct: bool,
-    time: str | None = None,
-    unassigned: bool = False,
+    folder: str, files: Sequence[str], *, role: str, form: str, person: str | None, user_map: str | None, **storing: Any
 ) -> None:
     """Record the verdicts of files; whoever reads the message that they are stored can rely on it.
 
@@ -68,7 +58,7 @@ def take_in(
     returned = [read_returned(path, role=role, form=form, person=person, user_map=user_map) for path in files]
     incoming = [row for one in returned for row in one.incoming]
     try:
-        accepted = opened.store(incoming, time=time, keep_going=keep_going, correct=correct, unassigned=unassigned)
+        accepted = opened.store(incoming, **storing)
     except RefusedError as error:
         _say_refused(error.refused)
         raise KgtrecError(
