@@ -344,11 +344,11 @@ def whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
 
 
-def paged(found: Any, size: int) -> tuple[Any, dict[str, int]]:
+def paged(rows: Any, size: int) -> tuple[Any, dict[str, int]]:
     """Take the part of a list that the address asks for, and give the numbers of its page."""
-    n_pages = max(-(-len(found) // size), 1)
+    n_pages = max(-(-len(rows) // size), 1)
     nth = min(max(whole(request.args.get("page", "")) or 1, 1), n_pages)
-    return found[(nth - 1) * size : nth * size], {"n_found": len(found), "nth": nth, "n_pages": n_pages}
+    return rows[(nth - 1) * size : nth * size], {"n_found": len(rows), "nth": nth, "n_pages": n_pages}
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:

@@ -83,11 +83,11 @@ def dashboard() -> Response:
             g.look = site().service.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
-    found = site().figures.overview()
+    overview = site().figures.overview()
     return page(
         "manager_dashboard.html",
         422 if error else 200,
-        found=found,
+        overview=overview,
         gold=gold_form(look(), typed),
         training=training_table(look(), site().state) if look().campaign.training else None,
         done=done,
@@ -95,7 +95,7 @@ def dashboard() -> Response:
         grid=grid,
         in_words=in_words,
         moment=_moment,
-        bars=_bars(found.hours, found.at),
+        bars=_bars(overview.hours, overview.at),
         constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
     )
 
@@ -118,11 +118,15 @@ def people() -> Response:
 def templates() -> Response:
     """List the relations, and the sentences by which people are asked about them."""
     words = request.args.get("text", "")[:_LONGEST_WORDS].strip()
-    found = _relations(look().campaign)
+    relations = _relations(look().campaign)
     if words:
         folded = words.casefold()
-        found = [one for one in found if folded in "{relation}\n{name}\n{template}".format(**one).casefold()]
-    shown, numbers = paged(found, _RELATIONS)
+        relations = [
+            relation
+            for relation in relations
+            if folded in "{relation}\n{name}\n{template}".format(**relation).casefold()
+        ]
+    shown, numbers = paged(relations, _RELATIONS)
     return page("manager_templates.html", relations=shown, text=words, **numbers)
 
 
@@ -325,7 +329,7 @@ def _not_oneself() -> str:
     """The name in the form, which is not that of the manager who sends it."""
     name = request.form.get("name", "")
     if name == g.session.person:
-        raise KgtrecError("expected another manager, or kgtrec campaign init --left, to take you out, found yourself")
+        raise KgtrecError("you cannot remove yourself; ask another manager, or run kgtrec campaign init --left")
     return name
 
 

@@ -249,10 +249,10 @@ def sources_by_host(latest: Judgements) -> Table:
     """Count verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
     hosts = hosts_of(latest.source)
     counts = pa.table({"host": hosts.filter(pc.not_equal(hosts, ""))}).group_by("host").aggregate([("host", "count")])
-    names, found = counts["host"].to_pylist(), counts["host_count"].to_numpy()
-    order = sorted(range(len(names)), key=lambda row: (-found[row], names[row].encode()))[:MOST_HOSTS]
+    names, numbers = counts["host"].to_pylist(), counts["host_count"].to_numpy()
+    order = sorted(range(len(names)), key=lambda row: (-numbers[row], names[row].encode()))[:MOST_HOSTS]
     shown = counts.take(pa.array(order, pa.int64())).rename_columns(["host", "verdicts"])
-    data = shown.append_column("share", pa.array(found[order] / max(int(found.sum()), 1)))
+    data = shown.append_column("share", pa.array(numbers[order] / max(int(numbers.sum()), 1)))
     return Table("hosts", "", "", data, (Column("host"), Column("verdicts"), Column("share", form="share", digits=1)))
 
 

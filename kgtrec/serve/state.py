@@ -117,13 +117,13 @@ class State:
 
     def person_of(self, session_hash: bytes) -> str | None:
         """Find whose session it is; None where it has ended, is too old, or its link was renewed."""
-        found = self._read(
+        rows = self._read(
             "select person from sessions join links using (person) "
             "where sessions.hash = ? and sessions.link = links.hash and sessions.made >= ?",
             session_hash,
             self.clock() - LONGEST_SESSION,
         )
-        return str(found[0][0]) if found else None
+        return str(rows[0][0]) if rows else None
 
     def end_session(self, session_hash: bytes) -> None:
         """Forget a session."""
@@ -155,8 +155,8 @@ class State:
 
     def url(self) -> str | None:
         """Give that address; None where it was never served."""
-        found = self._read("select value from settings where name = 'url'")
-        return str(found[0][0]) if found else None
+        rows = self._read("select value from settings where name = 'url'")
+        return str(rows[0][0]) if rows else None
 
     def add_view(self, view: View) -> None:
         """Add to the time that somebody looked at a task."""
