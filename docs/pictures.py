@@ -38,7 +38,7 @@ from kgtrec.data.judgements import Incoming, Tasks
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.openworld.annotators import annotate
 from kgtrec.openworld.family_tree import family_tree
-from kgtrec.serve.desk import Desk
+from kgtrec.serve.service import CampaignService
 from kgtrec.serve.state import State, View
 
 IMAGES = Path(__file__).parent / "images"
@@ -68,7 +68,7 @@ def judge(folder: Path, work: Path) -> None:
     """Make programs judge as people would: half of the tasks, some conflicts, and a sample drawn for the expert."""
     truth, now = family_tree(200, 0).facts, datetime.now(UTC)
     draws, state = np.random.default_rng(0), State(folder)
-    numbers = Desk(folder).look("").numbers.task
+    numbers = CampaignService(folder).look("").numbers.task
     for person, hours in _HOURS.items():
         asked = tasks_for(read_campaign(folder), person)
         told = annotate(asked, truth, person, error=0.06, unsure=0.03, source=_SOURCES[person])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import shlex
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ LABEL_SETS = {
 _EXPLAINED = {
     "sparse": "Sparse labels: only the facts in kg/test.tsv count as answers, as in a real benchmark. They favour "
     f"{FAVOURED}.",
-    "complete": "Complete labels: every true fact counts as an answer, which only a closed world can tell.",
+    "complete": "Complete labels: every true fact counts as an answer, which only a closed world shows.",
 }
 
 
@@ -127,28 +128,20 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels; and which systems differ.")
     given = f"sparse-ranks/*.run -m {' -m '.join(_COMPARED)} --collection sparse --format csv"
-    values: list[dict[tuple[str, str], float]] = []
+    value: dict[tuple[str, str, str], float] = {}
     tests: list[dict[str, Any]] = []
     for letter, (file, _) in LABEL_SETS.items():
-        rows = _rows(script.run(f"evaluate {file} {given}"))
-        values.append({(row["measure"], row["system"]): float(row["value"]) for row in rows})
-        pairs = _rows(script.run(f"meta power {file} {given} --test clustered --table pairs"))
-        tests += [row | {"labels": letter} for row in pairs if (row["first"], row["second"]) == PAIR]
-    systems = sorted({system for _, system in values[0]})
-    scores = np.array([[[own[measure, system] for system in systems] for measure in _COMPARED] for own in values])
-    tau = kendall_tau_b(scores, scores[-1])
-    long = [
-        {
-            "measure": measure,
-            "labels": letter,
-            "system": system,
-            "score": scores[at, column, row],
-            "tau": tau[at, column],
-        }
-        for column, measure in enumerate(_COMPARED)
-        for at, letter in enumerate(LABEL_SETS)
-        for row, system in enumerate(systems)
-    ]
+        for row in _rows(script.run(f"evaluate {file} {given}")):
+            value[row["measure"], letter, row["system"]] = float(row["value"])
+        for row in _rows(script.run(f"meta power {file} {given} --test clustered --table pairs")):
+            if (row["first"], row["second"]) == PAIR:
+                difference, p = float(row["difference"]), float(row["p_adjusted"] or "nan")
+                tests.append({"measure": row["measure"], "labels": letter, "difference": difference, "p": p})
+    systems = sorted({system for *_, system in value})
+    keys = list(itertools.product(_COMPARED, LABEL_SETS, systems))
+    scores = np.array([value[key] for key in keys]).reshape(len(_COMPARED), len(LABEL_SETS), len(systems))
+    tau = np.repeat(kendall_tau_b(scores, scores[:, -1:]), len(systems))
+    long = dict(zip(("measure", "labels", "system"), zip(*keys, strict=True), strict=True))
     columns = (
         Column("measure"),
         Column("labels"),
@@ -156,26 +149,18 @@ def _compare_labels(script: Script, complete: Triples) -> None:
         Column("tau", f"tau to {list(LABEL_SETS)[-1]}"),
     )
     caption = "\n".join(f"{letter}  {what}, {file}" for letter, (file, what) in LABEL_SETS.items())
-    _show(Table("labels", "", caption, pa.Table.from_pylist(long), columns))
-    found = [
-        {
-            "measure": row["measure"],
-            "labels": row["labels"],
-            "difference": float(row["difference"]),
-            "p": float(row["p_adjusted"] or "nan"),
-        }
-        for row in sorted(tests, key=lambda row: _COMPARED.index(row["measure"]))
-    ]
+    _show(Table("labels", "", caption, pa.table(long | {"score": scores.ravel(), "tau": tau}), columns))
     first, second = PAIR
     columns = (
         Column("measure"),
         Column("labels"),
         Column("difference", f"{first} - {second}", form="difference"),
-        Column("p", form="p", least=[1e-4] * len(found)),
+        Column("p", form="p", least=[1e-4] * len(tests)),
     )
     n_pairs = len(systems) * (len(systems) - 1) // 2
     caption = f"Paired t-tests of {first} and {second} over questions, p adjusted for all {n_pairs} pairs of systems."
-    _show(Table("pair", "", caption, pa.Table.from_pylist(found), columns))
+    tests.sort(key=lambda row: _COMPARED.index(row["measure"]))
+    _show(Table("pair", "", caption, pa.Table.from_pylist(tests), columns))
 
 
 def _rows(text: str) -> list[dict[str, str]]:

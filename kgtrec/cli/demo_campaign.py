@@ -73,8 +73,8 @@ def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
         _fill(name, annotate(asked, truth, name, error=error, unsure=_UNSURE, source=_SOURCE, seed=seed))
         script.run(f"campaign import annotation filled/{name}.csv --time {time}")
     agreed = script.run("campaign agreement annotation")
-    told = f"Two annotators, each wrong {error:.0%} and unsure {_UNSURE:.0%} of the time, agree so far:"
-    click.echo(f"\n{told}\n\n{_paragraph(agreed, 1)}")
+    text = f"Two annotators, each wrong {error:.0%} and unsure {_UNSURE:.0%} of the time, agree so far:"
+    click.echo(f"\n{text}\n\n{_paragraph(agreed, 1)}")
 
 
 def _adjudicate(script: Script, truth: Triples, error: float, seed: int) -> None:

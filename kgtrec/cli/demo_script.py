@@ -36,7 +36,7 @@ class Script:
         self.lines.append(f"\n# {text}")
 
     def text(self, made_by: str) -> str:
-        """The commands as a file for a shell."""
+        """Give the commands as a file for a shell."""
         return (
             "# What kgtrec demo did, step by step, with the files in kg/ and filled/.\n"
             "# `sh steps.sh` in this folder does all of it again in a new one, again.XXXXXX.\n"

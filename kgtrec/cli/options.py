@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, legible, nearest
@@ -269,6 +270,19 @@ def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) ->
             context.exit()
 
     return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=print_lines, help=about)
+
+
+def refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
+    """Refuse options that were given and have no effect with another one."""
+    given = [
+        option.opts[0]
+        for option in ctx.command.params
+        if option.name in idle and ctx.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError(
+            f"expected options that have an effect, found {', '.join(given)} with {of}; leave it out"
+        )
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:

@@ -3,7 +3,7 @@
 ``ROUTES`` lists every address with the roles that may ask for it; there are no others. To add pages of a role, add rows
 that name the functions which answer, and the role's first address to ``STARTS``. Such a function is called when the
 person has one of the roles and, for a form, sent it from this page. It finds what the person may know in :func:`look`
-and what all requests share in :func:`house`, and answers with :func:`page`, :func:`back` or :func:`refusal`. The tests
+and what all requests share in :func:`site`, and answers with :func:`page`, :func:`back` or :func:`refusal`. The tests
 try every row with every role.
 """
 
@@ -22,10 +22,10 @@ from werkzeug.exceptions import HTTPException
 
 from kgtrec.errors import NO_ROOM, KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.serve.auth import Gate, Limit, Session, is_own_origin
-from kgtrec.serve.desk import Desk, Look
+from kgtrec.serve.auth import Access, Limit, Session, is_own_origin
 from kgtrec.serve.manager_figures import Figures
 from kgtrec.serve.rendering import prepare
+from kgtrec.serve.service import CampaignService, Look
 from kgtrec.serve.state import LONGEST_SESSION, State, key_of
 from kgtrec.serve.views import ROLE_PAGES
 
@@ -33,12 +33,8 @@ LARGEST_BODY = 1 << 20  # bytes
 _MOST_PARTS = 2_000  # of a multipart body, which no page here sends
 _BYTES = 20_000  # of a body that count as one more request
 _LONGEST_TOKEN = 100
-_FILES = {
-    "judge.css": "text/css",
-    "manager.css": "text/css",
-    "judge.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_FILES = {name: _TYPES[name.partition(".")[2]] for name in ("judge.css", "manager.css", "judge.js", "icon.svg")}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -53,7 +49,7 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-_WHY = {  # what people are told
+_WHY = {  # what people are shown
     400: "The request could not be understood.",
     401: "You are not signed in. Open your personal link, or ask for a new one.",
     403: "This page is not for you, or the form was not sent from it. Go back, load it again and try once more.",
@@ -63,10 +59,10 @@ _WHY = {  # what people are told
     413: "That was too long. Shorten the note and try again.",
     421: "This server is not called by that name.",
     429: "Too many requests. Wait a moment and try again.",
-    500: "Something went wrong on the server. Nothing was stored. Try again, and tell who manages the campaign.",
-    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and tell who manages the campaign.",
+    500: "Something went wrong on the server. Nothing was stored. Try again, and tell the manager of the campaign.",
+    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and tell its manager.",
     507: "The disk of the server is full. Nothing was stored. What you typed is still on your page; "
-    "tell who manages the campaign, and try again later.",
+    "tell the manager of the campaign, and try again later.",
 }
 
 PUBLIC: frozenset[str] = frozenset()  # roles of a route that asks for none
@@ -81,7 +77,7 @@ class Route:
     methods: tuple[str, ...]
     roles: frozenset[str]  # one of them is enough; PUBLIC: nobody has to be signed in
     answer: str  # the function that answers, as module.function below kgtrec.serve
-    role: str = ""  # the one of ROLE_PAGES whose page it is, which the function is told
+    role: str = ""  # the one of ROLE_PAGES whose page it is, passed to the function
 
 
 def _judging(role: str, path: str) -> tuple[Route, ...]:
@@ -123,20 +119,30 @@ ROUTES = (
 STARTS = {role: (pages.path, pages.start) for role, pages in ROLE_PAGES.items()} | {"manager": ("/manage", "Dashboard")}
 
 
-@dataclass(slots=True)
-class House:
-    """What the requests of one application share."""
+class Site:
+    """What the requests of one application share.
 
-    desk: Desk
-    state: State
-    gate: Gate
-    url: str  # scheme, host and port, under which people know the server
-    hosts: frozenset[str]  # the names by which it may be called
-    cookie: str
-    requests: Limit  # of each person
-    entries: Limit  # right links, of each person
-    tries: Limit  # wrong links, of each address
-    figures: Figures  # what managers see
+    Parameters
+    ----------
+    folder, url, aliases
+        See :func:`create_app`.
+    """
+
+    def __init__(self, folder: PathLike, url: str, aliases: Sequence[str]) -> None:
+        parts = urlsplit(url)
+        rest = parts.path.strip("/"), parts.query, parts.fragment, parts.username
+        if parts.scheme not in ("http", "https") or not parts.hostname or any(rest):
+            raise KgtrecError(f"expected an address such as https://judge.example.org, without a path, found {url!r}")
+        host = parts.netloc.lower()
+        self.url = f"{parts.scheme}://{host}"  # under which people know the server
+        self.hosts = frozenset((host, *aliases))  # the names by which it may be called
+        self.cookie = _cookie(parts.scheme, parts.port)
+        self.service, self.state = CampaignService(folder), State(folder)
+        self.access = Access(self.state, key_of(folder))
+        self.figures = Figures(self.service, self.state)  # what managers see
+        self.requests = Limit(100, 10.0)  # of each person
+        self.entries = Limit(20, 1 / 6)  # right links, of each person
+        self.tries = Limit(10, 1 / 6)  # wrong links, of each address
 
     @property
     def is_https(self) -> bool:
@@ -148,15 +154,8 @@ class House:
         return {"path": "/", "secure": self.is_https, "httponly": True, "samesite": "Strict"}
 
 
-def create_app(
-    folder: PathLike,
-    url: str = "http://127.0.0.1:8765",
-    *,
-    aliases: Sequence[str] = (),
-    burst: int = 100,
-    per_second: float = 10.0,
-) -> Flask:
-    """The page of a campaign.
+def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases: Sequence[str] = ()) -> Flask:
+    """Make the page of a campaign.
 
     Parameters
     ----------
@@ -166,8 +165,6 @@ def create_app(
         Under which people reach it, without a path. Requests for other hosts, and forms of other origins, are refused.
     aliases : sequence of str
         Other names of the host, with port, such as ``localhost:8765``.
-    burst, per_second : int, float
-        How many requests one person may send at once, and then each second. A large form counts as several.
 
     Raises
     ------
@@ -176,22 +173,22 @@ def create_app(
     KgtrecError
         If the address is none.
     """
-    house = _house(folder, url, aliases, burst, per_second)
+    site = Site(folder, url, aliases)
     app = Flask("kgtrec.serve", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST_BODY, MAX_FORM_MEMORY_SIZE=LARGEST_BODY, MAX_FORM_PARTS=_MOST_PARTS)
     app.url_map.merge_slashes = False
     prepare(app.jinja_env)
     app.jinja_env.globals.update(ROLE_PAGES=ROLE_PAGES, STARTS=STARTS)
-    app.extensions["kgtrec"] = house
+    app.extensions["kgtrec"] = site
     for route in ROUTES:
         app.add_url_rule(
-            route.rule, route.rule, _guarded(route, house), methods=list(route.methods), provide_automatic_options=False
+            route.rule, route.rule, _guarded(route, site), methods=list(route.methods), provide_automatic_options=False
         )
 
     @app.before_request
     def check_host() -> Response | None:
-        g.house, g.session, g.look, g.form_token = house, None, None, ""
-        return None if request.headers.get("Host", "").lower() in house.hosts else refusal(421)
+        g.site, g.session, g.look, g.form_token = site, None, None, ""
+        return None if request.headers.get("Host", "").lower() in site.hosts else refusal(421)
 
     @app.after_request
     def add_headers(response: Response) -> Response:
@@ -200,7 +197,7 @@ def create_app(
         return response
 
     @app.errorhandler(Exception)
-    def tell_error(error: Exception) -> Response:
+    def answer_error(error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return refusal(error.code or 500)
         if getattr(error, "errno", None) in NO_ROOM or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
@@ -211,27 +208,6 @@ def create_app(
     return app
 
 
-def _house(folder: PathLike, url: str, aliases: Sequence[str], burst: int, per_second: float) -> House:
-    parts = urlsplit(url)
-    rest = parts.path.strip("/"), parts.query, parts.fragment, parts.username
-    if parts.scheme not in ("http", "https") or not parts.hostname or any(rest):
-        raise KgtrecError(f"expected an address such as https://judge.example.org, without a path, found {url!r}")
-    own = f"{parts.scheme}://{parts.netloc.lower()}"
-    desk, state = Desk(folder), State(folder)
-    return House(
-        desk,
-        state,
-        Gate(state, key_of(folder)),
-        own,
-        frozenset((parts.netloc.lower(), *aliases)),
-        _cookie(parts.scheme, parts.port),
-        Limit(burst, per_second),
-        Limit(20, 1 / 6),
-        Limit(10, 1 / 6),
-        Figures(desk, state),
-    )
-
-
 def _cookie(scheme: str, port: int | None) -> str:
     """Its name, another one for each port: browsers send what one server has set to all others of the same host."""
     if scheme == "https":
@@ -239,7 +215,7 @@ def _cookie(scheme: str, port: int | None) -> str:
     return f"kgtrec-{port or 80}"
 
 
-def _guarded(route: Route, house: House) -> Callable[..., Any]:
+def _guarded(route: Route, site: Site) -> Callable[..., Any]:
     """What answers a route, behind all that has to be right before."""
     module, function = route.answer.split(".")
     about = {"role": route.role} if route.role else {}
@@ -247,11 +223,11 @@ def _guarded(route: Route, house: House) -> Callable[..., Any]:
     def answer(**values: Any) -> Any:
         if route.roles is PUBLIC:
             return call(**values)
-        g.session = house.gate.session_of(request.cookies.get(house.cookie))
+        g.session = site.access.session_of(request.cookies.get(site.cookie))
         if g.session is not None:
-            g.look = house.desk.look(g.session.person)
-            g.form_token = house.gate.token_of(g.session)
-        return _refused(route, house) or call(**values)
+            g.look = site.service.look(g.session.person)
+            g.form_token = site.access.token_of(g.session)
+        return _refused(route, site) or call(**values)
 
     def call(**values: Any) -> Any:
         return getattr(import_module(f"kgtrec.serve.{module}"), function)(**about, **values)
@@ -259,23 +235,23 @@ def _guarded(route: Route, house: House) -> Callable[..., Any]:
     return answer
 
 
-def _refused(route: Route, house: House) -> Response | None:
+def _refused(route: Route, site: Site) -> Response | None:
     session = cast("Session | None", g.session)
     if session is None or not look().roles:
         return _without_cookie(refusal(401))
-    if not house.requests.allows(session.person, 1 + (request.content_length or 0) // _BYTES):
+    if not site.requests.allows(session.person, 1 + (request.content_length or 0) // _BYTES):
         return refusal(429)
     if request.method == "POST":
-        origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
-        known = {house.url, *(f"{urlsplit(house.url).scheme}://{host}" for host in house.hosts)}
-        is_own = origin in known or is_own_origin(origin, site, house.url)
-        if not is_own or not house.gate.is_token_of(session, request.form.get("token", "")):
+        origin, fetch_site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+        known = {site.url, *(f"{urlsplit(site.url).scheme}://{host}" for host in site.hosts)}
+        is_own = origin in known or is_own_origin(origin, fetch_site, site.url)
+        if not is_own or not site.access.is_token_of(session, request.form.get("token", "")):
             return refusal(403)
     return None if look().roles & route.roles else refusal(403)
 
 
 def refusal(status: int, message: str = "") -> Response:
-    """An answer that says what is wrong, as a page or, to a script, as JSON."""
+    """Answer what is wrong, as a page or, to a script, as JSON."""
     text = message or _WHY.get(status, _WHY[500 if status >= 500 else 400])
     if wants_json():
         response = make_response({"say": text}, status)
@@ -287,27 +263,27 @@ def refusal(status: int, message: str = "") -> Response:
 
 
 def wants_json() -> bool:
-    """Whether a script asks, and no browser on its way to a page."""
+    """Say whether a script asks, and no browser on its way to a page."""
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def house() -> House:
-    """What the requests share."""
-    return cast("House", g.house)
+def site() -> Site:
+    """Give what the requests share."""
+    return cast("Site", g.site)
 
 
 def look() -> Look:
-    """What the person who asks may know."""
+    """Give what the person who asks may know."""
     return cast("Look", g.look)
 
 
 def back(address: str) -> Response:
-    """To another page, after a form."""
+    """Redirect to another page, after a form."""
     return make_response(redirect(address, 303))
 
 
 def static(name: str) -> Response:
-    """A style sheet, a script or a picture; there are no others."""
+    """Answer with a style sheet, a script or a picture; there are no others."""
     from importlib.resources import files
 
     if name not in _FILES:
@@ -322,62 +298,62 @@ def static(name: str) -> Response:
 
 
 def come_in(token: str) -> Response:
-    """A personal link, exchanged for a cookie.
+    """Exchange a personal link for a cookie.
 
     The answer is a page that goes on by itself, and no redirect: browsers send a ``SameSite=Strict`` cookie with no
     redirect that follows a link in somebody's mail.
     """
-    own, address = house(), request.remote_addr or ""
+    own, address = site(), request.remote_addr or ""
     if not own.tries.allows(address, 0):
         return refusal(429)
-    person = own.gate.person_of(token) if len(token) <= _LONGEST_TOKEN else None
-    if person is None or not own.desk.look(person).roles:
+    person = own.access.person_of(token) if len(token) <= _LONGEST_TOKEN else None
+    if person is None or not own.service.look(person).roles:
         own.tries.allows(address)
         return refusal(403, "This link is not valid any more, or not complete. Ask for a new one.")
     if not own.entries.allows(person):
         return refusal(429)
-    cookie = own.gate.sign_in(token)
+    cookie = own.access.sign_in(token)
     response = make_response(render_template("welcome.html", person=person))
     response.set_cookie(own.cookie, cookie or "", max_age=int(LONGEST_SESSION), **own.cookie_rules)
     return response
 
 
 def home() -> Response:
-    """Where the work of a person begins."""
+    """Redirect to where the work of a person begins."""
     starts = [STARTS[role][0] for role in sorted(look().roles & STARTS.keys(), key=list(STARTS).index)]
     return back(starts[0]) if len(starts) == 1 else page("home.html")
 
 
 def go_out() -> Response:
     """Sign out."""
-    house().gate.sign_out(g.session)
+    site().access.sign_out(g.session)
     g.look = None
     return _without_cookie(make_response(render_template("refusal.html", status=200, message="You are signed out.")))
 
 
 def _without_cookie(response: Response) -> Response:
     """Take away a cookie that came: a browser that follows a link of another site keeps back one that is right."""
-    own = house()
+    own = site()
     if own.cookie in request.cookies:
         response.delete_cookie(own.cookie, **own.cookie_rules)
     return response
 
 
 def whole(text: str) -> int | None:
-    """A number of a form or an address; None where it is none."""
+    """Read a whole number of a form or an address; None where it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
 
 
-def paged(found: Any, size: int) -> tuple[Any, dict[str, int]]:
-    """The part of a list that the address asks for, and the numbers of its page."""
-    n_pages = max(-(-len(found) // size), 1)
+def paged(rows: Any, size: int) -> tuple[Any, dict[str, int]]:
+    """Take the part of a list that the address asks for, and give the numbers of its page."""
+    n_pages = max(-(-len(rows) // size), 1)
     nth = min(max(whole(request.args.get("page", "")) or 1, 1), n_pages)
-    return found[(nth - 1) * size : nth * size], {"n_found": len(found), "nth": nth, "n_pages": n_pages}
+    return rows[(nth - 1) * size : nth * size], {"n_found": len(rows), "nth": nth, "n_pages": n_pages}
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
-    """A page of somebody who is signed in."""
+    """Render a page of somebody who is signed in."""
     values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values
     if "manager" in look().roles:
-        values["broken"] = house().desk.broken
+        values["broken"] = site().service.broken
     return make_response(render_template(template, **values), status)

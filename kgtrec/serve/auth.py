@@ -14,10 +14,16 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from itsdangerous import BadSignature, Signer
 
+from kgtrec.campaign.verdict_rules import roles_of
+from kgtrec.errors import KgtrecError, nearest
+from kgtrec.formats.campaign.folder import read_people
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.output.folders import PEOPLE
 from kgtrec.serve.state import State
 
 _MOST_WATCHED = 10_000
@@ -30,7 +36,7 @@ class Session(NamedTuple):
     person: str
 
 
-class Gate:
+class Access:
     """Lets people in by their links, and knows them again by their cookies.
 
     Parameters
@@ -42,14 +48,14 @@ class Gate:
     Examples
     --------
     >>> import tempfile
-    >>> gate = Gate(State(tempfile.mkdtemp()), b"k" * 32)
-    >>> token = gate.new_link("ann")
-    >>> cookie = gate.sign_in(token)
-    >>> session = gate.session_of(cookie)
-    >>> session.person, gate.is_token_of(session, gate.token_of(session)), gate.sign_in("x" * 43)
+    >>> access = Access(State(tempfile.mkdtemp()), b"k" * 32)
+    >>> token = access.new_link("ann")
+    >>> cookie = access.sign_in(token)
+    >>> session = access.session_of(cookie)
+    >>> session.person, access.is_token_of(session, access.token_of(session)), access.sign_in("x" * 43)
     ('ann', True, None)
-    >>> _ = gate.new_link("ann")
-    >>> gate.session_of(cookie) is None
+    >>> _ = access.new_link("ann")
+    >>> access.session_of(cookie) is None
     True
     """
 
@@ -58,21 +64,25 @@ class Gate:
         self._cookies = Signer(key, salt="kgtrec.serve.cookie", digest_method=hashlib.sha256)
 
     def new_link(self, person: str) -> str:
-        """A new token for somebody; the one they had is void, and so are its sessions."""
+        """Make a new token for somebody; the one they had is void, and so are its sessions."""
         token = secrets.token_urlsafe(32)
         self.state.set_link(person, hash_of(token))
         return token
 
+    def link(self, url: str, person: str) -> str:
+        """Make a new link for somebody, as they open it, see :meth:`new_link`."""
+        return f"{url.rstrip('/')}/in/{self.new_link(person)}"
+
     def person_of(self, token: str) -> str | None:
-        """Whose link holds a token; None where it is nobody's."""
+        """Find whose link holds a token; None where it is nobody's."""
         wanted, found = hash_of(token), None
-        for person, own in self.state.links():  # all of them, so that the time taken tells nothing
+        for person, own in self.state.links():  # all of them, so that the time taken shows nothing
             if hmac.compare_digest(own, wanted):
                 found = person
         return found
 
     def sign_in(self, token: str) -> str | None:
-        """A cookie in exchange for a link's token; None where it is nobody's."""
+        """Give a cookie in exchange for a link's token; None where it is nobody's."""
         person = self.person_of(token)
         if person is None:
             return None
@@ -81,7 +91,7 @@ class Gate:
         return self._cookies.sign(session).decode()
 
     def session_of(self, cookie: str | None) -> Session | None:
-        """Whose cookie it is; None where it was not signed here, or what it stands for has ended."""
+        """Find the session of a cookie; None where it was not signed here, or the session has ended."""
         if not cookie or len(cookie) > 200:
             return None
         try:
@@ -96,23 +106,46 @@ class Gate:
         self.state.end_session(hash_of(session.id))
 
     def token_of(self, session: Session) -> str:
-        """What each form of a session carries, and nobody else can know."""
+        """Give what each form of a session carries, and nobody else can know."""
         return hmac.new(self._key, b"kgtrec.serve.form\0" + session.id.encode(), hashlib.sha256).hexdigest()
 
     def edition_of(self, edition: str) -> str:
-        """What forms call an edition of the pool: another text for each campaign, also where the pool is the same.
+        """Give the name of a pool's edition in forms: another one for each campaign, also where the pool is the same.
 
         Browsers keep under it what was typed, for all campaigns that one address has served.
         """
         return hmac.new(self._key, b"kgtrec.serve.edition\0" + edition.encode(), hashlib.sha256).hexdigest()[:16]
 
     def is_token_of(self, session: Session, token: str) -> bool:
-        """Whether a form is of this session."""
+        """Say whether a form is of this session."""
         return hmac.compare_digest(self.token_of(session).encode(), token.encode("utf-8", "replace"))
 
 
+def active_roles(folder: PathLike) -> dict[str, list[str]]:
+    """Map everybody who takes part in a campaign to their active roles, in the order of the file."""
+    everybody = roles_of(read_people(Path(folder, PEOPLE)))
+    return {
+        name: own for name, roles in everybody.items() if (own := [role for role, active in roles.items() if active])
+    }
+
+
+def require_active(folder: PathLike, person: str) -> None:
+    """Refuse a person who takes no part in a campaign.
+
+    Raises
+    ------
+    KgtrecError
+        With names like it.
+    """
+    if person not in (roles := active_roles(folder)):
+        raise KgtrecError(
+            f"expected somebody who takes part, found {person!r}{nearest(person, roles)}; see people.tsv, and name "
+            "people with kgtrec campaign init"
+        )
+
+
 def hash_of(secret: str) -> bytes:
-    """What is stored of a secret of 256 random bits, which no table can be made of."""
+    """Hash a secret of 256 random bits for storing; there are too many to make a table of."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
@@ -141,7 +174,7 @@ class Limit:
         self._lock = threading.Lock()
 
     def allows(self, who: str, cost: int = 1) -> bool:
-        """Whether somebody may go on; ``cost``: as how many of their requests this counts, 0 for none."""
+        """Say whether somebody may go on; ``cost``: as how many of their requests this counts, 0 for none."""
         now = self.clock()
         with self._lock:
             left, since = self._left.pop(who, (float(self.burst), now))
@@ -154,7 +187,7 @@ class Limit:
 
 
 def is_own_origin(origin: str | None, site: str | None, url: str) -> bool:
-    """Whether a request that changes something comes from a page of this server.
+    """Say whether a request that changes something comes from a page of this server.
 
     A page that sends no referrer sends ``null`` as the origin of its plain forms. Then what browsers say of the site
     counts, which no page can set. Over plain HTTP to another machine they say nothing: the form's token is left, and a
@@ -183,7 +216,7 @@ def is_own_origin(origin: str | None, site: str | None, url: str) -> bool:
 
 
 def is_local(host: str) -> bool:
-    """Whether a host, with or without a port, is this machine to itself, where browsers trust plain HTTP.
+    """Say whether a host, with or without a port, is this machine to itself, where browsers trust plain HTTP.
 
     Examples
     --------

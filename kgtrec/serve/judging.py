@@ -1,7 +1,7 @@
 """What people who judge ask for: guidelines, one question at a time, and what they have said.
 
 Annotators, adjudicators and experts have the same pages, each under the address of its
-:data:`kgtrec.serve.views.ROLE_PAGES`; which questions are there is told by :func:`kgtrec.serve.views.work_of`.
+:data:`kgtrec.serve.views.ROLE_PAGES`; which questions are there: :func:`kgtrec.serve.views.work_of`.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from typing import Any
 from flask import Response, g, make_response, request
 
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS
-from kgtrec.serve.app import back, house, look, page, paged, refusal, wants_json, whole
-from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome, give
+from kgtrec.serve.app import back, look, page, paged, refusal, site, wants_json, whole
 from kgtrec.serve.rendering import markdown
 from kgtrec.serve.state import View
+from kgtrec.serve.submissions import CONFLICT, GONE, REFUSED, STORED, Outcome, Submission, submit
 from kgtrec.serve.training import has_open
-from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Relink, Work, now_utc, work_of
+from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Work, now_utc, relink_text, work_of
 
 _LONGEST_VIEW = 3600.0  # seconds
 _LONGEST_TEXT = 200  # characters to look for
 
 
 def guidelines() -> Response:
-    """The guidelines; who has read them says so once."""
-    text, person = house().desk.guidelines(), g.session.person
+    """Show the guidelines; who has read them says so once."""
+    text, person = site().service.guidelines(), g.session.person
     digest = _digest(text)
     if request.method == "POST":
-        house().state.set_read(person, digest)
+        site().state.set_read(person, digest)
         return back("/")
-    return page("guidelines.html", text=markdown(text), is_new=not house().state.has_read(person, digest))
+    return page("guidelines.html", text=markdown(text), is_new=not site().state.has_read(person, digest))
 
 
 def next_question(role: str) -> Response:
-    """To the first question with something to do, after the guidelines and, for annotators, the training round."""
-    text = house().desk.guidelines()
-    if text.strip() and not house().state.has_read(g.session.person, _digest(text)):
+    """Redirect to the first question with an open task, after guidelines and, for annotators, training."""
+    text = site().service.guidelines()
+    if text.strip() and not site().state.has_read(g.session.person, _digest(text)):
         return back("/guidelines")
     if role == ROLES[ANNOTATOR] and has_open(look()):
         return back("/training")
@@ -49,12 +49,12 @@ def next_question(role: str) -> Response:
         progress = work.progress(now_utc())
         numbers = {"n_stored": _counted("stored"), "n_gone": _counted("gone")}
         return page("done.html", pages=work.pages, progress=progress, **numbers)
-    told = "&".join(f"{name}={_counted(name)}" for name in ("stored", "gone") if _counted(name))
-    return back(f"{work.pages.path}/{number}" + (f"?{told}" if told else ""))
+    counts = "&".join(f"{name}={_counted(name)}" for name in ("stored", "gone") if _counted(name))
+    return back(f"{work.pages.path}/{number}" + (f"?{counts}" if counts else ""))
 
 
 def question(role: str, number: int) -> Response:
-    """A question with its candidates, and the verdicts that somebody gives."""
+    """Show a question with its candidates, and store the verdicts that somebody gives."""
     work = _work(role)
     tasks = work.tasks(number)
     if request.method == "GET":
@@ -67,39 +67,48 @@ def question(role: str, number: int) -> Response:
         task = whole(form[name])
         if task not in tasks:
             return _gone(work, number, task)
-        return _undo(role, number, task) if name == "undo" else _answer(role, number, [_given(task, is_alone=True)])
+        return (
+            _undo(role, number, task) if name == "undo" else _answer(role, number, [_submission(task, is_alone=True)])
+        )
     if "relink" in form:
         former, link = form["relink"], form.get("source", "").strip()
-        given = [
-            Given(one.task, one.last.verdict, link, one.last.note, form.get(f"before-{one.task}", ""))
+        corrected = [
+            Submission(one.task, one.last.verdict, link, one.last.note, form.get(f"before-{one.task}", ""))
             for one in _under(work, number, former)
             if one.last
         ]
-        return _answer(role, number, given)
+        return _answer(role, number, corrected)
     shown = [whole(name.removeprefix("before-")) for name in form if name.startswith("before-")]
-    given = [_given(task) for task in dict.fromkeys([*tasks, *shown]) if task is not None]
-    is_empty = [not (one.verdict or one.note.strip() or form.get(f"source-{one.task}", "").strip()) for one in given]
-    given = [one for one, empty in zip(given, is_empty, strict=True) if not empty]
-    theirs = [one for one in given if one.task in tasks]
-    return _answer(role, number, theirs, n_gone=len(given) - len(theirs))
+    submissions = [
+        submission
+        for task in dict.fromkeys([*tasks, *shown])
+        if task is not None
+        and (
+            (submission := _submission(task)).verdict
+            or submission.note.strip()
+            or form.get(f"source-{task}", "").strip()
+        )
+    ]
+    current = [submission for submission in submissions if submission.task in tasks]
+    return _answer(role, number, current, n_gone=len(submissions) - len(current))
 
 
 def _under(work: Work, number: int, link: str) -> list[Candidate]:
     """The candidates of a question to which Yes or No was said with a link."""
-    shown = work.page(number)
-    candidates = shown.candidates if shown and link else ()
-    return [one for one in candidates if one.last and one.last.source == link and one.last.verdict in VERDICTS[:2]]
+    question_page = work.page(number) if link else None
+    candidates = question_page.candidates if question_page else ()
+    return [each for each in candidates if each.last and each.last.source == link and each.last.verdict in VERDICTS[:2]]
 
 
-def _relink(work: Work, number: int) -> Relink | None:
+def _relink(work: Work, number: int) -> dict[str, str] | None:
     """What to ask of answers under the former link of a question, whose link the form has corrected."""
     former, link = (request.form.get(name, "").strip() for name in ("link", "source"))
     n = len(_under(work, number, former)) if link and link != former else 0
-    return Relink(former, link, n) if n else None
+    return {"former": former, "link": link, "text": relink_text(n, former)} if n else None
 
 
 def verdicts(role: str) -> Response:
-    """What somebody has said, to look through and to correct."""
+    """List the verdicts that somebody has given, to look through and to correct."""
     verdict = request.args.get("verdict", "")
     verdict = verdict if verdict in VERDICTS else ""
     text = request.args.get("text", "")[:_LONGEST_TEXT].strip()
@@ -108,7 +117,7 @@ def verdicts(role: str) -> Response:
 
 
 def seen(role: str) -> Response:
-    """How long somebody has looked at a task, by what the browser tells."""
+    """Store how long somebody has looked at a task, as the browser reports it."""
     task = whole(request.form.get("task", ""))
     if task is None or not _work(role).has_task(task):
         return refusal(404)
@@ -116,7 +125,7 @@ def seen(role: str) -> Response:
     opened = whole(request.form.get("opened", "0"))
     if seconds is None or opened is None:
         return refusal(400)
-    own = house().state
+    own = site().state
     with suppress(sqlite3.Error):  # may be lost
         own.add_view(View(g.session.person, role, task, own.clock(), min(seconds, _LONGEST_VIEW), min(opened, 1000)))
     return make_response("", 204)
@@ -124,28 +133,28 @@ def seen(role: str) -> Response:
 
 def _work(role: str) -> Work:
     """What the person who asks has to do in a role, as it is now."""
-    return work_of(house().desk, look(), role)
+    return work_of(site().service, look(), role)
 
 
 def _edition() -> str:
     """The campaign and its pool, for whose tasks a form is filled in."""
-    return house().gate.edition_of(look().edition)
+    return site().access.edition_of(look().edition)
 
 
-def _question(work: Work, number: int, status: int = 200, **told: Any) -> Response:
-    """The page; ``told``: what became of a form, or what is asked of one."""
-    shown = work.page(number)
-    if shown is None:
+def _question(work: Work, number: int, status: int = 200, **shown: Any) -> Response:
+    """The page; ``shown``: what became of a form, or what is asked of one."""
+    question_page = work.page(number)
+    if question_page is None:
         return _gone(work, number)
     return page(
         "question.html",
         status,
         here=work.pages.path,
         pages=work.pages,
-        question=shown,
+        question=question_page,
         progress=work.progress(now_utc()),
         edition=_edition(),
-        **{"typed": {}, "outcomes": {}} | told,
+        **{"typed": {}, "outcomes": {}} | shown,
     )
 
 
@@ -156,9 +165,9 @@ def _gone(work: Work, number: int, task: int | None = None) -> Response:
     return page("refusal.html", 404, message=work.pages.gone)
 
 
-def _answer(role: str, number: int, given: Sequence[Given], *, n_gone: int = 0) -> Response:
-    """Store verdicts, and tell a browser what became of them; ``n_gone`` others were no longer the person's."""
-    outcomes, g.look = give(house().desk, look(), role, given)
+def _answer(role: str, number: int, submissions: Sequence[Submission], *, n_gone: int = 0) -> Response:
+    """Store verdicts, and show a browser what became of them; ``n_gone`` others were no longer the person's."""
+    outcomes, g.look = submit(site().service, look(), role, submissions)
     work = _work(role)
     n_gone += sum(outcome.kind == GONE for outcome in outcomes)
     kinds = {outcome.kind for outcome in outcomes}
@@ -166,29 +175,29 @@ def _answer(role: str, number: int, given: Sequence[Given], *, n_gone: int = 0) 
     if wants_json():
         return make_response(_as_json(work, number, outcomes), status)
     if kinds & {CONFLICT, REFUSED}:
-        typed = {one.task: one for one, out in zip(given, outcomes, strict=True) if not out.is_good}
+        typed = {one.task: one for one, out in zip(submissions, outcomes, strict=True) if not out.is_good}
         by_task = {outcome.task: outcome for outcome in outcomes}
         return _question(work, number, status, n_gone=n_gone, outcomes=by_task, typed=typed)
     n_stored = sum(outcome.kind == STORED for outcome in outcomes)
     if relink := _relink(work, number):
         return _question(work, number, n_stored=n_stored, n_gone=n_gone, relink=relink)
-    told = f"stored={n_stored}" + (f"&gone={n_gone}" if n_gone else "")
+    counts = f"stored={n_stored}" + (f"&gone={n_gone}" if n_gone else "")
     first = work.first_open(number)
     if first is not None:
-        return back(f"{work.pages.path}/{number}?{told}#task-{first}")
+        return back(f"{work.pages.path}/{number}?{counts}#task-{first}")
     following = work.next_question(number)
-    return back(f"{work.pages.path}{f'/{following}' if following else ''}?{told}")
+    return back(f"{work.pages.path}{f'/{following}' if following else ''}?{counts}")
 
 
 def _as_json(work: Work, number: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     progress = work.progress(now_utc())
     row_of = {outcome.task: look().row_of(outcome.task) for outcome in outcomes}
     said = look().said(work.role, [row for row in row_of.values() if row is not None])
-    found = []
+    answers = []
     for outcome in outcomes:
         now = outcome.now
-        words = {} if now is None else {"verdict": now.verdict, "source": now.source, "note": now.note}
-        found.append(
+        stored = {} if now is None else {"verdict": now.verdict, "source": now.source, "note": now.note}
+        answers.append(
             {
                 "task": outcome.task,
                 "kind": outcome.kind,
@@ -196,11 +205,11 @@ def _as_json(work: Work, number: int, outcomes: Sequence[Outcome]) -> dict[str, 
                 "digest": "" if now is None else now.digest,
                 "answer": "" if now is None else work.pages.answers[now.verdict],
                 "can_undo": len(said.get(row_of[outcome.task] or 0, ())) > 1,
-                **words,
+                **stored,
             }
         )
     return {
-        "outcomes": found,
+        "outcomes": answers,
         "done": progress.done,
         "left": progress.left,
         "pace": progress.pace,
@@ -219,17 +228,17 @@ def _undo(role: str, number: int, task: int) -> Response:
         answer = ROLE_PAGES[role].answers[said[0].verdict]
         address = f"{ROLE_PAGES[role].path}/{number}?again={task}#task-{task}"
         return make_response({"outcomes": [], "again": task, "answer": answer}) if wants_json() else back(address)
-    return _answer(role, number, [Given(task, *said[-2].said, before=request.form.get(f"before-{task}", ""))])
+    return _answer(role, number, [Submission(task, *said[-2].said, before=request.form.get(f"before-{task}", ""))])
 
 
-def _given(task: int, *, is_alone: bool = False) -> Given:
+def _submission(task: int, *, is_alone: bool = False) -> Submission:
     """What a form says of a task; the link of the question stands for one that is not there."""
     form = request.form
     verdict = form.get(f"verdict-{task}", "")
     source = form.get(f"source-{task}", "").strip()
     if not source and verdict in VERDICTS[:2]:
         source = form.get("source", "").strip()
-    return Given(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""), is_alone)
+    return Submission(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""), is_alone)
 
 
 def _digest(text: str) -> str:

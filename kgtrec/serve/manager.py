@@ -10,9 +10,10 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, cast
@@ -27,7 +28,8 @@ from kgtrec.campaign.qrels import LEVELS
 from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
 from kgtrec.campaign.tasks import draft_template, readable
 from kgtrec.campaign.track import track
-from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People, check_template
+from kgtrec.campaign.verdict_rules import roles_of
+from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, check_template
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
 from kgtrec.data.triples import Triples
@@ -36,8 +38,8 @@ from kgtrec.formats.campaign.folder import read_people, read_templates, write_pe
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
-from kgtrec.serve.app import house, look, page, paged, refusal, whole
-from kgtrec.serve.links import active_roles, new_link
+from kgtrec.serve.app import look, page, paged, refusal, site, whole
+from kgtrec.serve.auth import require_active
 from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
@@ -52,89 +54,54 @@ _LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
 _MAKING = threading.Lock()  # of one download at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table as a page shows it."""
-
-    head: tuple[str, ...]
-    is_number: tuple[bool, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Participant:
-    """Somebody, in the list of people."""
-
-    name: str
-    roles: tuple[tuple[str, bool], ...]  # and whether they are active in it
-    has_link: bool
-    to_do: int  # open tasks, in all roles
-    to_judge: int  # those as an annotator, which can go to others
-
-    @property
-    def is_active(self) -> bool:
-        """Whether in any role."""
-        return any(active for _, active in self.roles)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A relation, in the list of templates."""
-
-    relation: str
-    name: str  # its words
-    triples: int  # for people to judge
-    template: str
-    is_draft: bool  # so that people are asked in general words
-
-
-def grid(table: Table) -> Grid:
-    """A result's table with its numbers as a report shows them, intervals beside their values.
+def grid(table: Table) -> dict[str, Any]:
+    """Lay out a result's table with its numbers as a report shows them, intervals beside their values.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> grid(Table("t", "", "", pa.table({"person": ["ann"], "verdicts": [1200]}))).rows
-    (('ann', '1,200'),)
+    >>> grid(Table("t", "", "", pa.table({"person": ["ann"], "verdicts": [1200]})))["rows"]
+    [('ann', '1,200')]
     """
     wide = table.wide
-    rows = [tuple(" ".join(filter(None, (cell.text, cell.interval))) for cell in row) for row in table_cells(table)]
-    head = tuple(in_words((column.label or column.name).replace("_", " ").strip()) for column in wide.columns)
-    return Grid(head, tuple(is_number_column(wide, column) for column in wide.columns), tuple(rows))
+    return {
+        "head": [in_words((column.label or column.name).replace("_", " ").strip()) for column in wide.columns],
+        "is_number": [is_number_column(wide, column) for column in wide.columns],
+        "rows": [
+            tuple(" ".join(filter(None, (cell.text, cell.interval))) for cell in row) for row in table_cells(table)
+        ],
+    }
 
 
 def dashboard() -> Response:
-    """How far the campaign is, how well and how fast people judge; and the training round."""
+    """Show how far the campaign is, how well and how fast people judge; and the training round."""
     done: Sequence[str] = ()
     error, typed = "", cast("Mapping[str, str]", {})
     if request.method == "POST":
         try:
-            done = change_gold(house().desk, request.form)
-            g.look = house().desk.look(g.session.person)
+            done = change_gold(site().service, request.form)
+            g.look = site().service.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
-    told = {"done": done, "error": error}
-    status = 422 if error else 200
-    found = house().figures.overview()
-    if found is None:
-        return page("manager_waiting.html", status, **told)
+    overview = site().figures.overview()
     return page(
         "manager_dashboard.html",
-        status,
-        found=found,
+        422 if error else 200,
+        overview=overview,
         gold=gold_form(look(), typed),
-        training=training_table(look(), house().state) if look().campaign.training else None,
-        **told,
+        training=training_table(look(), site().state) if look().campaign.training else None,
+        done=done,
+        error=error,
         grid=grid,
         in_words=in_words,
         moment=_moment,
-        bars=_bars(found.hours, found.at),
+        bars=_bars(overview.hours, overview.at),
         constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
     )
 
 
 def people() -> Response:
-    """Who takes part: somebody comes, leaves or is back, their links, and the tasks of those who have left."""
+    """Show and change who takes part, their links, and the tasks of those who have left."""
     if request.method == "GET":
         return _people()
     form = request.form
@@ -149,18 +116,22 @@ def people() -> Response:
 
 
 def templates() -> Response:
-    """The relations, and by which sentences people are asked about them."""
+    """List the relations, and the sentences by which people are asked about them."""
     words = request.args.get("text", "")[:_LONGEST_WORDS].strip()
-    found = _relations(look().campaign)
+    relations = _relations(look().campaign)
     if words:
         folded = words.casefold()
-        found = [one for one in found if folded in f"{one.relation}\n{one.name}\n{one.template}".casefold()]
-    shown, numbers = paged(found, _RELATIONS)
+        relations = [
+            relation
+            for relation in relations
+            if folded in "{relation}\n{name}\n{template}".format(**relation).casefold()
+        ]
+    shown, numbers = paged(relations, _RELATIONS)
     return page("manager_templates.html", relations=shown, text=words, **numbers)
 
 
 def template() -> Response:
-    """One relation's template, to edit, with a preview on triples of the pool."""
+    """Edit one relation's template, with a preview on triples of the pool."""
     campaign = look().campaign
     values = request.form if request.method == "POST" else request.args
     relation = values.get("relation", "")
@@ -175,7 +146,7 @@ def template() -> Response:
         if len(typed) > _LONGEST_TEMPLATE:
             raise KgtrecError(f"expected a template of at most {_LONGEST_TEMPLATE:,} characters, got {len(typed):,}")
         check_template(typed)
-        now = set_template(house().desk.folder, relation, typed, before) if "save" in values else before
+        now = set_template(site().service.folder, relation, typed, before) if "save" in values else before
     except KgtrecError as error:
         return _template(relation, triples, 422, typed=typed, before=before, error=str(error))
     if now is None:
@@ -219,80 +190,63 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
 
 
 def downloads() -> Response:
-    """What can be taken away."""
+    """List what can be downloaded."""
     return page("manager_downloads.html", levels=LEVELS, error="")
 
 
 def qrels() -> Response:
-    """The qrels as an archive."""
+    """Send the qrels as an archive."""
     level: Any = request.args.get("level", LEVELS[0])
-    if level not in LEVELS:
-        return refusal(404)
-    name, folder = f"{_own_name()}-qrels", house().desk.folder
-
-    return _download(lambda: qrels_archive(folder, level, name), f"{name}.zip")
+    return refusal(404) if level not in LEVELS else _download("-qrels", ".zip", partial(qrels_archive, level=level))
 
 
 def campaign() -> Response:
-    """The folder as an archive."""
-    name, folder = _own_name(), house().desk.folder
-    return _download(lambda: folder_archive(folder, name), f"{name}.zip")
+    """Send the folder as an archive."""
+    return _download("", ".zip", folder_archive)
 
 
 def agreement() -> Response:
-    """The figures of agreement as CSV."""
+    """Send the figures of agreement as CSV."""
     per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)
-    folder, name = house().desk.folder, "-".join(filter(None, (_own_name(), "agreement", per)))
-    return _download(lambda: agreement_csv(folder, per or None), f"{name}.csv")
+    return _download(f"-agreement-{per}".rstrip("-"), ".csv", lambda folder, _: agreement_csv(folder, per or None))
 
 
-def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **told: Any) -> Response:
-    """The page; ``told``: what was done, or not (error), a person's new link, or what is asked before."""
-    progress = house().figures.progress()
+def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **shown: Any) -> Response:
+    """The page; ``shown``: what was done, or not (error), a person's new link, or what is asked before."""
+    service = site().service
+    progress = site().figures.progress()
     loads = progress.tables()[2]
-    own = read_people(Path(house().desk.folder, PEOPLE))
-    to_do = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
-    linked = {name for name, _ in house().state.links()}
-    again = Counter(name for name, role, _ in house().desk.waiting() if role == ROLES[ANNOTATOR])
+    to_judge = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
+    linked = dict(site().state.links())
+    again = Counter(name for name, role, _ in service.waiting() if role == ROLES[ANNOTATOR])
+    participants = []
+    for name, roles in roles_of(read_people(Path(service.folder, PEOPLE))).items():
+        others = [role for role in (ROLES[ADJUDICATOR], ROLES[EXPERT]) if roles.get(role)]
+        n_other = sum(work_of(service, service.look(name), role).n_open for role in others)
+        participants.append(
+            {
+                "name": name,
+                "roles": roles,
+                "is_active": any(roles.values()),
+                "has_link": name in linked,
+                "to_do": to_judge.get(name, 0) + again[name] + n_other,  # open tasks, in all roles
+                "to_judge": to_judge.get(name, 0),  # those as an annotator, which can go to others
+            }
+        )
     return page(
         "manager_people.html",
         status,
-        participants=[
-            Participant(
-                name,
-                roles,
-                name in linked,
-                to_do.get(name, 0) + again[name] + _waiting(name, roles),
-                to_do.get(name, 0),
-            )
-            for name, roles in _roles(own).items()
-        ],
+        participants=participants,
         person_roles=PERSON_ROLES,
         progress=progress,
         loads=grid(replace(loads, columns=tuple(column for column in loads.columns if column.name in _LOADS))),
         typed=typed,
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
-        **told,
+        **shown,
     )
-
-
-def _waiting(name: str, roles: Iterable[tuple[str, bool]]) -> int:
-    """What waits for somebody as an adjudicator, or as an expert."""
-    desk = house().desk
-    own = [role for role, is_active in roles if is_active and role in (ROLES[ADJUDICATOR], ROLES[EXPERT])]
-    return sum(work_of(desk, desk.look(name), role).n_open for role in own)
-
-
-def _roles(people: People) -> dict[str, tuple[tuple[str, bool], ...]]:
-    """Everybody -> their roles and whether they are active in them, in the order of the file."""
-    found: dict[str, tuple[tuple[str, bool], ...]] = {}
-    names = people.names.decode(people.person).to_pylist()
-    for name, role, active in zip(names, people.role.tolist(), people.is_active.tolist(), strict=True):
-        found[name] = (*found.get(name, ()), (PERSON_ROLES[role], active))
-    return found
 
 
 _Done = tuple[list[str], tuple[str, str] | None]  # what was done, and a person with a new link
@@ -303,8 +257,8 @@ def _add() -> _Done:
     name = request.form.get("name", "").strip()
     one_of("a role of", chosen := request.form.get("role", ""), PERSON_ROLES)
     role = PERSON_ROLES.index(chosen)
-    done = change_people(house().desk.folder, {role: [name]}) or [f"{name} is {chosen} already"]
-    has_link = any(name == person for person, _ in house().state.links())
+    done = change_people(site().service.folder, {role: [name]}) or [f"{name} is {chosen} already"]
+    has_link = any(name == person for person, _ in site().state.links())
     if role == ANNOTATOR:
         done.append("Share out the open triples below, so that annotators who are new get tasks")
     return done, None if has_link else (name, _linked(name))
@@ -347,7 +301,7 @@ def _in_words(moved: Mapping[str, tuple[int, int]]) -> list[str]:
 def _leave() -> _Done:
     """Somebody takes part no more."""
     name = _not_oneself()
-    with house().desk.changing() as campaign:
+    with site().service.changing() as campaign:
         people, done = changed_people(campaign.people, {}, [name])
         if not done:
             return [f"{name} had left already"], None
@@ -355,19 +309,19 @@ def _leave() -> _Done:
         left = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True)).get(name, 0)
         waits = [f"nobody judges their {counted(left, 'open task')} until triples are shared out anew"] if left else []
         _ask(f"Has {name} left?", [*done, f"{name} is signed out", *waits])
-        write_people(house().desk.folder, people)
+        write_people(site().service.folder, people)
     return done, None
 
 
 def _hand_over() -> _Done:
     """Somebody takes part no more, and their open tasks go to others."""
     name = _not_oneself()
-    with house().desk.changing() as campaign:
+    with site().service.changing() as campaign:
         people, done = changed_people(campaign.people, {}, [name])
         changed = shared_out(campaign, people=people)
         moved = moved_tasks(campaign.assignments, changed.assignments)
         _ask(f"Has {name} left, and do others get the open tasks?", [*done, *_in_words(moved)])
-        write_shares(house().desk.folder, campaign, changed)
+        write_shares(site().service.folder, campaign, changed)
     return [*done, "Open tasks of those who have left went to others"], None
 
 
@@ -375,7 +329,7 @@ def _not_oneself() -> str:
     """The name in the form, which is not that of the manager who sends it."""
     name = request.form.get("name", "")
     if name == g.session.person:
-        raise KgtrecError("expected another manager, or kgtrec campaign init --left, to take you out, found yourself")
+        raise KgtrecError("you cannot remove yourself; ask another manager, or run kgtrec campaign init --left")
     return name
 
 
@@ -386,12 +340,12 @@ def _share() -> _Done:
         raise KgtrecError(
             f"expected 1 to {MOST_PER_TRIPLE} annotators per triple, got {request.form.get('per_triple', '')!r}"
         )
-    with house().desk.changing() as campaign:
+    with site().service.changing() as campaign:
         changed = shared_out(campaign, per_triple=None if per_triple == campaign.per_triple else per_triple)
         moved = moved_tasks(campaign.assignments, changed.assignments)
         if any(lost for lost, _ in moved.values()):
             _ask("Share out the open triples anew?", _in_words(moved))
-        write_shares(house().desk.folder, campaign, changed)
+        write_shares(site().service.folder, campaign, changed)
     before, now = len(campaign.assignments), len(changed.assignments)
     return [f"Shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
 
@@ -406,21 +360,23 @@ _PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share
 
 
 def _linked(name: str) -> str:
-    own = house()
-    return new_link(own.gate, own.url, name, active_roles(read_people(Path(own.desk.folder, PEOPLE))))
+    own = site()
+    require_active(own.service.folder, name)
+    return own.access.link(own.url, name)
 
 
-def _relations(campaign: Campaign) -> list[Asked]:
-    """The relations that people are asked about, in byte order."""
+def _relations(campaign: Campaign) -> list[dict[str, Any]]:
+    """The relations that people are asked about, in byte order: ``name``: its words; ``is_draft``: in general words."""
     triples = campaign.pool.triples
     counts = np.bincount(triples.relation[~campaign.automatic.is_automatic], minlength=len(triples.relations))
-    rows = np.unique(triples.relation)
-    found = []
-    for label, n in zip(triples.relations.decode(rows).to_pylist(), counts[rows].tolist(), strict=True):
+    relations = []
+    for row in np.unique(triples.relation).tolist():
+        label = triples.relations[row]
         draft = draft_template(label)
         own = campaign.templates.get(label, draft)
-        found.append(Asked(label, readable(label), n, own, own == draft))
-    return sorted(found, key=lambda one: one.relation.encode())
+        about = {"relation": label, "name": readable(label), "triples": int(counts[row])}
+        relations.append(about | {"template": own, "is_draft": own == draft})
+    return sorted(relations, key=lambda relation: relation["relation"].encode())
 
 
 def _some_triples(campaign: Campaign, relation: str) -> Triples:
@@ -433,10 +389,12 @@ def _some_triples(campaign: Campaign, relation: str) -> Triples:
     return triples.take(rows[places] if len(rows) else rows)
 
 
-def _template(relation: str, triples: Triples, status: int = 200, *, typed: str, before: str, **told: str) -> Response:
-    """The page; ``told``: that it was stored (done), or why not (error, or the other template that is there now)."""
+def _template(
+    relation: str, triples: Triples, status: int = 200, *, typed: str, before: str, **result: str
+) -> Response:
+    """The page; ``result``: that it was stored (done), or why not (error, or the other template that is there now)."""
     tried = replace(look().campaign, templates={**look().campaign.templates, relation: typed})
-    previewed = [] if "error" in told else phrased(tried, triples)
+    previewed = [] if "error" in result else phrased(tried, triples)
     return page(
         "manager_template.html",
         status,
@@ -447,16 +405,18 @@ def _template(relation: str, triples: Triples, status: int = 200, *, typed: str,
         typed=typed,
         before=before,
         longest=_LONGEST_TEMPLATE,
-        **told,
+        **result,
     )
 
 
-def _download(make: Callable[[], str | IO[bytes]], name: str) -> Response:
+def _download(what: str, suffix: str, make: Callable[[Path, str], str | IO[bytes]]) -> Response:
     """A file to be kept; one is made at a time, so that those who judge do not wait."""
+    folder = site().service.folder
+    name = f"{safe_name(folder.absolute().name)}{what}"
     if not _MAKING.acquire(blocking=False):
         return refusal(429, "Another download is being made. Wait a moment and try again.")
     try:
-        made = make()
+        made = make(folder, name)
     except KgtrecError as error:
         return page("manager_downloads.html", 422, levels=LEVELS, error=str(error))
     finally:
@@ -471,12 +431,8 @@ def _download(make: Callable[[], str | IO[bytes]], name: str) -> Response:
             cast("Any", wrap_file(request.environ, made)), mimetype="application/zip", direct_passthrough=True
         )
         response.content_length = size
-    response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name)}"'
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name + suffix)}"'
     return response
-
-
-def _own_name() -> str:
-    return safe_name(house().desk.folder.absolute().name)
 
 
 def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:

@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 def safe_name(text: str) -> str:
-    r"""A name for a file that is downloaded, whatever a folder is called: ASCII letters, digits, dots and dashes.
+    r"""Name a downloaded file, whatever a folder is called, by ASCII letters, digits, dots and dashes.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def safe_name(text: str) -> str:
 
 
 def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
-    """The files of a campaign's folder as a ZIP archive, as they are at one moment; not those of its page.
+    """Pack the files of a campaign's folder into a ZIP archive, as they are at one moment; not those of its page.
 
     The lock is held only until all files are open. What is added to the judgements later is left out; other files are
     never changed in place by kgtrec.
@@ -75,16 +75,16 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
         return _archive(name, parts)
 
 
-def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: str) -> IO[bytes]:
-    """The folder that ``kgtrec campaign qrels --level LEVEL`` writes, as a ZIP archive.
+def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "triple"]) -> IO[bytes]:
+    """Pack the folder that ``kgtrec campaign qrels --level LEVEL`` writes into a ZIP archive.
 
     Parameters
     ----------
     folder : path
         Of the campaign.
-    level : {"question", "triple"}
     name : str
         Of the folder in the archive.
+    level : {"question", "triple"}
 
     Returns
     -------
@@ -106,7 +106,7 @@ def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: 
 
 
 def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
-    """What ``kgtrec campaign agreement --per PER --format csv`` prints."""
+    """Give what ``kgtrec campaign agreement --per PER --format csv`` prints."""
     return table_csv(campaign_agreement(read_campaign(folder), per=per, tells=False).tables()[0].data)
 
 

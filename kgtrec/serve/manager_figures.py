@@ -31,19 +31,18 @@ from kgtrec.data.table import Column, Table
 from kgtrec.formats.campaign.folder import EDITED
 from kgtrec.formats.files import FileState
 from kgtrec.formats.output.folders import JUDGEMENTS
-from kgtrec.serve.desk import Desk, Numbers
+from kgtrec.serve.service import CampaignService, Numbers
 from kgtrec.serve.state import State, view_totals
 from kgtrec.serve.views import moments
 
 HOURS = 48  # that the chart shows
-RECENT_DAYS = 7  # from which the pace is told
+RECENT_DAYS = 7  # from which the pace is computed
 FEW_QUESTIONS = 10  # with fewer in common nothing is said of a pair
 TOO_FAST = 5.0  # seconds
 MOST_HOSTS = 20
 _HOUR, _DAY = 3600, 86_400  # seconds
 _FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
-_OLDEST = 600.0  # seconds after which figures are made anew in any case: they tell of the last days
-_PATIENCE = 2.0  # seconds to wait for figures that are being made
+_OLDEST = 600.0  # seconds after which figures are made anew in any case: they are about the last days
 _TIME = (
     Column("annotator"),
     Column("verdicts", "with a time"),
@@ -69,7 +68,7 @@ class Pace:
 
     @property
     def done_at(self) -> float | None:
-        """When nothing is left at this pace, seconds since 1970; None where that cannot be told."""
+        """When nothing is left at this pace, seconds since 1970; None where that is unknown."""
         return self.now + self.left / self.per_day * _DAY if self.recent and self.left else None
 
 
@@ -91,27 +90,19 @@ class Overview:
     hosts: Table  # host, verdicts, share
     n_verdicts: int  # that count, of annotators
 
-    @property
-    def low_pairs(self) -> NDArray[np.intp]:
-        """(m,) rows of ``pairs`` that agree unusually little, the least first.
+    def pairs_table(self) -> Table | None:
+        """List the pairs that agree unusually little, the least first; None where no two have judged a triple.
 
         Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
         """
-        if self.agreement is None or self.pairs is None or self.pairs.high is None:
-            return np.zeros(0, np.intp)
-        column = self.pairs.statistics.index("raw")
-        raw, high = self.pairs.values[:, column], self.pairs.high[:, column]
-        low = np.flatnonzero((self.pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw")))
-        return low[np.argsort(raw[low], kind="stable")]
-
-    def pairs_table(self) -> Table | None:
-        """The pairs of :attr:`low_pairs`; None where no two have judged a triple."""
         pairs = self.pairs
-        if pairs is None or pairs.low is None or pairs.high is None:
+        if self.agreement is None or pairs is None or pairs.low is None or pairs.high is None:
             return None
         column = pairs.statistics.index("raw")
-        ends = {"raw": pairs.values[:, column], "low": pairs.low[:, column], "high": pairs.high[:, column]}
-        data = pa.table(dict(pairs.groups) | {"triples": pairs.triples, "questions": pairs.questions} | ends)
+        raw, low, high = (each[:, column] for each in (pairs.values, pairs.low, pairs.high))
+        is_low = (pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw"))
+        rows = np.argsort(np.where(is_low, raw, np.inf), kind="stable")[: np.count_nonzero(is_low)]
+        counts = {"triples": pairs.triples, "questions": pairs.questions, "raw": raw, "low": low, "high": high}
         columns = (
             Column("annotator"),
             Column("other", "and"),
@@ -119,11 +110,11 @@ class Overview:
             Column("questions"),
             Column("raw", "raw agreement", form="share", digits=1, low="low", high="high"),
         )
-        return Table("pairs", "", "", data, columns, rows=self.low_pairs.tolist())
+        return Table("pairs", "", "", pa.table(dict(pairs.groups) | counts), columns, rows=rows.tolist())
 
 
 def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]], now: float) -> Overview:
-    """All figures of a campaign.
+    """Compute all figures of a campaign.
 
     Parameters
     ----------
@@ -160,7 +151,7 @@ def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int
 
 
 def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDArray[np.int64]:
-    """(hours,) how many moments lie in each of the last hours of the clock, the present one last.
+    """Count the moments in each of the last hours of the clock, the present one last, (hours,).
 
     Parameters
     ----------
@@ -174,12 +165,11 @@ def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDAr
     array([2, 1, 1])
     """
     place = moments // _HOUR - int(now // _HOUR) + hours - 1
-    found: NDArray[np.int64] = np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
-    return found
+    return np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
 
 
 def pace_of(events: Judgements, left: int, now: float) -> Pace:
-    """How fast annotators judge what they had not judged before; corrections do not count.
+    """Measure how fast annotators judge what they had not judged before; corrections do not count.
 
     A day that has begun counts as a whole one: nobody works for 24 hours as in the first one.
 
@@ -200,7 +190,7 @@ def pace_of(events: Judgements, left: int, now: float) -> Pace:
 
 
 def time_of(latest: Judgements, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]]) -> pa.Table:
-    """Per person with view times: verdicts that have one, the median of their seconds, and those that were too fast.
+    """Summarise view times by person: verdicts that have one, their median in seconds, and those that were too fast.
 
     Too fast is a Y or N on a triple that was in front of the person for less than :data:`TOO_FAST` seconds, if they
     opened no source for any candidate of the question. Verdicts of people without a script have no time.
@@ -213,12 +203,12 @@ def time_of(latest: Judgements, numbers: Numbers, seen: Sequence[tuple[str, int,
     seen : sequence of tuple
         Likewise.
     """
-    names, tasks, seconds, opened = (list(column) for column in zip(*seen, strict=True)) if seen else ([], [], [], [])
+    names, tasks, seconds, opened = zip(*seen, strict=True) if seen else ((), (), (), ())
     n = len(numbers.group)
     person = latest.annotators.encode(labels_of(names)).astype(np.int64)
-    task, order = np.array(tasks, np.int64), np.argsort(numbers.task[:n])
-    place = np.minimum(np.searchsorted(numbers.task[:n], task, sorter=order), n - 1)
-    row = order[place]
+    task = np.array(tasks, np.int64)
+    place = np.minimum(np.searchsorted(numbers.task, task, sorter=numbers.by_task), n - 1)
+    row = numbers.by_task[place]
     known = (person >= 0) & (numbers.task[row] == task)
     person, row = person[known], row[known]
     spent, pages = np.array(seconds, np.float64)[known], np.array(opened, np.int64)[known]
@@ -252,55 +242,49 @@ def _medians(group: NDArray[np.intp], values: NDArray[np.float64], sizes: NDArra
     """(m,) median of the values of each group, none of them empty."""
     ordered = np.append(values[np.lexsort((values, group))], 0.0)
     start = np.cumsum(sizes) - sizes
-    found: NDArray[np.float64] = (ordered[start + (sizes - 1) // 2] + ordered[start + sizes // 2]) / 2
-    return found
+    return (ordered[start + (sizes - 1) // 2] + ordered[start + sizes // 2]) / 2
 
 
 def sources_by_host(latest: Judgements) -> Table:
-    """Verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
+    """Count verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
     hosts = hosts_of(latest.source)
     counts = pa.table({"host": hosts.filter(pc.not_equal(hosts, ""))}).group_by("host").aggregate([("host", "count")])
-    names, found = counts["host"].to_pylist(), counts["host_count"].to_numpy()
-    order = sorted(range(len(names)), key=lambda row: (-found[row], names[row].encode()))[:MOST_HOSTS]
+    names, numbers = counts["host"].to_pylist(), counts["host_count"].to_numpy()
+    order = sorted(range(len(names)), key=lambda row: (-numbers[row], names[row].encode()))[:MOST_HOSTS]
     shown = counts.take(pa.array(order, pa.int64())).rename_columns(["host", "verdicts"])
-    data = shown.append_column("share", pa.array(found[order] / max(int(found.sum()), 1)))
+    data = shown.append_column("share", pa.array(numbers[order] / max(int(numbers.sum()), 1)))
     return Table("hosts", "", "", data, (Column("host"), Column("verdicts"), Column("share", form="share", digits=1)))
 
 
 class Figures:
-    """The last figures of a campaign, made anew by a thread when it has changed, one at a time.
+    """The last figures of a campaign, made anew when it has changed, by one request at a time.
 
     While it changes all the time, figures stay until twenty times as long has gone as they took.
 
     Parameters
     ----------
-    desk : Desk
+    service : CampaignService
     state : State
     clock : callable, optional
         Seconds since 1970. Default: the time.
     """
 
-    def __init__(self, desk: Desk, state: State, clock: Callable[[], float] = time.time) -> None:
-        self.desk, self.state, self.clock = desk, state, clock
-        self.share, self.patience = _SHARE, _PATIENCE
+    def __init__(self, service: CampaignService, state: State, clock: Callable[[], float] = time.time) -> None:
+        self.service, self.state, self.clock, self.share = service, state, clock, _SHARE
         self._last: Overview | None = None
         self._key: object = None
-        self._error: BaseException | None = None
         self._progress: tuple[object, CampaignProgress] | None = None
         self._lock = threading.Lock()
-        self._making: threading.Event | None = None  # set when what is being made is ready
 
     def progress(self) -> CampaignProgress:
-        """How far the campaign is now."""
-        key = self._state_of_files()
-        last = self._progress
+        """Summarise how far the campaign is now."""
+        key, last = self._state_of_files(), self._progress
         if last is None or key is None or last[0] != key:
-            last = key, track(self.desk.campaign())
-            self._progress = last
+            last = self._progress = key, track(self.service.campaign())
         return last[1]
 
-    def overview(self) -> Overview | None:
-        """The figures, as they are now or were shortly before; None while the first ones are being made.
+    def overview(self) -> Overview:
+        """Give the figures, as they are now or were shortly before, or while others are being made.
 
         Raises
         ------
@@ -308,30 +292,15 @@ class Figures:
             If they cannot be made.
         """
         last = self._last
-        if last is not None and self._is_good(last):
+        if last is not None and (self._is_good(last) or self._lock.locked()):
             return last
         with self._lock:
-            making = self._making
-            if making is None:
-                making = self._making = threading.Event()
-                threading.Thread(target=self._make, args=(making,), daemon=True).start()
-        if last is None or last.seconds < self.patience:
-            making.wait(self.patience)
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        return self._last
-
-    def _make(self, ready: threading.Event) -> None:
-        try:
-            key, campaign = self._whole_state(), self.desk.campaign()
-            seen = view_totals(self.desk.folder, ROLES[ANNOTATOR])
-            self._last, self._key = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock()), key
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._making = None
-            ready.set()
+            if self._last is None or self._last is last:  # or another request has made them meanwhile
+                key, campaign = self._whole_state(), self.service.campaign()
+                seen = view_totals(self.service.folder, ROLES[ANNOTATOR])
+                self._last = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock())
+                self._key = key
+            return self._last
 
     def _is_good(self, last: Overview) -> bool:
         """Whether figures can be shown again."""
@@ -346,6 +315,6 @@ class Figures:
         return None if files is None else (files, self.state.n_views())
 
     def _state_of_files(self) -> object:
-        """By which a campaign's contents can be told from later ones; None while they may just be changing."""
-        states = tuple(FileState.of(Path(self.desk.folder, name)) for name in _FILES)
+        """Identifies a campaign's contents; None while they may just be changing."""
+        states = tuple(FileState.of(Path(self.service.folder, name)) for name in _FILES)
         return states if all(state is None or state.is_old for state in states) else None

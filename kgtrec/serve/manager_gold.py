@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
 
 from kgtrec.campaign.training import change_training, may_train
@@ -13,14 +12,13 @@ from kgtrec.data.campaign import MOST_TRAINING
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
-from kgtrec.serve.desk import Desk, Look, page_numbers
+from kgtrec.serve.app import whole
+from kgtrec.serve.service import CampaignService, Look, page_numbers
 from kgtrec.serve.state import State
-
-_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 def gold_form(look: Look, typed: Mapping[str, str]) -> dict[str, str | int] | None:
-    """The form, with what was typed if that was refused; None if the campaign has no gold."""
+    """Fill the form, with what was typed if that was refused; None if the campaign has no gold."""
     gold = look.numbers.of.gold
     if not len(gold):
         return None
@@ -29,7 +27,7 @@ def gold_form(look: Look, typed: Mapping[str, str]) -> dict[str, str | int] | No
     return {"training": typed.get("training", str(campaign.settings.get("training", 0))), "most": most}
 
 
-def change_gold(desk: Desk, form: Mapping[str, str]) -> list[str]:
+def change_gold(service: CampaignService, form: Mapping[str, str]) -> list[str]:
     """Do what a form asks for.
 
     Returns
@@ -42,28 +40,30 @@ def change_gold(desk: Desk, form: Mapping[str, str]) -> list[str]:
     KgtrecError
         If it asks for what cannot be; nothing is changed then.
     """
-    training = form.get("training", "").strip()
-    if not _NUMBER.fullmatch(training):
-        raise KgtrecError(f"expected a number of gold triples for the training round, got {training[:20]!r}")
-    with desk.changing() as campaign:
-        changes = change_training(desk.folder, campaign, int(training))
+    typed = form.get("training", "").strip()
+    if (n := whole(typed)) is None:
+        raise KgtrecError(f"expected a number of gold triples for the training round, got {typed[:20]!r}")
+    with service.changing() as campaign:
+        changes = change_training(service.folder, campaign, n)
     return [f"{change[0].upper()}{change[1:]}" for change in changes] or ["Nothing is different."]
 
 
 def training_table(look: Look, state: State) -> Table:
-    """How far each person is in the training round: triples answered, and how many rightly."""
+    """Count for each person the triples of the training round that are answered, and those answered rightly."""
     gold, rows = look.numbers.of.gold, look.numbers.training
     tasks = page_numbers(gold.triples.take(rows)).tolist()
     known = dict(zip(tasks, (VERDICTS[verdict] for verdict in gold.verdict[rows]), strict=True))
-    told = [(person, verdict == known[task]) for person, task, verdict in state.trained() if task in known]
-    names = sorted({person for person, _ in told}, key=str.encode)
-    place = {name: nth for nth, name in enumerate(names)}
-    at = np.array([place[person] for person, _ in told], np.intp)
-    right = np.array([is_right for _, is_right in told], np.bool_)
+    answers = [(person, verdict == known[task]) for person, task, verdict in state.trained() if task in known]
+    answered, right = (
+        Counter(person for person, _ in answers),
+        Counter(person for person, is_right in answers if is_right),
+    )
+    names = sorted(answered, key=str.encode)
     data = {
-        "annotator": pa.array(names, pa.string()),
-        "answered": np.bincount(at, minlength=len(names)),
-        "right": np.bincount(at[right], minlength=len(names)),
+        "annotator": names,
+        "answered": [answered[name] for name in names],
+        "right": [right[name] for name in names],
     }
+    schema = pa.schema([("annotator", pa.string()), ("answered", pa.int64()), ("right", pa.int64())])
     columns = Column("annotator"), Column("answered", f"answered of {len(rows)}"), Column("right")
-    return Table("training", "", "", pa.table(data), columns)
+    return Table("training", "", "", pa.table(data, schema), columns)

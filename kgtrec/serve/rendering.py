@@ -25,7 +25,7 @@ def prepare(environment: Environment) -> None:
 
 
 def visible(text: str) -> str:
-    """A text whose signs that turn the direction of reading are shown, not obeyed; judge.js does the same.
+    """Show the signs of a text that would turn the direction of reading, as judge.js does.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def visible(text: str) -> str:
 
 
 def isolated(text: str) -> Markup:
-    """Somebody's text as HTML: visible, and in whatever direction it runs, without effect on what stands around it.
+    """Turn somebody's text into HTML that is visible and has no effect on the direction of what is around it.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def isolated(text: str) -> Markup:
 
 
 def markdown(text: str) -> str:
-    """Markdown as HTML; HTML in it stays text, pictures are left out, links open elsewhere and tell nothing.
+    """Turn Markdown into HTML; HTML in it stays text, pictures are left out, links open elsewhere without a referrer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The page's server: one process, several threads, until it is told to stop."""
+"""The page's server: one process, several threads, until it is interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from waitress.server import create_server
 
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.serve.app import LARGEST_BODY, create_app
+from kgtrec.serve.app import LARGEST_BODY, Site, create_app
 from kgtrec.serve.auth import is_local
 
 _THREADS = 8  # most of them wait for the disk, which stores together what came meanwhile
@@ -34,7 +34,7 @@ def serve(
     host: str = _LOOPBACK,
     port: int = 8765,
     url: str | None = None,
-    ready: Callable[[str], None] = lambda _: None,
+    ready: Callable[[Site], None] = lambda _: None,
 ) -> None:
     """Serve the page of a campaign until the process is interrupted; answers that have begun are finished.
 
@@ -51,7 +51,7 @@ def serve(
     url : str, optional
         Under which people reach it. Default: that of this machine to itself, which needs a local ``host``.
     ready : callable, optional
-        Called with the URL before the first request is answered.
+        Called with what the requests share before the first of them is answered.
 
     Raises
     ------
@@ -71,9 +71,9 @@ def serve(
             )
         own = url or f"http://{_literal(host) if ':' in host else _LOOPBACK}:{number}"
         app = create_app(folder, own, aliases=aliases)
-        house = app.extensions["kgtrec"]
-        held.callback(house.state.close)
-        proxy = {"trusted_proxy": _LOOPBACK, "trusted_proxy_headers": {"x-forwarded-for"}} if house.is_https else {}
+        site = app.extensions["kgtrec"]
+        held.callback(site.state.close)
+        proxy = {"trusted_proxy": _LOOPBACK, "trusted_proxy_headers": {"x-forwarded-for"}} if site.is_https else {}
         logging.getLogger("waitress").setLevel(logging.ERROR)
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait is no news
         sys.setswitchinterval(_TURN)
@@ -95,8 +95,8 @@ def serve(
         )
         try:
             with suppress(KeyboardInterrupt):
-                house.state.set_url(house.url)
-                ready(house.url)
+                site.state.set_url(site.url)
+                ready(site)
                 server.run()  # returns when it is interrupted
         finally:
             server.close()
@@ -105,7 +105,7 @@ def serve(
 
 
 def most_connections() -> int:
-    """How many connections there may be at once, so that files can still be opened for a verdict when all are there.
+    """Compute how many connections there may be at once, so that files can still be opened for a verdict.
 
     The number of files that this process may open is raised for it as far as the system allows.
     """

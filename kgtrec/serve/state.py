@@ -49,7 +49,7 @@ class View(NamedTuple):
 
     person: str
     role: str
-    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    task: int  # number on the page, see kgtrec.serve.service.Numbers
     at: float  # when it ended, seconds since 1970
     seconds: float
     opened: int  # how many pages of sources they opened meanwhile
@@ -89,7 +89,7 @@ class State:
             self._connection()
 
     def close(self) -> None:
-        """Give the file free."""
+        """Close the file."""
         with self._lock:
             if self._open is not None:
                 self._open.close()
@@ -101,7 +101,7 @@ class State:
         self._write("delete from sessions where person = ?", person)
 
     def links(self) -> list[tuple[str, bytes]]:
-        """Everybody who has a link, and its hash."""
+        """List everybody who has a link, and its hash."""
         return self._read("select person, hash from links order by person")
 
     def begin_session(self, session_hash: bytes, person: str, link: bytes) -> None:
@@ -116,21 +116,21 @@ class State:
         )
 
     def person_of(self, session_hash: bytes) -> str | None:
-        """Whose session it is; None where it has ended, is too old, or its link was renewed."""
-        found = self._read(
+        """Find whose session it is; None where it has ended, is too old, or its link was renewed."""
+        rows = self._read(
             "select person from sessions join links using (person) "
             "where sessions.hash = ? and sessions.link = links.hash and sessions.made >= ?",
             session_hash,
             self.clock() - LONGEST_SESSION,
         )
-        return str(found[0][0]) if found else None
+        return str(rows[0][0]) if rows else None
 
     def end_session(self, session_hash: bytes) -> None:
         """Forget a session."""
         self._write("delete from sessions where hash = ?", session_hash)
 
     def has_read(self, person: str, digest: str) -> bool:
-        """Whether somebody has read these guidelines."""
+        """Say whether somebody has read these guidelines."""
         return bool(self._read("select 1 from guidelines where person = ? and digest = ?", person, digest))
 
     def set_read(self, person: str, digest: str) -> None:
@@ -142,11 +142,11 @@ class State:
         self._write("insert or ignore into training values (?, ?, ?)", person, task, verdict)
 
     def trained(self) -> list[tuple[str, int, str]]:
-        """Person, task and verdict of all that was said in the training round."""
+        """List person, task and verdict of all that was said in the training round."""
         return self._read("select person, task, verdict from training order by person, task")
 
     def trained_of(self, person: str) -> dict[int, str]:
-        """Task -> what one person said of it."""
+        """Map each task to what one person said of it."""
         return dict(self._read("select task, verdict from training where person = ?", person))
 
     def set_url(self, url: str) -> None:
@@ -154,20 +154,20 @@ class State:
         self._write("insert or replace into settings values ('url', ?)", url)
 
     def url(self) -> str | None:
-        """That address; None where it was never served."""
-        found = self._read("select value from settings where name = 'url'")
-        return str(found[0][0]) if found else None
+        """Give that address; None where it was never served."""
+        rows = self._read("select value from settings where name = 'url'")
+        return str(rows[0][0]) if rows else None
 
     def add_view(self, view: View) -> None:
         """Add to the time that somebody looked at a task."""
         self._write("insert into views values (?, ?, ?, ?, ?, ?)", *view)
 
     def views(self) -> list[View]:
-        """All that was looked at, in the order in which it was."""
+        """List all views, in their order."""
         return [View(*row) for row in self._read("select * from views order by rowid")]
 
     def n_views(self) -> int:
-        """How many views there have been."""
+        """Count the views."""
         return int(self._read("select coalesce(max(rowid), 0) from views")[0][0])
 
     def _read(self, query: str, *values: Any) -> list[Any]:
@@ -208,7 +208,7 @@ class State:
 
 
 def view_totals(folder: PathLike, role: str) -> list[tuple[str, int, float, int]]:
-    """Person, task, seconds and opened pages of all views in a role, each task of a person once.
+    """Sum the views in a role: person, task, seconds and opened pages, each task of a person once.
 
     They are read on a connection of their own, so that nobody waits for many of them. None where the file is lost.
     """
@@ -220,7 +220,7 @@ def view_totals(folder: PathLike, role: str) -> list[tuple[str, int, float, int]
 
 
 def key_of(folder: PathLike) -> bytes:
-    """The key that signs the cookies of a campaign's page, made where there is none, for its owner alone to read.
+    """Read the key that signs the cookies of a campaign's page; it is made where there is none, for its owner alone.
 
     Raises
     ------

@@ -30,12 +30,11 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Task
 from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.report.html import markup, source_hash
-from kgtrec.serve.desk import edition_of, page_numbers
 from kgtrec.serve.rendering import markdown, prepare
+from kgtrec.serve.service import edition_of, page_numbers
 from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches
 
 _WORDS = "verdict", "source", "note"
-_SIDE = {"letter": "[[LETTER]]", "answer": "[[answer]]", "source": "[[side_source]]", "note": "[[side_note]]"}
 _TEXTS = "head", "relation", "tail", "search", *_WORDS
 
 
@@ -48,7 +47,7 @@ def tasks_file(
     guidelines: str = "",
     name: str = "campaign",
 ) -> str:
-    """Tasks as a page that keeps verdicts in the browser and gives them as a file that ``campaign import`` reads.
+    """Make a page of tasks that keeps verdicts in the browser and gives them as a file that ``campaign import`` reads.
 
     The page cannot load, send or frame anything, and runs only its own script: its content security policy, with the
     hashes of style and script, forbids everything else.
@@ -59,7 +58,7 @@ def tasks_file(
         From which answers known before, sources and names are taken, and nothing else.
     tasks : Tasks
         Of one person, see :func:`kgtrec.campaign.tasks.tasks_for`. The candidates of one question are shown together,
-        in the person's own order (:func:`kgtrec.campaign.assign.own_order`), which tells nothing.
+        in the person's own order (:func:`kgtrec.campaign.assign.own_order`), which shows nothing of the pool.
     person : str
     role : str
         One of ``ROLE_PAGES``.
@@ -119,53 +118,26 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
         _Number(len(those), "[[n_known]]") if isinstance(those, _Some) else len(those)
     )
     pages = replace(pages, answers=_Answers(pages.answers))
-    head, tail = (
-        {"name": f"[[{name}_name]]", "label": f"[[{name}_label]]", "text": f"[[{name}_text]]"}
-        for name in ("head", "tail")
+    side = _Texts("side_", letter="[[LETTER]]", answer="[[answer]]")
+    candidate = _Texts(
+        head=_Texts("head_"),
+        tail=_Texts("tail_"),
+        last=None,
+        digest="",
+        sides=[side] if role == ROLES[ADJUDICATOR] else [],
+        remark="",
     )
-    words = {"verdict": "[[verdict]]", "source": "[[source]]", "note": "[[note]]", "time": "[[time]]"}
+    question = _Texts(
+        candidates=[candidate], known=_Some([_Texts("known_")]), searches=[_Texts()], link="", links=["[[link]]"]
+    )
+    no_answer: dict[str, Any] = {"again": "", "typed": {}, "outcomes": {}, "relink": None}
+    progress = _Texts(pace="", needs_break=False)
+    pages_of_list = {"n_found": "[[n_found]]", "nth": _Number(2, "[[nth]]"), "n_pages": _Number(3, "[[n_pages]]")}
+    verdicts = {"verdicts": [_Texts(statement=_Texts(), remark="")], "verdict": "", "text": ""}
     given: dict[str, dict[str, Any]] = {
         "file_guidelines.html": {"text": markdown(guidelines), "is_new": True},
-        "question.html": {
-            "question": {
-                "number": "[[number]]",
-                "title": "[[title]]",
-                "candidates": [
-                    {
-                        "task": "[[task]]",
-                        "question": "[[question]]",
-                        "head": head,
-                        "tail": tail,
-                        "last": None,
-                        "digest": "",
-                        "sides": [_SIDE] if role == ROLES[ADJUDICATOR] else [],
-                        "remark": "",
-                    }
-                ],
-                "known": _Some([{"name": "[[known_name]]", "label": "[[known_label]]"}]),
-                "searches": [{"host": "[[host]]", "url": "[[url]]"}],
-                "link": "",
-                "links": ["[[link]]"],
-                "previous": "[[previous]]",
-                "next": "[[next]]",
-            },
-            "progress": {"done": "[[done]]", "left": "[[left]]", "pace": "", "needs_break": False},
-            "edition": edition,
-            "again": "",
-            "typed": {},
-            "outcomes": {},
-            "relink": None,
-        },
-        "verdicts.html": {
-            "verdicts": [
-                {"task": "[[task]]", "question": "[[question]]", "number": "[[number]]", "words": words, "remark": ""}
-            ],
-            "n_found": "[[n_found]]",
-            "nth": _Number(2, "[[nth]]"),
-            "n_pages": _Number(3, "[[n_pages]]"),
-            "verdict": "",
-            "text": "",
-        },
+        "question.html": {"question": question, "progress": progress, "edition": edition} | no_answer,
+        "verdicts.html": verdicts | pages_of_list,
         "file_done.html": {"progress": {"done": 0 if is_empty else 1}},
     }
     no_form = dict.fromkeys(["form_token"], "")  # a file sends no forms
@@ -175,6 +147,17 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
         )
         for name, values in given.items()
     }
+
+
+class _Texts:
+    """Something whose every text is a place for one, such as ``[[head_name]]``, but for those that are given."""
+
+    def __init__(self, prefix: str = "", **given: Any) -> None:
+        self.__dict__ |= given
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> str:
+        return f"[[{self._prefix}{name}]]"
 
 
 class _Answers(dict[str, str]):
@@ -279,22 +262,20 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
 
 def _sides(tasks: Tasks, order: NDArray[np.intp]) -> Iterator[list[dict[str, str]]]:
     """What annotators have said of each task, for an adjudicator; none in other roles."""
-    n_sides = len(tasks.shown) // len(_WORDS)
-    names = [[f"{name}_{nth}" for name in _WORDS] for nth in range(1, 1 + n_sides)]
-    texts = [[tasks.shown[name].take(arrow_of(order)).to_pylist() for name in of] for of in names]
+    shown = {name: column.take(arrow_of(order)).to_pylist() for name, column in tasks.shown.items()}
+    letters = list(zip(range(1, 1 + len(shown) // len(_WORDS)), ascii_uppercase, strict=False))
     answers = ROLE_PAGES[ROLES[ANNOTATOR]].answers
-    columns = (zip(*of, strict=True) for of in texts)
-    for row in zip(*columns, strict=True):
+    for row in range(len(tasks) if shown else 0):
         yield [
             {
                 "LETTER": letter,
                 "letter": letter.lower(),
                 "answer": answers[verdict],
-                "side_source": source,
-                "side_note": note,
+                "side_source": shown[f"source_{nth}"][row],
+                "side_note": shown[f"note_{nth}"][row],
             }
-            for letter, (verdict, source, note) in zip(ascii_uppercase, row, strict=False)
-            if verdict
+            for nth, letter in letters
+            if (verdict := shown[f"verdict_{nth}"][row])
         ]
 
 

@@ -1,4 +1,4 @@
-"""The training round: a few gold triples that annotators judge first, and are told the answer of each.
+"""The training round: a few gold triples that annotators judge first, and are shown the answer of each.
 
 What they say is kept in :class:`kgtrec.serve.state.State` and counts nowhere. Nobody is asked about these triples
 otherwise: they are not in the pool.
@@ -6,67 +6,35 @@ otherwise: they are not in the pool.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import numpy as np
 from flask import Response, g, request
 
 from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, VERDICTS
-from kgtrec.serve.app import back, house, look, page, refusal
-from kgtrec.serve.desk import Look, page_numbers
-from kgtrec.serve.views import ROLE_PAGES, Candidate, Search, candidates, searches
+from kgtrec.serve.app import back, look, page, refusal, site
+from kgtrec.serve.service import Look, page_numbers
+from kgtrec.serve.views import ROLE_PAGES, candidates, searches
 
 _PAGES = ROLE_PAGES[ROLES[ANNOTATOR]]
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A triple of the training round."""
-
-    candidate: Candidate
-    searches: tuple[Search, ...]
-    nth: int
-    n: int
-    said: str  # by the person, one of VERDICTS; empty: nothing yet
-    known: str  # the answer
-    explanation: str  # why
-
-    @property
-    def told(self) -> str:
-        """What the person is told of their answer; empty where there is none.
-
-        Examples
-        --------
-        >>> from kgtrec.serve.views import Entity
-        >>> one = Candidate(1, "Is it?", Entity("a", ""), "is", Entity("b", ""))
-        >>> [Lesson(one, (), 1, 2, said, "N", "").told for said in ("", "N", "unsure")]
-        ['', 'Right: the answer is No.', 'The answer is No.']
-        """
-        if not self.said:
-            return ""
-        if self.said == VERDICTS[UNSURE]:
-            return f"The answer is {_PAGES.answers[self.known]}."
-        return f"{'Right' if self.said == self.known else 'Not right'}: the answer is {_PAGES.answers[self.known]}."
 
 
 def _tasks(own: Look) -> list[int]:
     """(t,) numbers of what somebody is trained on, in its order."""
     gold, rows = own.numbers.of.gold, own.numbers.training
-    found: list[int] = page_numbers(gold.triples.take(rows)).tolist()
-    return found
+    return page_numbers(gold.triples.take(rows)).tolist()
 
 
 def has_open(own: Look) -> bool:
-    """Whether there is something that somebody was not trained on."""
+    """Say whether a triple of the training round waits for somebody."""
     if not len(own.numbers.training):
         return False
-    said = house().state.trained_of(own.person)
+    said = site().state.trained_of(own.person)
     return any(one not in said for one in _tasks(own))
 
 
 def begin() -> Response:
-    """To the first triple without an answer; after the last one, how many were right."""
+    """Redirect to the first triple without an answer; after the last one, show how many were right."""
     own = look()
-    tasks, said = _tasks(own), house().state.trained_of(own.person)
+    tasks, said = _tasks(own), site().state.trained_of(own.person)
     if following := [one for one in tasks if one not in said]:
         return back(f"/training/{following[0]}")
     if not tasks:
@@ -76,29 +44,45 @@ def begin() -> Response:
 
 
 def task(number: int) -> Response:
-    """A triple, and once somebody has answered, what the answer is."""
+    """Show a triple, and once somebody has answered, what the answer is."""
     own = look()
     tasks = _tasks(own)
     if number not in tasks:
         return refusal(404, "This is not in the training round, or not any more.")
     verdict = request.form.get("verdict", "")
     if request.method == "POST" and verdict in VERDICTS:
-        house().state.set_trained(g.session.person, number, verdict)
+        site().state.set_trained(g.session.person, number, verdict)
         return back(f"/training/{number}#answer")
     status = 422 if request.method == "POST" else 200
-    nth = tasks.index(number)
-    said = house().state.trained_of(own.person).get(number, "")
-    lesson = _lesson(own, tasks, nth, said)
-    return page("training.html", status, here=_PAGES.path, lesson=lesson, answers=_PAGES.answers)
+    nth, said = tasks.index(number), site().state.trained_of(own.person).get(number, "")
+    gold, row = own.numbers.of.gold, own.numbers.training[tasks.index(number)]
+    (candidate,) = candidates(own.campaign, [number], gold.triples.take(np.array([row])))
+    return page(
+        "training.html",
+        status,
+        here=_PAGES.path,
+        nth=nth + 1,
+        n=len(tasks),
+        one=candidate,
+        searches=searches(own.campaign.sources, f"{candidate.head.name} {candidate.relation}"),
+        said=said,
+        result=result_text(said, _known(own, nth)),
+        explanation=gold.explanation[int(row)].as_py(),
+        answers=_PAGES.answers,
+    )
 
 
-def _lesson(own: Look, tasks: list[int], nth: int, said: str) -> Lesson:
-    gold, campaign = own.numbers.of.gold, own.campaign
-    row = own.numbers.training[nth : nth + 1]
-    (candidate,) = candidates(campaign, tasks[nth : nth + 1], gold.triples.take(row))
-    hosts = searches(campaign.sources, f"{candidate.head.name} {candidate.relation}")
-    explanation = gold.explanation[int(row[0])].as_py()
-    return Lesson(candidate, hosts, nth + 1, len(tasks), said, _known(own, nth), explanation)
+def result_text(said: str, known: str) -> str:
+    """Say whether an answer is right; empty where there is none.
+
+    Examples
+    --------
+    >>> [result_text(said, "N") for said in ("", "N", "unsure")]
+    ['', 'Right: the answer is No.', 'The answer is No.']
+    """
+    if not said or said == VERDICTS[UNSURE]:
+        return f"The answer is {_PAGES.answers[known]}." if said else ""
+    return f"{'Right' if said == known else 'Not right'}: the answer is {_PAGES.answers[known]}."
 
 
 def _known(own: Look, nth: int) -> str:

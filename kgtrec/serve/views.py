@@ -1,8 +1,8 @@
 """What a person is shown: pure functions from what they may know of a campaign to what a template shows.
 
-They get a :class:`kgtrec.serve.desk.Look`, in which no other person's verdict is, and take from its pool the triples
+They get a :class:`kgtrec.serve.service.Look`, in which no other person's verdict is, and take from its pool the triples
 alone: no run, no rank and no probability. What others have said comes to an adjudicator's page alone, without names and
-times, by :meth:`kgtrec.serve.desk.Desk.sides`.
+times, by :meth:`kgtrec.serve.service.CampaignService.sides`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from kgtrec.data.campaign import REQUIRED, Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, VERDICTS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.serve.desk import Desk, Look, Theirs, Words
 from kgtrec.serve.rendering import visible
+from kgtrec.serve.service import CampaignService, Look, Statement, TaskRows
 
 BLANK = "\N{HORIZONTAL ELLIPSIS}"  # what a question shows in the place of its candidates
 PAGE = 50  # verdicts that a list shows at once
@@ -41,7 +41,7 @@ _TURNS = re.compile(
 _SAID = re.compile(r"'[^']*'|\b[YN]\b")
 _PAUSE = 600  # seconds without a verdict, after which somebody has had a break
 _STRETCH = 3600  # seconds of work, after which a break is suggested
-_RECENT = 50  # verdicts from which the pace is told
+_RECENT = 50  # verdicts from which the pace is computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ ROLE_PAGES = {
         answers=_ANSWERS,
         done="All your tasks are done. Thank you!",
         nothing="There is nothing for you to judge yet",
-        later="Come back when who manages the campaign tells you to.",
+        later="Come back when the manager of the campaign asks you to.",
         gone="This is not one of your tasks, or not any more.",
     ),
     ROLES[ADJUDICATOR]: RolePages(
@@ -92,7 +92,7 @@ ROLE_PAGES = {
         answers=_ANSWERS,
         done="You have judged the whole sample. Thank you!",
         nothing="There is no sample for you to judge yet",
-        later="Come back when who manages the campaign tells you to.",
+        later="Come back when the manager of the campaign asks you to.",
         gone="This is not in your sample, or not any more.",
     ),
 }
@@ -121,12 +121,12 @@ class Side:
 class Candidate:
     """A triple to be judged."""
 
-    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    task: int  # number on the page, see kgtrec.serve.service.Numbers
     question: str
     head: Entity
     relation: str
     tail: Entity
-    last: Words | None = None  # the person's own last words on it
+    last: Statement | None = None  # the person's own last words on it
     can_undo: bool = False  # whether these took the place of earlier ones
     sides: tuple[Side, ...] = ()  # for an adjudicator
     remark: str = ""  # with which a manager has sent the last words back; they wait for others
@@ -161,33 +161,12 @@ class QuestionPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Relink:
-    """The link of a question was corrected, and answers that were given under the former one still have that."""
-
-    former: str
-    link: str
-    n: int  # such answers
-
-    @property
-    def told(self) -> str:
-        """What the page says of it; judge.js says the same.
-
-        Examples
-        --------
-        >>> Relink("https://a.org", "https://b.org", 2).told
-        '2 answers of this question have the former link, https://a.org.'
-        """
-        have = "answer of this question has" if self.n == 1 else "answers of this question have"
-        return f"{self.n} {have} the former link, {self.former}."
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """How far one person is."""
 
     done: int
     left: int
-    minutes_left: int | None  # at the pace of the last verdicts; None: too few to tell
+    minutes_left: int | None  # at the pace of the last verdicts; None: too few
     needs_break: bool  # an hour has gone without a pause
 
     @property
@@ -212,43 +191,43 @@ class Verdict:
     task: int
     question: str
     number: int  # of the question's page
-    words: Words
+    statement: Statement
     remark: str = ""  # with which it was sent back, if it waits
 
 
 class Work:
-    """What one person has to do in one role, question by question, in an order that tells nothing.
+    """What one person has to do in one role, question by question, in an order that shows nothing of the pool.
 
-    Questions come in the order of what is theirs to do; the candidates of each in the person's own, by
-    :func:`kgtrec.campaign.assign.own_order`. What the person has judged besides is theirs too, after the rest.
+    Questions come in the order of the person's tasks; the candidates of each in the person's own, by
+    :func:`kgtrec.campaign.assign.own_order`. What the person has judged besides comes after the rest.
 
     Parameters
     ----------
     look : Look
     role : str
         One of ``ROLE_PAGES``.
-    theirs : Theirs
-        What is theirs to judge.
+    assigned : TaskRows
+        What the person has to judge.
     sides : callable, optional
-        What is said of some of them, for an adjudicator. Default: what others have said is not told.
+        What is said of some of them, for an adjudicator. Default: what others have said is not shown.
     """
 
     def __init__(
         self,
         look: Look,
         role: str,
-        theirs: Theirs,
+        assigned: TaskRows,
         sides: Callable[[NDArray[np.int32]], list[tuple[Side, ...]]] | None = None,
     ) -> None:
         self.look, self.role, self._sides = look, role, sides
         self.pages = replace(ROLE_PAGES[role], links=look.campaign.links(role))
         events = look.judgements
         judged = events.triple[events.role == ROLES.index(role)]
-        others = np.unique(judged[~np.isin(judged, theirs.row, kind="table")])
+        others = np.unique(judged[~np.isin(judged, assigned.row, kind="table")])
         if role != ROLES[EXPERT]:
             others = others[~look.campaign.automatic.is_automatic[others]]
-        theirs = theirs.followed_by(others, look.numbers.group[others])
-        self.rows, self._question, self.questions = theirs.row, theirs.question, theirs.questions
+        tasks = assigned.followed_by(others, look.numbers.group[others])
+        self.rows, self._question, self.questions = tasks.row, tasks.question, tasks.questions
         self._remarks = {row: line.remark for (of, row), line in look.sent_back.items() if of == role}
         self.is_judged = np.isin(self.rows, judged, kind="table") & ~np.isin(self.rows, list(self._remarks))
         self.task_numbers = look.numbers.task[self.rows]
@@ -260,20 +239,19 @@ class Work:
         return int((~self.is_judged).sum())
 
     def has_task(self, task: int) -> bool:
-        """Whether a task is one of the person's."""
+        """Say whether a task is one of the person's."""
         return bool(np.isin(task, self.task_numbers))
 
     def tasks(self, number: int) -> list[int]:
-        """The tasks on a question's page, in no order that matters; none where it is not the person's."""
-        found: list[int] = self.task_numbers[self._is_of(number)].tolist()
-        return found
+        """List the tasks on a question's page, in any order; none where it is not the person's."""
+        return list(map(int, self.task_numbers[self._is_of(number)]))
 
     def _is_of(self, number: int) -> NDArray[np.bool_]:
         """(n,) which of the person's triples are on a question's page."""
         return np.isin(self._question, self.questions[self.numbers == number])
 
     def next_question(self, after: int | None = None) -> int | None:
-        """Number of the first question with something to do, from the one after ``after`` on, which is not chosen."""
+        """Find the first question with an open task, from the one after ``after`` on (not chosen)."""
         is_open = np.isin(self.questions, self._question[~self.is_judged])
         order = np.arange(len(self.questions))
         if after is not None and len(place := np.flatnonzero(self.numbers == after)):
@@ -282,7 +260,7 @@ class Work:
         return int(self.numbers[found[0]]) if len(found) else None
 
     def first_open(self, number: int) -> int | None:
-        """The first task on a question's page that has something to do, in the person's order."""
+        """Find the first open task on a question's page, in the person's order."""
         rows = self.rows[self._is_of(number) & ~self.is_judged]
         if not len(rows):
             return None
@@ -294,7 +272,7 @@ class Work:
         return _small(self.look.campaign.pool.triples.take(rows.astype(np.intp)))
 
     def page(self, number: int) -> QuestionPage | None:
-        """The page of a question; None where nothing of it is the person's, or there is none."""
+        """Fill the page of a question; None where nothing of it is the person's, or there is none."""
         place = np.flatnonzero(self.numbers == number)
         if not len(place):
             return None
@@ -310,7 +288,7 @@ class Work:
         (title,) = phrased(campaign, Triples.of([labels]))
         known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
-        answers = known.entities.decode(known.entity[first:last]).to_pylist()
+        answers = [_entity(campaign, label) for label in known.entities.decode(known.entity[first:last]).to_pylist()]
         text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
         events = self.look.judgements
         events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
@@ -324,7 +302,7 @@ class Work:
             number,
             title,
             tuple(asked_about),
-            tuple(sorted((_entity(campaign, label) for label in answers), key=lambda one: (one.name, one.label))),
+            tuple(sorted(answers, key=lambda entity: (entity.name, entity.label))),
             searches(campaign.sources, text),
             own[0] if own and not of_sides else "",  # a side's link is about one candidate
             tuple(dict.fromkeys(own + of_sides)),
@@ -333,58 +311,69 @@ class Work:
         )
 
     def progress(self, now: datetime) -> Progress:
-        """What is done and left, and how long that takes."""
+        """Count what is done and left, and estimate how long that takes."""
         events = self.look.judgements
         times = moments(events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role)))))
         return Progress(len(self.rows) - self.n_open, self.n_open, *pace(times, self.n_open, now.timestamp()))
 
     def verdicts(self, verdict: str = "", text: str = "") -> list[Verdict]:
-        """The person's last verdicts, the latest first, those with an answer and words that hold a text only."""
-        own = self.look.said(self.role, self.rows)
-        said = {row: words[-1] for row, words in own.items()}
-        rows = np.array([row for row, words in said.items() if verdict in ("", words.verdict)], np.int32)
-        questions = phrased(self.look.campaign, self._triples(rows))
-        wanted, of = text.casefold(), self.look.numbers
-        page_of = dict(zip(self.rows.tolist(), of.question[self._question].tolist(), strict=True))
-        remarks = self._remarks
+        """List the person's last verdicts, the latest first, only those with an answer and a text."""
+        said = {row: words[-1] for row, words in self.look.said(self.role, self.rows).items()}
+        rows = [row for row, words in said.items() if verdict in ("", words.verdict)]
+        questions = phrased(self.look.campaign, self._triples(np.array(rows, np.int32)))
+        numbers = self.look.numbers
+        page_of = dict(zip(self.rows.tolist(), numbers.question[self._question].tolist(), strict=True))
         found = [
-            Verdict(int(of.task[row]), question, page_of[row], said[row], remarks.get(row, ""))
-            for row, question in zip(rows.tolist(), questions, strict=True)
-            if wanted in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
+            Verdict(int(numbers.task[row]), question, page_of[row], said[row], self._remarks.get(row, ""))
+            for row, question in zip(rows, questions, strict=True)
+            if text.casefold() in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
         ]
-        return sorted(found, key=lambda one: (one.words.time, one.task), reverse=True)
+        return sorted(found, key=lambda verdict: (verdict.statement.time, verdict.task), reverse=True)
 
 
-def work_of(desk: Desk, look: Look, role: str) -> Work:
-    """What somebody has to do in a role.
+def relink_text(n: int, former: str) -> str:
+    """Say how many answers have the former link of a question, as judge.js does.
+
+    Examples
+    --------
+    >>> relink_text(2, "https://a.org")
+    '2 answers of this question have the former link, https://a.org.'
+    """
+    return (
+        f"{n} {'answer of this question has' if n == 1 else 'answers of this question have'} the former link, {former}."
+    )
+
+
+def work_of(service: CampaignService, look: Look, role: str) -> Work:
+    """Find what somebody has to do in a role.
 
     An annotator what was assigned, in the order in which it was. An adjudicator what waits for a decision, with the
     sides; what the person has decided stays where it was. An expert the sample.
 
     Parameters
     ----------
-    desk : Desk
+    service : CampaignService
     look : Look
         Of the person, at the same campaign.
     role : str
         One of ``ROLE_PAGES``.
     """
     if role == ROLES[ANNOTATOR]:
-        return Work(look, role, look.numbers.given.get(look.person, look.numbers.theirs(np.zeros(0, np.int32))))
+        return Work(look, role, look.numbers.assigned.get(look.person, look.numbers.tasks_of(np.zeros(0, np.int32))))
     if role == ROLES[EXPERT]:
         own = look.judgements.triple[look.judgements.role == EXPERT]
-        return Work(look, role, look.numbers.theirs(np.union1d(desk.sample(look), own)))
-    theirs = look.numbers.theirs(desk.conflicts(look))
-    return Work(look, role, theirs, lambda some: told_sides(desk.sides(look, some), len(some)))
+        return Work(look, role, look.numbers.tasks_of(np.union1d(service.sample(look), own)))
+    tasks = look.numbers.tasks_of(service.conflicts(look))
+    return Work(look, role, tasks, lambda rows: lettered_sides(service.sides(look, rows), len(rows)))
 
 
-def told_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
-    """(n,) the sides of each of n triples, with letters.
+def lettered_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
+    """Give the sides of each of n triples a letter.
 
     Examples
     --------
     >>> one = Sides(np.array([1, 1]), np.array([1, 2]), pa.array(["", ""]), pa.array(["as of 2020", ""]))
-    >>> [(side.letter, side.answer, side.note) for side in told_sides(one, 2)[1]]
+    >>> [(side.letter, side.answer, side.note) for side in lettered_sides(one, 2)[1]]
     [('A', 'Yes', 'as of 2020'), ('B', 'Unsure', '')]
     """
     found: list[tuple[Side, ...]] = [()] * n
@@ -399,11 +388,11 @@ def candidates(
     campaign: Campaign,
     tasks: Sequence[int],
     triples: Triples,
-    said: Sequence[Sequence[Words]] | None = None,
+    said: Sequence[Sequence[Statement]] | None = None,
     sides: Sequence[tuple[Side, ...]] | None = None,
     remarks: Sequence[str] | None = None,
 ) -> list[Candidate]:
-    """Triples as candidates, in their order.
+    """Make candidates of triples, in their order.
 
     Parameters
     ----------
@@ -411,39 +400,27 @@ def candidates(
     tasks : (n,) sequence of int
         Their numbers on the page.
     triples : Triples
-    said : (n,) sequence of sequences of Words, optional
+    said : (n,) sequence of sequences of Statement, optional
         What the person has said of each in their role, oldest first.
     sides : (n,) sequence of tuples, optional
-        What an adjudicator is told of each.
+        What an adjudicator is shown of each.
     remarks : (n,) sequence of str, optional
         With which remark the person's verdict on each was sent back; empty where it was not.
     """
-    labels = zip(
-        triples.entities.decode(triples.head).to_pylist(),
-        triples.relations.decode(triples.relation).to_pylist(),
-        triples.entities.decode(triples.tail).to_pylist(),
-        strict=True,
-    )
-    found = []
+    labels = zip(*(triples.decoded(name).to_pylist() for name in ("head", "relation", "tail")), strict=True)
     nothing: list[tuple[()]] = [()] * len(tasks)
-    each = zip(
-        tasks,
-        labels,
-        phrased(campaign, triples),
-        said or nothing,
-        sides or nothing,
-        remarks or [""] * len(tasks),
-        strict=True,
-    )
-    for task, (head, relation, tail), question, words, told, remark in each:
-        last = words[-1] if words else None
+    more = said or nothing, sides or nothing, remarks or [""] * len(tasks)
+    found = []
+    for task, (head, relation, tail), question, words, shown, remark in zip(
+        tasks, labels, phrased(campaign, triples), *more, strict=True
+    ):
         own = _entity(campaign, head), readable(relation), _entity(campaign, tail)
-        found.append(Candidate(task, question, *own, last, len(words) > 1, told, remark))
+        found.append(Candidate(task, question, *own, words[-1] if words else None, len(words) > 1, shown, remark))
     return found
 
 
 def phrased(campaign: Campaign, triples: Triples) -> list[str]:
-    """(n,) triples as questions, which costs no more than these; no name turns the direction of what is around it."""
+    """Phrase triples as questions, (n,), in time for these alone; no name turns the direction of what is around it."""
     triples = _small(triples)
     names = _names(campaign, triples.entities)
     for label in triples.entities:
@@ -451,12 +428,11 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
             name = visible(names.get(label) or readable(label, is_entity=True))
             names[label] = f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
     templates = {label: visible(campaign.templates.get(label, draft_template(label))) for label in triples.relations}
-    texts: list[str] = phrase_triples(triples, templates, names).to_pylist()
-    return texts
+    return phrase_triples(triples, templates, names).to_pylist()
 
 
 def in_words(text: str) -> str:
-    """What a command says of Y and N, in the words of the page; what is quoted stays.
+    """Put what a command says of Y and N in the words of the page; what is quoted stays.
 
     Examples
     --------
@@ -467,7 +443,7 @@ def in_words(text: str) -> str:
 
 
 def searches(hosts: Sequence[str], text: str) -> tuple[Search, ...]:
-    """Ready-made searches for a text in sources, one a host; on the whole web where none is named.
+    """Make searches for a text in sources, one a host; on the whole web where none is named.
 
     Examples
     --------
@@ -489,7 +465,7 @@ def searches(hosts: Sequence[str], text: str) -> tuple[Search, ...]:
 
 
 def moments(times: pa.StringArray) -> NDArray[np.int64]:
-    """(n,) times as judgements hold them, in seconds since 1970, in their order.
+    """Convert times as judgements hold them to seconds since 1970, (n,) in their order.
 
     Examples
     --------
@@ -497,12 +473,11 @@ def moments(times: pa.StringArray) -> NDArray[np.int64]:
     [86401]
     """
     seconds = pc.cast(pc.utf8_slice_codeunits(times, 0, 19), pa.timestamp("s"))
-    found: NDArray[np.int64] = values_of(pc.cast(seconds, pa.int64()))
-    return found
+    return values_of(pc.cast(seconds, pa.int64()))
 
 
 def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None, bool]:
-    """Minutes that so many tasks take at the pace of the last verdicts, and whether a break is due.
+    """Estimate the minutes that tasks take at the pace of the last verdicts, and whether a break is due.
 
     Pauses of more than ten minutes do not count. A break is due when the last one is an hour ago.
 
@@ -530,15 +505,13 @@ def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None,
 
 
 def now_utc() -> datetime:
-    """The time."""
+    """Give the time."""
     return datetime.now(UTC)
 
 
 def _small(own: Triples) -> Triples:
     """Triples under vocabularies of their own, which cost no more than these."""
-    return Triples.of_columns(
-        own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
-    )
+    return Triples.of_columns(*map(own.decoded, ("head", "relation", "tail")))
 
 
 def _names(campaign: Campaign, labels: Iterable[str] | Vocabulary) -> dict[str, str]:

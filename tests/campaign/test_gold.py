@@ -462,6 +462,7 @@ def test_calibration_without_gold_says_how_to_get_some(folder: Path, capsys: pyt
     ("words", "message"),
     [
         (["--gold", "--per", "pair"], "expected --gold alone or with --per triple, found --per pair"),
+        (["--gold", "--seed", "1"], "expected options that have an effect, found --seed with --gold; leave it out"),
         (["--per", "triple"], "expected --gold together with --per triple, found none"),
     ],
 )

@@ -84,7 +84,7 @@ def test_init_sets_the_rule_of_a_role_or_of_all(tmp_path: Path, capsys: pytest.C
     main(["campaign", "init", str(folder), "--links", "none", "--links", "annotator=required"])
     told = capsys.readouterr().err
     assert "annotator: Y and N need a link\n" in told
-    assert "guidelines.md tells annotators which verdicts need a link; edit it if that has changed" in told
+    assert "guidelines.md says which verdicts need a link; edit it if that has changed" in told
     with pytest.raises(RefusedError, match="expected a link to the source of a N, found none"):
         opened.store([Incoming("page", "ann", "N", 2)], time=NOW)
     settings = json.loads((folder / "campaign.json").read_text())

@@ -21,7 +21,8 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS
 from kgtrec.serve.app import create_app
-from kgtrec.serve.desk import Desk
+from kgtrec.serve.auth import Limit
+from kgtrec.serve.service import CampaignService
 from kgtrec.serve.state import State
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import campaign_of
@@ -92,7 +93,7 @@ class Page:
 
     def link_of(self, person: str) -> str:
         """The path of a new link."""
-        return f"/in/{self.app.extensions['kgtrec'].gate.new_link(person)}"
+        return f"/in/{self.app.extensions['kgtrec'].access.new_link(person)}"
 
     def browser(self, person: str | None = None, *, has_read: bool = True) -> Browser:
         """One of somebody who is signed in, or of nobody."""
@@ -166,7 +167,7 @@ class PlaceNumbers:
     """The numbers of tasks and questions on a page, for their places in the pool, from 1, and back."""
 
     def __init__(self, folder: Path) -> None:
-        numbers = Desk(folder).look("").numbers
+        numbers = CampaignService(folder).look("").numbers
         self.tasks, self.questions = numbers.task.tolist(), numbers.question.tolist()
 
     def large(self, text: str) -> str:
@@ -191,8 +192,14 @@ def page_in(place: Path, events: Any = (), **options: Any) -> Page:
     """The page of a campaign in a new folder; with what was said before."""
     folder = folder_of(campaign_with_roles(events), place / "campaign")
     (folder / GUIDELINES).write_text("# How to judge\n\n<script>alert(1)</script> Look *closely*.\n")
-    options = {"burst": 10_000, "per_second": 1e6} | options
-    return Page(folder, create_app(folder, URL, **options))
+    return Page(folder, app_of(folder, **options))
+
+
+def app_of(folder: Path, **options: Any) -> Flask:
+    """The page of a folder, to which one person may send as many requests as a test does."""
+    app = create_app(folder, URL, **options)
+    app.extensions["kgtrec"].requests = Limit(10_000, 1e6)
+    return app
 
 
 @pytest.fixture

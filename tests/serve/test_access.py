@@ -17,7 +17,7 @@ import pytest
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.folders import GUIDELINES, PEOPLE, SERVE_KEY, SERVE_STATE, SOURCES
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES, STARTS, create_app
-from kgtrec.serve.auth import Gate, Limit, is_own_origin
+from kgtrec.serve.auth import Access, Limit, is_own_origin
 from kgtrec.serve.state import State, key_of
 from kgtrec.serve.views import ROLE_PAGES
 from tests.serve.conftest import FRANCE, NOTE, URL, WIKI, Browser, Page, judged_in
@@ -133,7 +133,7 @@ def test_nothing_that_is_stored_lets_anybody_in(page: Page):
     for path in page.folder.iterdir():
         assert token.encode() not in path.read_bytes()
         assert session.encode() not in path.read_bytes()
-    forged = Gate(page.state, key_of(page.folder))._cookies.sign("x" * 43).decode()
+    forged = Access(page.state, key_of(page.folder))._cookies.sign("x" * 43).decode()
     browser.client.set_cookie("__Host-kgtrec", forged, domain="judge.example.org", secure=True)
     assert browser.get("/question").status_code == 401
 
@@ -144,7 +144,7 @@ def test_a_link_is_in_no_log(page: Page, monkeypatch: pytest.MonkeyPatch, caplog
     def fails(_: str) -> None:
         raise RuntimeError("nothing can be signed")
 
-    monkeypatch.setattr(page.app.extensions["kgtrec"].gate, "sign_in", fails)
+    monkeypatch.setattr(page.app.extensions["kgtrec"].access, "sign_in", fails)
     link = page.link_of("ann")
     with caplog.at_level(logging.DEBUG):
         assert page.browser().get(link).status_code == 500
@@ -197,12 +197,12 @@ def test_who_signs_out_is_out(page: Page):
 def test_a_session_ends_by_itself(tmp_path: Path):
     """After thirty days."""
     now = 0.0
-    gate = Gate(State(tmp_path, clock=lambda: now), b"k" * 32)
-    cookie = gate.sign_in(gate.new_link("ann"))
+    access = Access(State(tmp_path, clock=lambda: now), b"k" * 32)
+    cookie = access.sign_in(access.new_link("ann"))
     now = 29 * 86400.0
-    assert gate.session_of(cookie) is not None
+    assert access.session_of(cookie) is not None
     now = 31 * 86400.0
-    assert gate.session_of(cookie) is None
+    assert access.session_of(cookie) is None
 
 
 def test_wrong_links_are_limited(page: Page):
@@ -214,7 +214,8 @@ def test_wrong_links_are_limited(page: Page):
 
 def test_requests_are_limited_by_person(make: Callable[..., Page]):
     """One who sends too many does not hold the others up."""
-    page = make(burst=5, per_second=0.0)
+    page = make()
+    page.app.extensions["kgtrec"].requests = Limit(5, 0.0)
     ann, bob = page.browser("ann", has_read=False), page.browser("bob", has_read=False)
     assert [ann.get("/guidelines").status_code for _ in range(7)] == [200] * 5 + [429] * 2
     assert bob.get("/guidelines").status_code == 200
@@ -248,19 +249,20 @@ def test_of_many_sessions_of_a_person_the_oldest_end(tmp_path: Path):
     """Fifty stay; those of others are not touched."""
     now = 0.0
     state = State(tmp_path, clock=lambda: now)
-    gate = Gate(state, b"k" * 32)
-    ann, bob = (gate.new_link(name) for name in ("ann", "bob"))
-    other, cookies = gate.sign_in(bob), []
+    access = Access(state, b"k" * 32)
+    ann, bob = (access.new_link(name) for name in ("ann", "bob"))
+    other, cookies = access.sign_in(bob), []
     for _ in range(52):
         now += 1.0
-        cookies.append(gate.sign_in(ann))
-    assert [gate.session_of(cookie) is not None for cookie in cookies] == [False] * 2 + [True] * 50
-    assert gate.session_of(other) is not None
+        cookies.append(access.sign_in(ann))
+    assert [access.session_of(cookie) is not None for cookie in cookies] == [False] * 2 + [True] * 50
+    assert access.session_of(other) is not None
 
 
 def test_a_large_form_counts_as_several_requests(make: Callable[..., Page]):
     """Twelve thousand fields cost what five requests do; of twelve, one was for the token, and six are left."""
-    page = make(burst=12, per_second=0.0)
+    page = make()
+    page.app.extensions["kgtrec"].requests = Limit(12, 0.0)
     ann, bob = page.browser("ann", has_read=False), page.browser("bob", has_read=False)
     data = {"token": ann.token()} | {f"a{place}": "" for place in range(12_000)}
     form = "&".join(f"{name}={value}" for name, value in data.items())

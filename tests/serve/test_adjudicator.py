@@ -48,12 +48,11 @@ def sides(text: str) -> dict[int, list[tuple[str, str, str, str]]]:
 
 def test_what_is_decided_while_a_page_is_made_stays_on_it(judged: Page):
     """A request that began before the person's decision was stored has the task, with its sides."""
-    desk = judged.app.extensions["kgtrec"].desk
-    look = desk.look("eve")
+    service = judged.app.extensions["kgtrec"].service
+    look = service.look("eve")
     task = int(judged.numbers.tasks[3])
-    desk.store([Incoming("page", "eve", "Y", 4, source=WIKI, role="adjudicator")])
-    assert 3 not in desk.queue(look)
-    work = work_of(desk, look, "adjudicator")
+    service.store([Incoming("page", "eve", "Y", 4, source=WIKI, role="adjudicator")])
+    work = work_of(service, look, "adjudicator")
     assert work.has_task(task)
     shown = {one.task: one.sides for one in work.page(int(judged.numbers.questions[FRANCE - 1])).candidates}
     assert len(shown[task]) == 2
@@ -328,16 +327,16 @@ def test_a_task_that_is_not_theirs_answers_as_one_that_does_not_exist(judged: Pa
 
 def test_sides_are_for_active_adjudicators_and_for_what_is_theirs(judged: Page):
     """Whoever asks for them in the program: nobody else, and no other triple."""
-    desk = judged.app.extensions["kgtrec"].desk
+    service = judged.app.extensions["kgtrec"].service
     for person in ("ann", "ivy", "max", "gone", "nobody"):
         with pytest.raises(KgtrecError, match="expected an active adjudicator"):
-            desk.sides(desk.look(person), np.array([3]))
+            service.sides(service.look(person), np.array([3]))
         with pytest.raises(KgtrecError, match="expected an active adjudicator"):
-            work_of(desk, desk.look(person), "adjudicator")
-    assert len(desk.sides(desk.look("eve"), np.array([3]))) == 2
+            work_of(service, service.look(person), "adjudicator")
+    assert len(service.sides(service.look("eve"), np.array([3]))) == 2
     (judged.folder / "pool.tsv").touch()  # so that it is read again, and is the same
-    assert len(desk.sides(desk.look("eve"), np.array([3]))) == 2
+    assert len(service.sides(service.look("eve"), np.array([3]))) == 2
     with pytest.raises(KgtrecError, match="the pool was replaced meanwhile"):
-        desk.sides(replace(desk.look("eve"), edition="of another pool"), np.array([3]))
+        service.sides(replace(service.look("eve"), edition="of another pool"), np.array([3]))
     with pytest.raises(KgtrecError, match="may not see what others have said"):
-        desk.sides(desk.look("eve"), np.array([3, 5]))
+        service.sides(service.look("eve"), np.array([3, 5]))

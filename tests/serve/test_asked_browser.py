@@ -11,7 +11,7 @@ import pytest
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign.folder import write_names
-from kgtrec.serve.desk import Desk, Words
+from kgtrec.serve.service import CampaignService, Statement
 from tests.report.test_browser import browser  # noqa: F401  # one fixture for all pages
 from tests.serve.conftest import FRANCE, WIKI
 from tests.serve.test_browser import Served, keys, served, sign_in, until  # noqa: F401
@@ -101,7 +101,9 @@ def test_enter_leads_to_what_was_sent_back_and_a_key_answers_it(browser: Any, se
 
     OpenCampaign(served.folder).store([Incoming("x", "ann", "N", task, source=WIKI) for task in range(2, 7)])
     task = served.numbers.tasks[4 - 1]
-    Desk(served.folder).send_back("max", "ann", "annotator", task, Words("N", WIKI, "").digest, "Really?")
+    CampaignService(served.folder).send_back(
+        "max", "ann", "annotator", task, Statement("N", WIKI, "").digest, "Really?"
+    )
     sign_in(browser, served)
     assert served.place(browser) == FRANCE
     assert browser.switch_to.active_element.get_attribute("data-task") == str(task)

@@ -38,14 +38,17 @@ def test_a_new_link_works_at_once_and_the_former_is_out(page: Page, capsys: pyte
         (["--new-link", "anne", "--url", URL], "somebody who takes part, found 'anne'; did you mean ann?"),
         (["--new-link", "gone", "--url", URL], "expected somebody who takes part, found 'gone'"),
         (["--new-link", "ann"], "expected --url URL, since the page was not served yet"),
+        (["--new-link", "ann", "--url", URL, "--port", "0"], "found --port with --new-link; leave it out"),
     ],
 )
-def test_a_link_for_nobody_is_refused(page: Page, capsys: pytest.CaptureFixture[str], words, message):
-    """And nobody's is made."""
+def test_a_link_for_nobody_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], words, message):
+    """And nobody's is made, nor a file for one."""
+    folder = folder_of(campaign_with_roles(), tmp_path / "campaign")
+    before = sorted(folder.iterdir())
     with pytest.raises(SystemExit, match="2"):
-        main(["campaign", "serve", str(page.folder), *words])
+        main(["campaign", "serve", str(folder), *words])
     assert message in capsys.readouterr().err
-    assert page.state.links() == []
+    assert sorted(folder.iterdir()) == before
 
 
 def test_the_links_are_printed_once(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]):

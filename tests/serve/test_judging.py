@@ -23,12 +23,11 @@ from kgtrec.data.judgements import Incoming
 from kgtrec.formats.campaign import judgements as judgements_module
 from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, SOURCES, TEMPLATES
-from kgtrec.serve.app import create_app
-from kgtrec.serve.giving import Given, give
+from kgtrec.serve.submissions import Submission, submit
 from kgtrec.serve.views import pace, work_of
 from tests.campaign_folders import folder_of, people_of, pool_folder
 from tests.campaigns_by_hand import campaign_of
-from tests.serve.conftest import FRANCE, NOTE, URL, WIKI, Page, campaign_with_roles
+from tests.serve.conftest import FRANCE, NOTE, WIKI, Page, app_of, campaign_with_roles
 
 
 def test_the_whole_way_of_an_annotator(page: Page):
@@ -68,7 +67,7 @@ def test_what_others_say_changes_nothing_that_an_annotator_gets(make: Callable[.
     alone = make(OF_ANN)
     folder = folder_of(campaign_with_roles(OF_BOB + OF_ANN), tmp_path / "other")
     (folder / GUIDELINES).write_text((alone.folder / GUIDELINES).read_text())
-    both = Page(folder, create_app(folder, URL))
+    both = Page(folder, app_of(folder))
     browsers = [page.browser("ann") for page in (alone, both)]
     for path in PAGES:
         one, other = (browser.get(path) for browser in browsers)
@@ -87,7 +86,7 @@ def test_neither_run_nor_rank_changes_what_an_annotator_gets(make: Callable[...,
     pool = replace(campaign.pool, rank=campaign.pool.rank[::-1] + 7, runs=("another-run",))
     folder = folder_of(replace(campaign, pool=pool), tmp_path / "other")
     (folder / GUIDELINES).write_text((first.folder / GUIDELINES).read_text())
-    second = Page(folder, create_app(folder, URL))
+    second = Page(folder, app_of(folder))
     one, other = (page.browser("ann") for page in (first, second))
     for path in PAGES:
         assert without_secrets(one.get(path).text) == without_secrets(other.get(path).text)
@@ -181,15 +180,15 @@ def test_a_verdict_that_the_page_did_not_show_is_never_replaced(page: Page, json
 
 def test_a_verdict_of_another_program_at_the_same_moment_is_not_replaced(page: Page, monkeypatch):
     """It comes between the look and the lock: what is checked is what is in the file."""
-    desk = page.app.extensions["kgtrec"].desk
-    store = desk._opened.store
+    service = page.app.extensions["kgtrec"].service
+    store = service._opened.store
 
     def late(rows: Any, **policies: Any) -> Any:
         OpenCampaign(page.folder).store([Incoming("x", "ann", "N", 4, source=WIKI)])
         return store(rows, **policies)
 
-    monkeypatch.setattr(desk._opened, "store", late)
-    (outcome,), _ = give(desk, desk.look("ann"), "annotator", [Given(page.numbers.tasks[3], "Y", OTHER)])
+    monkeypatch.setattr(service._opened, "store", late)
+    (outcome,), _ = submit(service, service.look("ann"), "annotator", [Submission(page.numbers.tasks[3], "Y", OTHER)])
     assert (outcome.kind, outcome.now.verdict) == ("conflict", "N")
     assert [event[3] for event in page.events()] == [0]
 
@@ -269,8 +268,8 @@ def test_tasks_of_another_pool_are_not_taken(page: Page):
 def test_what_was_typed_for_one_campaign_is_not_for_another(make: Callable[..., Page], tmp_path: Path):
     """Browsers keep it under the edition: the same after a new start, another one for each campaign on a pool."""
     first = make()
-    other = Page(folder_of(campaign_with_roles(), tmp_path / "other"), create_app(tmp_path / "other", URL))
-    again = Page(first.folder, create_app(first.folder, URL))
+    other = Page(folder_of(campaign_with_roles(), tmp_path / "other"), app_of(tmp_path / "other"))
+    again = Page(first.folder, app_of(first.folder))
     editions = [page.browser("ann").hidden("/question/1", "edition") for page in (first, other, again)]
     assert editions[0] == editions[2] != editions[1]
     answer = other.browser("ann").judge(verdict_4="unsure", edition=editions[0])
@@ -404,7 +403,7 @@ def big(folder: Path, n_people: int) -> Page:
         templates={},
     )
     folder_of(campaign, folder)
-    return Page(folder, create_app(folder, URL, burst=10**6))
+    return Page(folder, app_of(folder))
 
 
 @pytest.mark.slow
@@ -468,9 +467,9 @@ def test_the_pace_does_not_depend_on_the_order_of_verdicts(minutes: list[int], l
 
 def test_the_next_question_comes_round_to_those_that_were_skipped(page: Page):
     """After the last one the first with something to do; itself is never the next."""
-    desk = page.app.extensions["kgtrec"].desk
-    work = work_of(desk, desk.look("bob"), "annotator")
+    service = page.app.extensions["kgtrec"].service
+    work = work_of(service, service.look("bob"), "annotator")
     numbers = work.numbers.tolist()
     assert work.next_question() == numbers[0]
     assert [work.next_question(number) for number in numbers] == [*numbers[1:], numbers[0]]
-    assert work_of(desk, desk.look("eve"), "annotator").next_question() is None
+    assert work_of(service, service.look("eve"), "annotator").next_question() is None

@@ -40,7 +40,7 @@ ERRORS = {"annotator-1": (0.1, 0.05), "annotator-2": (0.1, 0.05), "adjudicator":
 
 
 @dataclass(frozen=True)
-class Words:
+class Statement:
     """What somebody says to a question."""
 
     verdict: str
@@ -48,7 +48,7 @@ class Words:
     note: str
 
 
-def plans_of(folder: Path) -> dict[str, dict[str, Words]]:
+def plans_of(folder: Path) -> dict[str, dict[str, Statement]]:
     """person -> question -> what they will say to it, if they are asked."""
     campaign, truth = read_campaign(folder), family_tree(200, 0).facts
     n_triples = len(campaign.pool.triples.head)
@@ -59,9 +59,9 @@ def plans_of(folder: Path) -> dict[str, dict[str, Words]]:
         questions, verdicts = told.question.to_pylist(), told.verdict.to_pylist()
         assert len(set(questions)) == n_triples
         found[person] = {
-            question: Words(verdict, "", NOTE)
+            question: Statement(verdict, "", NOTE)
             if verdict == "unsure"
-            else Words(verdict, f"https://register.example/{person}", "")
+            else Statement(verdict, f"https://register.example/{person}", "")
             for question, verdict in zip(questions, verdicts, strict=True)
         }
     return found
@@ -98,7 +98,7 @@ class Life:
     """What the four threads share."""
 
     served: Served
-    plans: dict[str, dict[str, Words]]
+    plans: dict[str, dict[str, Statement]]
     new_link: threading.Event  # the adjudicator has a new link
     failed: threading.Event  # somebody cannot go on, so that nobody waits for them
 
@@ -195,7 +195,7 @@ def annotate_on_a_phone(browser: Any, life: Life) -> None:
         life.wait(lambda address=address: browser.current_url != address)
 
 
-def note(browser: Any, card: Any, words: Words) -> None:
+def note(browser: Any, card: Any, words: Statement) -> None:
     """Open the place for a note and write it there, if there is one to write."""
     if words.note:
         card.find_element("css selector", "summary").click()
@@ -256,7 +256,7 @@ def manage(browser: Any, life: Life, downloads: Path) -> set[str]:
     return seen
 
 
-def import_the_same(folder: Path, plans: dict[str, dict[str, Words]], work: Path) -> None:
+def import_the_same(folder: Path, plans: dict[str, dict[str, Statement]], work: Path) -> None:
     """The verdicts of all people, through CSV files and the commands."""
     for person in PEOPLE[:3]:
         path = work / f"{person}.csv"

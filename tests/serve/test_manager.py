@@ -9,6 +9,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -36,10 +37,10 @@ from kgtrec.report.cells import MINUS
 from kgtrec.report.show import table_text
 from kgtrec.serve import manager_figures
 from kgtrec.serve.app import create_app
-from kgtrec.serve.desk import Numbers
 from kgtrec.serve.manager import grid, set_template
 from kgtrec.serve.manager_downloads import folder_archive, safe_name
 from kgtrec.serve.manager_figures import HOURS, TOO_FAST, Figures, overview, pace_of, per_hour, time_of
+from kgtrec.serve.service import Numbers
 from kgtrec.serve.state import View, view_totals
 from tests.campaign_folders import folder_of
 from tests.judged_pools import judgements_of
@@ -97,10 +98,10 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
     campaign = read_campaign(judged.folder)
     tables = (*track(campaign).tables()[1:], campaign_agreement(campaign, tells=False).tables()[0])
     for table in tables:
-        for row in grid(table).rows:
+        for row in grid(table)["rows"]:
             assert " ".join(row) in text
         printed = table_text(table).replace("-", MINUS).replace(",", "")
-        for row in grid(table).rows:
+        for row in grid(table)["rows"]:
             assert all(cell.replace("-", MINUS).replace(",", "") in printed for cell in row)
     main(["campaign", "status", str(judged.folder), "--per", "side"])
     assert re.search(r"^tail +6 ", capsys.readouterr().out, re.MULTILINE)
@@ -140,15 +141,15 @@ def test_figures_follow_the_campaign(judged: Page):
 def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(make: Callable[..., Page]):
     """They take at most a twentieth of the time, and ten minutes is the longest."""
     page = make(EVENTS)
-    house = page.app.extensions["kgtrec"]
+    site = page.app.extensions["kgtrec"]
     now = 1e9
-    figures = Figures(house.desk, house.state, clock=lambda: now)
+    figures = Figures(site.service, site.state, clock=lambda: now)
     first = figures.overview()
     now += 500
-    house.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
+    site.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
     assert figures.overview() is not first  # long enough ago, and there is something new
     second = figures.overview()
-    house.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
+    site.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
     figures.share = second.seconds / 60  # as if a twentieth were a minute
     now += 59
     assert figures.overview() is second
@@ -162,11 +163,12 @@ def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(m
 def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
     make: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ):
-    """Or is asked to wait where there are none; one thread at a time is busy with them, and no request waits long."""
+    """One request at a time is busy with them, and no other waits for it."""
     page = make(EVENTS)
-    house = page.app.extensions["kgtrec"]
-    figures = house.figures
-    figures.share, figures.patience = np.inf, 0.05
+    site = page.app.extensions["kgtrec"]
+    figures = site.figures
+    figures.share = np.inf
+    first = figures.overview()
     go, calls = threading.Event(), []
 
     def slow(*values: Any) -> Any:
@@ -176,20 +178,15 @@ def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
 
     made_before = manager_figures.overview
     monkeypatch.setattr(manager_figures, "overview", slow)
-    browser = page.browser("max")
-    waiting = browser.get("/manage").text
-    assert "The figures are being made" in waiting
-    assert 'href="/manage">Show them' in waiting
-    assert figures.overview() is None
-    go.set()
-    first = until(figures.overview)
+    site.state.add_view(View("ann", "annotator", 1, 0.0, 1.0, 0))
+    with ThreadPoolExecutor(1) as pool:
+        making = pool.submit(figures.overview)
+        until(lambda: calls)
+        assert figures.overview() is first
+        assert page.browser("ann").judge(1, verdict_6="Y", source=WIKI).status_code == 303  # meanwhile
+        go.set()
+        assert making.result() is not first
     assert len(calls) == 1
-    go.clear()
-    house.state.add_view(View("ann", "annotator", 1, 0.0, 1.0, 0))
-    assert figures.overview() is first
-    assert page.browser("ann").judge(1, verdict_6="Y", source=WIKI).status_code == 303  # meanwhile
-    go.set()
-    until(lambda: figures.overview() is not first)
 
 
 def until(condition: Callable[[], Any]) -> Any:
@@ -314,21 +311,21 @@ def test_pairs_that_agree_unusually_little(n: int, agrees: bool, expected: int):
     found = overview(campaign, Numbers.of_campaign(campaign), [], now=0.0)
     table = found.pairs_table()
     assert table is not None
-    assert [row[:2] for row in grid(table).rows] == [("ann", "cleo"), ("bob", "cleo")][:expected]
+    assert [row[:2] for row in grid(table)["rows"]] == [("ann", "cleo"), ("bob", "cleo")][:expected]
 
 
 def test_calibration_is_that_of_the_command(judged: Page):
     """Each person's hits on gold with their interval."""
     write_gold(judged.folder, Gold.of([("fr", "capital", "paris", "Y", "")]))
     text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
-    for row in grid(calibration(read_campaign(judged.folder)).tables()[0]).rows:
+    for row in grid(calibration(read_campaign(judged.folder)).tables()[0])["rows"]:
         assert " ".join(row) in text
 
 
 def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page]):
     """Which says so, and divides by nothing."""
     text = shown(make().browser("max").get("/manage").text)
-    for words in ("Nobody has judged yet.", "cannot be told", "No verdict has a link yet", "no view times yet"):
+    for words in ("Nobody has judged yet.", "unknown", "No verdict has a link yet", "no view times yet"):
         assert words in text
 
 
@@ -882,7 +879,8 @@ def test_a_table_is_shown_as_a_report_shows_it():
 
     data = pa.table({"person_name": ["ann"], "raw": [0.5], "low": [0.25], "high": [0.75], "n": [1234]})
     columns = Column("person_name"), Column("raw", form="share", digits=1, low="low", high="high"), Column("n")
-    found = grid(Table("t", "", "", data, columns))
-    assert found.head == ("person name", "raw", "n")
-    assert found.rows == (("ann", "50.0% [25.0%, 75.0%]", "1,234"),)
-    assert found.is_number == (False, True, True)
+    assert grid(Table("t", "", "", data, columns)) == {
+        "head": ["person name", "raw", "n"],
+        "is_number": [False, True, True],
+        "rows": [("ann", "50.0% [25.0%, 75.0%]", "1,234")],
+    }

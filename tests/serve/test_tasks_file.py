@@ -20,7 +20,7 @@ from kgtrec.cli import main
 from kgtrec.data.judgements import Tasks
 from kgtrec.data.triples import check_numbers
 from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.serve.desk import Desk
+from kgtrec.serve.service import CampaignService
 from kgtrec.serve.tasks_file import tasks_file
 from kgtrec.serve.views import work_of
 from tests.campaign_folders import folder_of
@@ -79,8 +79,8 @@ def file_of(person: str = "ann", events: Any = (), guidelines: str = "") -> str:
 
 def require_the_same(folder: Path, n_questions: int, n_known: int) -> None:
     """The same questions in the same order, with the same candidates, numbers, known answers and searches."""
-    desk = Desk(folder)
-    work = work_of(desk, desk.look("ann"), "annotator")
+    service = CampaignService(folder)
+    work = work_of(service, service.look("ann"), "annotator")
     campaign = read_campaign(folder)
     data = data_of(tasks_file(campaign, tasks_for(campaign, "ann"), person="ann"))
     assert len(data["questions"]) == len(work.numbers) == n_questions

@@ -100,10 +100,9 @@ def test_descriptions_stand_under_each_card(folder: Path, tmp_path: Path, capsys
 
 
 def app_of(folder: Path) -> Any:
-    from kgtrec.serve.app import create_app
-    from tests.serve.conftest import URL
+    from tests.serve import conftest
 
-    return create_app(folder, URL, burst=10_000, per_second=1e6)
+    return conftest.app_of(folder)
 
 
 def test_without_descriptions_nothing_is_read_or_shown(page: Page):

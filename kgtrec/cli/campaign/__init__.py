@@ -8,16 +8,16 @@ from kgtrec.cli import LazyGroup
 
 COMMANDS = {
     "init": "Add to a pool what annotators need: guidelines, templates, sources, people.",
-    "status": "Tell how far a campaign is.",
+    "status": "Show campaign progress.",
     "assign": "Share the triples out among the annotators.",
     "export": "Write tasks for a browser, a spreadsheet, a program or Label Studio.",
     "import": "Take judgements in, each one checked.",
     "serve": "Serve the page where people judge, in a browser.",
     "adjudicate": "List what needs a third person, and take their verdicts in.",
-    "agreement": "Tell how far the annotators agree, with each other and with known verdicts.",
-    "sample": "Draw triples for an expert to judge again, and tell how good the labels are.",
+    "agreement": "Measure how far the annotators agree, with each other and with known verdicts.",
+    "sample": "Draw triples for an expert to judge again, and estimate how good the labels are.",
     "qrels": "Turn the judgements into qrels, at every pool depth.",
-    "diagnostics": "Tell what each run brought in, and what would be lost without it.",
+    "diagnostics": "Show what each run brought in, and what would be lost without it.",
     "import-kgc-sparsity": "Take in the published labels of Zhou et al. (2022).",
 }
 
@@ -26,7 +26,7 @@ COMMANDS = {
 def command() -> None:
     """Have a pool judged by people, and get qrels back.
 
-    A campaign is a folder of plain files, which kgtrec pool begins and these commands fill. docs/campaigns.md tells
+    A campaign is a folder of plain files, which kgtrec pool begins and these commands fill. docs/campaigns.md says
     what each file holds.
 
     \b

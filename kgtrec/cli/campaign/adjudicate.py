@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.campaign.handing_out import form_out, write_out
+from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.campaign.storing import storing_options, take_in
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, force_option, option
@@ -55,12 +55,13 @@ def command(
     if files:
         take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)  # type: ignore[arg-type]
         return
-    form = form_out(out, person=person, option="--person", merge=merge) if out else ""
+    role = ROLES[ADJUDICATOR]
+    write = tasks_writer(out, role=role, person=person, option="--person", merge=merge) if out else None
     require_initialised(campaign)
     read = read_campaign(campaign)
     tasks = tasks_for_adjudicator(read, person)
-    if out:
-        write_out(campaign, read, tasks, out, form, person=person, role=ROLES[ADJUDICATOR], merge=merge)
+    if write is not None:
+        write(campaign, read, tasks)
         say(f"{out}: {len(tasks):,} tasks")
     elif len(tasks):
         click.echo(table_text(_queue(tasks)), nl=False)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import click
 
-from kgtrec.cli.options import SEED, SHARE, option, samples
+from kgtrec.cli.options import SEED, SHARE, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.errors import KgtrecError
 
@@ -31,22 +31,14 @@ from kgtrec.errors import KgtrecError
 @option("--seed", "Of the samples.", SEED, 0)
 @output_options()
 def command(
-    campaign: str,
-    per: Literal["relation", "pair", "triple"] | None,
-    gold: bool,
-    leave_out_unsure: bool,
-    confidence: float,
-    resample: Literal["question", "triple"],
-    resamples: int,
-    seed: int,
-    output: Output,
+    campaign: str, per: Any, gold: bool, leave_out_unsure: bool, confidence: float, output: Output, **resampling: Any
 ) -> None:
-    """Tell how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
+    """Measure how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
 
     prevalence is the share of Y among the verdicts; raw the share of pairs of verdicts that are alike; positive and
     negative the same for the verdicts Y and N alone; kappa (Cohen's), AC1 (Gwet's) and alpha (Krippendorff's) are
     corrected for chance, each in its own way. Where few triples are true, kappa and alpha are low however well people
-    agree: look at positive and AC1. docs/agreement.md tells the formulas.
+    agree: look at positive and AC1. docs/agreement.md has the formulas.
 
     --gold shows how often each annotator is right on triples of the pool whose verdict is known, which annotators judge
     like all others; kgtrec campaign init --gold-share 0.05 draws some, and you fill in their verdicts. right and wrong
@@ -69,6 +61,7 @@ def command(
     if gold:
         if per in ("relation", "pair"):
             raise click.UsageError(f"expected --gold alone or with --per triple, found --per {per}")
+        refuse_idle(click.get_current_context(), ("leave_out_unsure", "resample", "resamples", "seed"), "--gold")
         known = calibration(read, confidence=confidence)
         if len(known.gold) == 0:
             raise KgtrecError(
@@ -78,13 +71,5 @@ def command(
         return
     if per == "triple":
         raise click.UsageError("expected --gold together with --per triple, found none")
-    found = campaign_agreement(
-        read,
-        per=per,
-        unsure="leave out" if leave_out_unsure else "own category",
-        confidence=confidence,
-        resample=resample,
-        resamples=resamples,
-        seed=seed,
-    )
-    output.show(found)
+    unsure: Any = "leave out" if leave_out_unsure else "own category"
+    output.show(campaign_agreement(read, per=per, unsure=unsure, confidence=confidence, **resampling))

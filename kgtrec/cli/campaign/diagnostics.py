@@ -24,12 +24,12 @@ _MOST_RUNS = 12  # side by side in the table of overlaps
 @mixed_option
 @output_options(TABLES)
 def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], judged_at: int, output: Output) -> None:
-    """Tell what each run brought into the pool of CAMPAIGN, and what would be lost without it.
+    """Show what each run brought into the pool of CAMPAIGN, and what would be lost without it.
 
     Contributions, overlap of runs, new positives per depth, and the share of positives among the judged candidates of a
     question. Given RUNS, which usually are those that were pooled, also their scores, Judged@k, and how scores, ranks
     and the order of the systems (tau) change when the triples that only one run, or one family of runs, had put in
-    were never judged. Families are told by runs.tsv of the campaign, which may be edited.
+    were never judged. The families are those of runs.tsv of the campaign, which may be edited.
 
     RUNS are runs, answer ranks, or folders of them. Answer ranks need rows for what was judged: kgtrec rank --judged.
 

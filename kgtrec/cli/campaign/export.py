@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.campaign.handing_out import form_out, write_out
+from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT, PATH, force_option, option
 from kgtrec.data.judgements import ANNOTATOR, ROLES
@@ -39,7 +39,7 @@ def command(
     """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
 
     A task is a triple as a question to be answered with yes or no. The candidates of one question stand together, so
-    that one search serves them all. Nothing tells what others have said, nor which system put a triple forward, or
+    that one search serves them all. Nothing shows what others have said, nor which system put a triple forward, or
     how high. Tasks that are judged already are left out, unless --all is given. Questions come in one order for
     everybody: with --first 100 both annotators of a triple are mostly given it, so that part of the work can be used.
 
@@ -52,7 +52,7 @@ def command(
     send it by mail, or put it on a stick. It keeps the verdicts in the browser, and gives them as a file for import.
     Needs kgtrec[serve].
 
-    For Label Studio, OUT holds the tasks, the labelling configuration and a README that tells the steps; see
+    For Label Studio, OUT holds the tasks, the labelling configuration and a README with the steps; see
     docs/label-studio.md. Without --annotator everybody's tasks are in it, each once, with the people it is assigned to.
 
     \b
@@ -68,23 +68,25 @@ def command(
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.formats.campaign.label_studio import write_label_studio
 
-    if annotator is None and form != FORMATS[-1]:
+    is_file = form != FORMATS[-1]
+    if annotator is None and is_file:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
-    if guidelines is not None and form != FORMATS[-1]:
+    if guidelines is not None and is_file:
         raise click.UsageError("--guidelines is for --format label-studio only")
-    if merge and form == FORMATS[-1]:
+    if merge and not is_file:
         raise click.UsageError("--merge is for files in which verdicts are filled in, found --format label-studio")
-    if form != FORMATS[-1]:
-        form = form_out(out, form, person=annotator, option="--annotator", merge=merge)
+    if is_file:
+        role = ROLES[ANNOTATOR]
+        write = tasks_writer(out, form, role=role, person=annotator, option="--annotator", merge=merge)
     require_initialised(campaign)
     read = read_campaign(campaign)
     if len(read.assignments) == 0:
         raise KgtrecError(f"{campaign}: found no assigned tasks; run kgtrec campaign assign first")
     tasks = tasks_for(read, annotator, everything=everything, first=first)
-    if form == FORMATS[-1]:
-        write_label_studio(out, tasks, guidelines=guidelines)
+    if is_file:
+        write(campaign, read, tasks)
     else:
-        write_out(campaign, read, tasks, out, form, person=annotator, role=ROLES[ANNOTATOR], merge=merge)
+        write_label_studio(out, tasks, guidelines=guidelines)
     if missing := relations_without_template(read):
         relation, n = next(iter(missing.items()))
         total = sum(missing.values())

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.campaign.storing import left_text
 from kgtrec.cli.common import say
+from kgtrec.errors import counted
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
     from kgtrec.data.judgements import Tasks
 
-PAGE = "html"
-_SUFFIXES = (".html", ".htm")
+_PAGES = ("html", ".html", ".htm")
 
 
-def form_out(out: str, form: str | None = None, *, person: str | None, option: str, merge: bool | None = None) -> str:
-    """The form of a file of tasks: ``form``, or what its name says; ``merge`` is None where there is no such option.
+def tasks_writer(
+    out: str, form: str | None = None, *, role: str, person: str | None, option: str, merge: bool | None = None
+) -> Callable[[str, Campaign, Tasks], None]:
+    """Give what writes a person's tasks: a function of the campaign's folder, the campaign and the tasks.
+
+    The form is ``form``, or what the file's name says; ``merge`` is None where there is no such option.
 
     Raises
     ------
@@ -28,14 +32,22 @@ def form_out(out: str, form: str | None = None, *, person: str | None, option: s
     KgtrecError
         If there is no such form, its packages are missing, or the file cannot be written.
     """
-    from kgtrec.formats.campaign.tasks import form_of_tasks, require_tasks_file
+    from kgtrec.formats.campaign.tasks import form_of_tasks, require_tasks_file, write_tasks
     from kgtrec.formats.files import suffixes
-    from kgtrec.formats.output.outputs import require_file
+    from kgtrec.formats.output.outputs import require_file, write_text
 
-    if (form or suffixes(out)[0]) not in (PAGE, *_SUFFIXES):
-        chosen = form or form_of_tasks(out, others=_SUFFIXES[:1])
+    if (form or suffixes(out)[0]) not in _PAGES:
+        chosen = form or form_of_tasks(out, others=_PAGES[1:2])
         require_tasks_file(out, chosen, merge=merge)
-        return chosen
+
+        def write_file(_: str, __: Campaign, tasks: Tasks) -> None:
+            if left := write_tasks(out, tasks, form=chosen, merge=bool(merge)):
+                say(
+                    f"warning: {counted(left, 'row')} of the file that was there {'is' if left == 1 else 'are'} filled "
+                    "in and no longer asked for; import the former file, unless that is done"
+                )
+
+        return write_file
     from kgtrec.cli.campaign.serve import require_serve
 
     if person is None:
@@ -44,33 +56,14 @@ def form_out(out: str, form: str | None = None, *, person: str | None, option: s
         raise click.UsageError("--merge is for files in which verdicts are filled in; a page keeps them in the browser")
     require_serve(("jinja2", "markdown_it"))
     require_file(out)
-    return PAGE
 
+    def write_page(folder: str, campaign: Campaign, tasks: Tasks) -> None:
+        from kgtrec.formats.campaign.folder import read_text
+        from kgtrec.formats.output.folders import GUIDELINES
+        from kgtrec.serve.tasks_file import tasks_file
 
-def write_out(
-    folder: str,
-    campaign: Campaign,
-    tasks: Tasks,
-    out: str,
-    form: str,
-    *,
-    person: str | None,
-    role: str,
-    merge: bool = False,
-) -> None:
-    """Write tasks in a form of :func:`form_out`, for a person in a role."""
-    from kgtrec.formats.campaign.tasks import write_tasks
+        path, name = Path(folder, GUIDELINES), Path(folder).absolute().name
+        guidelines = read_text(path) if path.exists() else ""
+        write_text(out, tasks_file(campaign, tasks, person=person, role=role, guidelines=guidelines, name=name))
 
-    if form != PAGE:
-        if left := write_tasks(out, tasks, form=form, merge=merge):
-            say(left_text(left))
-        return
-    from kgtrec.formats.campaign.folder import read_text
-    from kgtrec.formats.output.folders import GUIDELINES
-    from kgtrec.formats.output.outputs import write_text
-    from kgtrec.serve.tasks_file import tasks_file
-
-    path = Path(folder, GUIDELINES)
-    guidelines = read_text(path) if path.exists() else ""
-    name = Path(folder).absolute().name
-    write_text(out, tasks_file(campaign, tasks, person=str(person), role=role, guidelines=guidelines, name=name))
+    return write_page

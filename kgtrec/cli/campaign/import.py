@@ -24,9 +24,9 @@ def command(campaign: str, files: tuple[str, ...], **options: object) -> None:
     """Take the verdicts of FILES into CAMPAIGN: tasks that kgtrec campaign export wrote, filled in.
 
     Each verdict is checked: its person, its triple, and its link, which must be https and lead to a host of
-    sources.txt. If any is refused, each such row is told and nothing of any file is stored, unless --keep-going takes
-    the others; the exit code is 2 either way. A verdict that is stored already is passed over, so importing a file
-    again changes nothing, and a file can be imported as it grows.
+    sources.txt. If any is refused, each such row is reported and nothing of any file is stored, unless --keep-going
+    takes the others; the exit code is 2 either way. A verdict that is stored already is passed over, so importing a
+    file again changes nothing, and a file can be imported as it grows.
 
     The message at the end comes once the verdicts are on the disk. Importing several files at the same time is safe.
 

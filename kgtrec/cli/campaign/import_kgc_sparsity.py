@@ -31,7 +31,7 @@ def command(folder: str, out: str, topics: str | None) -> None:
     """Take in the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign.
 
     DIR is a copy of the data folder of github.com/zhouying20/kgc-sparsity. Of each kind of line that is not as it
-    should be it is told how many there are, and the first few with their numbers and what was made of them; all of them
+    should be, the number is printed, and the first few with their line numbers and what was made of them; all of them
     go to published-labels.txt in CAMPAIGN.
 
     The published files keep the depth of each triple in the pool, not which run put it in, nor for which question. So
@@ -87,13 +87,13 @@ def command(folder: str, out: str, topics: str | None) -> None:
 
 
 def published_labels_text(counts: Mapping[str, int], findings: Iterable[str]) -> str:
-    """The findings, a line each, and a table of counts."""
+    """Give the findings, a line each, and a table of counts."""
     lines = "".join(f"{finding}\n" for finding in findings)
     return (lines + "\n" if lines else "") + aligned([[name, f"{count:,}"] for name, count in counts.items()], 1)
 
 
 def findings_text(counts: Mapping[str, int], findings: Sequence[tuple[str, str]], file: str) -> str:
-    """The same in short, for a terminal: of each kind of finding how many there are, and the first few lines.
+    """Give the same in short, for a terminal: the number of findings of each kind, and the first few lines.
 
     ``findings`` are kinds and lines; ``file`` holds all lines.
 
@@ -118,7 +118,7 @@ def findings_text(counts: Mapping[str, int], findings: Sequence[tuple[str, str]]
 
 
 def guidelines_text(source: str, person: str) -> str:
-    """The guidelines.md of a campaign that was judged elsewhere."""
+    """Give the guidelines.md of a campaign that was judged elsewhere."""
     return (
         "# Guidelines\n\n"
         f"These labels were not made with kgtrec. They are those that were published at {source}, and were made as "

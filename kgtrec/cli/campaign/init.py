@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,59 +19,35 @@ from kgtrec.campaign.track import track
 from kgtrec.campaign.training import with_training
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, option
+from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, option, stacked
 from kgtrec.data.campaign import (
     ASKED,
     LINKS,
-    MANAGER,
     MOST_TRAINING,
     NOT_ASKED,
+    PERSON_ROLES,
     REQUIRED,
     Assignments,
     People,
     rule_for_links,
 )
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, Gold
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, one_of, warn
-from kgtrec.formats.campaign.folder import (
-    default_guidelines,
-    default_text,
-    is_initialised,
-    named_entities,
-    read_assignments,
-    read_campaign,
-    read_descriptions,
-    read_names,
-    read_people,
-    read_sources,
-    read_templates,
-    read_text,
-    require_right_settings,
-    write_assignments,
-    write_descriptions,
-    write_names,
-    write_people,
-    write_settings,
-    write_sources,
-    write_templates,
-)
+from kgtrec.data.judgements import ANNOTATOR, ROLES, Gold
+from kgtrec.errors import FormatError, KgtrecError, counted, one_of, unwarned, warn
+from kgtrec.formats.campaign import folder as files
 from kgtrec.formats.campaign.gold import read_gold, write_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.pools import read_pool, write_campaign_git_files
-from kgtrec.formats.output.folders import (
-    ASSIGNMENTS,
-    DESCRIPTIONS,
-    GOLD,
-    GUIDELINES,
-    JUDGEMENTS,
-    NAMES,
-    PEOPLE,
-    README,
-    SOURCES,
-    TEMPLATES,
-)
+from kgtrec.formats.output import folders as names
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
+
+_PEOPLE = {
+    "annotator": "Somebody who judges; may be repeated.",
+    "adjudicator": "Somebody who settles conflicts.",
+    "expert": "Somebody who judges a sample again.",
+    "manager": "Somebody who manages and judges nothing.",
+    "left": "Somebody who has left; what they judged stays.",
+}
 
 
 @click.command(name="init")
@@ -82,7 +57,7 @@ from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
 @option("--templates", "Question templates, relation TAB template a line, under a header.", PATH)
 @option("--sources", "Verified hosts, one a line. Without any, every https page will do.", PATH)
 @option(
-    "--links link_rules",
+    "--links",
     "Whether Y and N need a link: required, asked or none; of one role as in adjudicator=asked.",
     multiple=True,
     metavar="[ROLE=]RULE",
@@ -91,40 +66,22 @@ from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
 @option("--gold-share", "Draw so much of the pool as gold, for you to fill in.", GOLD_SHARES, metavar="SHARE")
 @option(
     "--training",
-    "Gold triples outside the pool that annotators judge first, told the answer of each; 0: none.",
+    "Gold triples outside the pool that annotators judge first, and are shown the answer of each; 0: none.",
     Whole(0, MOST_TRAINING),
     metavar="N",
 )
 @option("--guidelines", "Guidelines for annotators, Markdown. Default: a page that fits any.", PATH)
-@option("--annotator annotators", "Somebody who judges; may be repeated.", multiple=True, metavar="NAME")
-@option("--adjudicator adjudicators", "Somebody who settles conflicts.", multiple=True, metavar="NAME")
-@option("--expert experts", "Somebody who judges a sample again.", multiple=True, metavar="NAME")
-@option("--manager managers", "Somebody who manages and judges nothing.", multiple=True, metavar="NAME")
-@option("--left", "Somebody who has left; what they judged stays.", multiple=True, metavar="NAME")
+@stacked(*(option(f"--{role}", about, multiple=True, metavar="NAME") for role, about in _PEOPLE.items()))
 @force_option
 def command(
-    campaign: str,
-    names: str | None,
-    descriptions: str | None,
-    templates: str | None,
-    sources: str | None,
-    link_rules: tuple[str, ...],
-    gold: str | None,
-    gold_share: float | None,
-    training: int | None,
-    guidelines: str | None,
-    annotators: tuple[str, ...],
-    adjudicators: tuple[str, ...],
-    experts: tuple[str, ...],
-    managers: tuple[str, ...],
-    left: tuple[str, ...],
+    campaign: str, links: tuple[str, ...], gold_share: float | None, training: int | None, **given: Any
 ) -> None:
     """Add to the pool in CAMPAIGN what annotators need: guidelines, templates, verified sources, names, people.
 
     What is not named is made: guidelines, a draft of a template per relation, no sources, no names. Files that are
     there already stay as they are, since somebody may have edited them; --force replaces those named here, and keeps
-    one of which lines would be lost as NAME.1.tsv. Run it
-    again to add people, or to tell who has left; then run kgtrec campaign assign.
+    one of which lines would be lost as NAME.1.tsv. Run it again to add people, or to say who has left; then run kgtrec
+    campaign assign.
 
     \b
     kgtrec campaign init CAMPAIGN --names names.tsv --annotator ann --annotator bob --adjudicator eve
@@ -135,112 +92,110 @@ def command(
     """
     click.get_current_context().with_resource(campaign_lock(campaign))  # or two that add somebody would lose one
     made, folder = read_pool(campaign), Path(campaign)
-    pool = made.pool
-    require_right_settings(campaign, made.settings)
-    settings, links = _with_links(made.settings, link_rules)
-    again = is_initialised(campaign)
-    if again and not (folder / JUDGEMENTS).exists():
+    pool, judgements = made.pool, folder / names.JUDGEMENTS
+    files.require_right_settings(campaign, made.settings)
+    settings, changed_links = _with_links(made.settings, links)
+    again = files.is_initialised(campaign)
+    if again and not judgements.exists():
         raise FormatError(
             "expected the judgements of this campaign, found no such file; put it back, or remove people.tsv "
             "to begin anew",
-            path=folder / JUDGEMENTS,
+            path=judgements,
         )
-    before = read_people(folder / PEOPLE) if again else People.none()
-    roles = {ANNOTATOR: annotators, ADJUDICATOR: adjudicators, EXPERT: experts, MANAGER: managers}
-    people, changes = changed_people(before, roles, left)
-    changes += links
+    before = files.read_people(folder / names.PEOPLE) if again else People.none()
+    roles = {code: given[role] for code, role in enumerate(PERSON_ROLES)}
+    people, changes = changed_people(before, roles, given["left"])
+    changes += changed_links
 
-    # all that was given is read before anything is written
+    # all that is given, and what stays, is read before anything is written
     writers: dict[str, Callable[[], None]] = {}
-    if not (folder / README).exists():
-        writers[README] = partial(update_text, folder / README, default_text(README))
-    if _is_due(folder / GUIDELINES, guidelines):
-        text = read_text(guidelines) if guidelines else default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR]))
-        writers[GUIDELINES] = partial(update_text, folder / GUIDELINES, text)
-    if _is_due(folder / TEMPLATES, templates):
-        asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
-        drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
-        chosen = read_templates(templates) if templates else drafts
-        writers[TEMPLATES] = partial(write_templates, folder, chosen)
-    if _is_due(folder / SOURCES, sources):
-        if sources is None:
-            writers[SOURCES] = partial(write_sources, folder, ())
-        elif sources in LINKS and not Path(sources).exists():
-            raise KgtrecError(
-                f"--sources: expected a file of hosts, found {sources!r}; whether Y and N need a link is --links "
-                f"{sources}"
-            )
-        else:
-            read_sources(sources)
-            writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources))  # with its comments
-    own_gold = read_gold(folder / GOLD) if (folder / GOLD).exists() and not gold else Gold.none()
-    if gold and _is_due(folder / GOLD, gold):
-        own_gold = read_gold(gold)
-        writers[GOLD] = partial(write_gold, folder, own_gold)
-        changes.append(f"{gold}: {counted(len(own_gold), 'gold triple')}")
-    settings, changed = with_training(settings, pool, own_gold, training)
-    changes += changed
-    if gold_share is not None:
-        drawn = draw_gold(pool, made.automatic, settings, own_gold, gold_share)
-        if len(drawn) > len(own_gold):
-            changes.append(f"drew {counted(len(drawn) - len(own_gold), 'triple')} of the pool as gold")
-            own_gold, writers[GOLD] = drawn, partial(write_gold, folder, drawn)
-    entities = named_entities(pool, own_gold)
-    if _is_due(folder / NAMES, names):
-        known = read_names(names, entities) if names else {}
-        writers[NAMES] = partial(write_names, folder, known)
-        if names:
-            changes.append(f"{names}: names of {len(known):,} of the pool's {len(entities):,} entities")
-    else:
-        read_names(folder / NAMES, entities)
-    if descriptions and _is_due(folder / DESCRIPTIONS, descriptions):
-        told = read_descriptions(descriptions, entities)
-        writers[DESCRIPTIONS] = partial(write_descriptions, folder, told)
-        changes.append(f"{descriptions}: descriptions of {len(told):,} of the pool's {len(entities):,} entities")
-    elif (folder / DESCRIPTIONS).exists():
-        read_descriptions(folder / DESCRIPTIONS, entities)
 
-    # and so is what stays
-    if (folder / JUDGEMENTS).exists():
-        with warnings.catch_warnings(action="ignore", category=KgtrecWarning):  # said when it is read again
-            read_judgements(folder / JUDGEMENTS, pool)
-    if (folder / ASSIGNMENTS).exists():
-        read_assignments(folder / ASSIGNMENTS, pool, people)
-    for name, reader in ((TEMPLATES, read_templates), (SOURCES, read_sources)):
-        if name not in writers:
-            reader(folder / name)
+    def content(name: str, read: Callable[[str | Path], Any], write: Callable[[Any], None], default: Any = None) -> Any:
+        """What a file will hold; it is written where it is given, or where it is not there and has a default."""
+        path, source = folder / name, given.get(Path(name).stem)
+        if source is None and path.exists():
+            return read(path) if name in files.EDITED else None
+        if source and path.exists() and not is_replacing():
+            text = f"is there already, and may have been edited; replace it by {source} with --force"
+            raise FormatError(text, path=path)
+        value = read(source) if source else default
+        if value is not None:
+            writers[name] = partial(write, value)
+        return value
+
+    def text(name: str, default: str, read: Callable[[str | Path], Any] = files.read_text) -> None:
+        content(name, read, partial(update_text, folder / name), default)
+
+    text(names.README, files.default_text(names.README))
+    text(names.GUIDELINES, files.default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR])))
+    asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
+    drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
+    content(names.TEMPLATES, files.read_templates, partial(files.write_templates, folder), drafts)
+    text(names.SOURCES, files.SOURCES_COMMENT, _sources_text)
+    gold = content(names.GOLD, read_gold, partial(write_gold, folder)) or Gold.none()
+    if names.GOLD in writers:
+        changes.append(f"{given['gold']}: {counted(len(gold), 'gold triple')}")
+    settings, changed_training = with_training(settings, pool, gold, training)
+    changes += changed_training
+    if gold_share is not None:
+        drawn = draw_gold(pool, made.automatic, settings, gold, gold_share)
+        if len(drawn) > len(gold):
+            changes.append(f"drew {counted(len(drawn) - len(gold), 'triple')} of the pool as gold")
+            gold, writers[names.GOLD] = drawn, partial(write_gold, folder, drawn)
+    entities = files.named_entities(pool, gold)
+    for name, read, write, default in (
+        (names.NAMES, files.read_names, files.write_names, {}),
+        (names.DESCRIPTIONS, files.read_descriptions, files.write_descriptions, None),
+    ):
+        known = content(name, partial(read, entities=entities), partial(write, folder), default)
+        if source := given[Path(name).stem]:
+            what = f"{Path(name).stem} of {len(known):,} of the pool's {len(entities):,} entities"
+            changes.append(f"{source}: {what}")
+    if judgements.exists():
+        with unwarned():  # the warnings come when it is read again
+            read_judgements(judgements, pool)
+    if (folder / names.ASSIGNMENTS).exists():
+        files.read_assignments(folder / names.ASSIGNMENTS, pool, people)
 
     if settings != made.settings:
-        write_settings(folder, settings)
-    for name, write in writers.items():
-        _write(folder / name, write)
-    if not (folder / ASSIGNMENTS).exists():
-        write_assignments(folder, pool, Assignments.none(people.names))
-    (folder / JUDGEMENTS).touch()
+        files.write_settings(folder, settings)
+    for name, write_file in writers.items():
+        _replace(folder / name, write_file)
+    if not (folder / names.ASSIGNMENTS).exists():
+        files.write_assignments(folder, pool, Assignments.none(people.names))
+    judgements.touch()
     write_campaign_git_files(folder, folder)
     if not again or people is not before:
-        writers[PEOPLE] = partial(write_people, folder, people)
-        writers[PEOPLE]()  # last: it tells that all is there
+        writers[names.PEOPLE] = partial(files.write_people, folder, people)
+        writers[names.PEOPLE]()  # last: where it is, all is there
     for change in changes:
         say(change)
-    if links and GUIDELINES not in writers:
-        say(f"{folder / GUIDELINES} tells annotators which verdicts need a link; edit it if that has changed")
+    if changed_links and names.GUIDELINES not in writers:
+        say(f"{folder / names.GUIDELINES} says which verdicts need a link; edit it if that has changed")
     say(f"{campaign}: " + (f"wrote {', '.join(writers)}" if writers else "nothing to change"))
-    found = read_campaign(campaign)
-    progress = track(found)
-    if annotators and people is not before and progress.step == "judge":
+    read_again = files.read_campaign(campaign)
+    progress = track(read_again)
+    if given["annotator"] and people is not before and progress.step == "judge":
         progress = replace(progress, step="assign")  # all tasks are somebody's, but not that of who has come
-    if notes := notes_text(progress):
-        say(notes)
-    if notes := gold_notes(found):
-        say(notes)
+    for notes in (notes_text(progress), gold_notes(read_again)):
+        if notes:
+            say(notes)
     say(next_text(progress, shlex.quote(campaign)))
+
+
+def _sources_text(path: str | Path) -> str:
+    """The text of a file of hosts, with its comments; where it has no host, that of a new campaign."""
+    if path in LINKS and not Path(path).exists():
+        raise KgtrecError(
+            f"--sources: expected a file of hosts, found {path!r}; whether Y and N need a link is --links {path}"
+        )
+    return files.read_text(path) if files.read_sources(path) else files.SOURCES_COMMENT
 
 
 def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """The settings with other rules for links, and what is different, in words.
 
-    Only what was changed is written down, so that "required" in the settings tells that it was not always.
+    Only what was changed is written down, so that "required" in the settings means that it was not always.
     """
     chosen: dict[str, str] = {}
     for text in rules:
@@ -256,29 +211,19 @@ def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict
     changed = {name: rule for name, rule in chosen.items() if rule != rule_for_links(settings, name)}
     if not changed:
         return dict(settings), []
-    told = {REQUIRED: "Y and N need a link", ASKED: "Y and N may have a link", NOT_ASKED: "no link is asked for"}
+    effect = {REQUIRED: "Y and N need a link", ASKED: "Y and N may have a link", NOT_ASKED: "no link is asked for"}
     return {**settings, "links": {**settings.get("links", {}), **changed}}, [
-        f"{name}: {told[rule]}" for name, rule in changed.items()
+        f"{name}: {effect[rule]}" for name, rule in changed.items()
     ]
 
 
-def _write(path: Path, write: Callable[[], None]) -> None:
+def _replace(path: Path, write: Callable[[], None]) -> None:
     """Write a file, and keep what was there under another name if it had lines that the new one lacks."""
-    before = path.read_bytes().splitlines() if path.exists() else []
-    aside = keep_aside(path) if before else None
+    aside = keep_aside(path) if path.exists() and path.stat().st_size else None
     write()
     if aside is None:
         return
-    if set(before) <= set(path.read_bytes().splitlines()):
+    if set(aside.read_bytes().splitlines()) <= set(path.read_bytes().splitlines()):
         aside.unlink()
     else:
         warn(f"{path}: had lines that the new file lacks; it is kept as {aside.name}")
-
-
-def _is_due(path: Path, given: str | None) -> bool:
-    """Whether a file is to be written; refuses to lose what somebody may have edited."""
-    if not path.exists():
-        return True
-    if given is not None and not is_replacing():
-        raise FormatError(f"is there already, and may have been edited; replace it by {given} with --force", path=path)
-    return given is not None

@@ -15,7 +15,7 @@ _MUCH = 20_000  # triples from which on two people have work for months
 
 
 def notes_text(progress: CampaignProgress) -> str:
-    """What people are asked and may answer by that somebody could still edit, a line each.
+    """Name the templates and sources that somebody could still edit, a line each.
 
     Empty before the campaign has the files to edit.
     """
@@ -33,13 +33,13 @@ def notes_text(progress: CampaignProgress) -> str:
 
 
 def managers_text(progress: CampaignProgress) -> str:
-    """Who manages the campaign; empty where nobody does."""
+    """Name the managers of the campaign; empty where it has none."""
     named = ", ".join(map(legible, progress.managers))
     return f"managed by {named}" if named else ""
 
 
 def work_text(triples: int, per_triple: int) -> str:
-    """How much there is for people to judge.
+    """Say how much there is for people to judge.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def work_text(triples: int, per_triple: int) -> str:
 
 
 def much_text(triples: int) -> str:
-    """What to do where there is more to judge than people will; empty where there is not."""
+    """Say what to do where there is more to judge than people will; empty where there is not."""
     if triples <= _MUCH:
         return ""
     return (
@@ -63,7 +63,7 @@ def much_text(triples: int) -> str:
 
 
 def next_text(progress: CampaignProgress, folder: str) -> str:
-    """What to do next, with ``folder`` as a shell takes it."""
+    """Say what to do next, with ``folder`` as a shell takes it."""
     command = {
         "init": f"init {folder} --annotator NAME --annotator NAME --adjudicator NAME",
         "people": f"init {folder} --annotator NAME, for {progress.per_triple} have to judge each triple",

@@ -16,8 +16,6 @@ from kgtrec.errors import CollectionError, in_file
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
     from kgtrec.data.collection import Collection
-    from kgtrec.data.questions import Questions
-    from kgtrec.data.triples import Triples
 
 
 @click.command(name="qrels")
@@ -62,7 +60,7 @@ def command(
     gives its grade, 1 or 0, to both of its questions where there are both. Triples that are not settled stay unjudged.
 
     At question level the questions are those that were pooled for. At triple level they are those that a positive
-    triple makes, known before or judged true, among them such that nothing was pooled for; the report tells how many.
+    triple makes, known before or judged true, among them such that nothing was pooled for; the report says how many.
     Those get their ids from COLLECTION or TOPICS, so that runs can name them; else they are called head-new0 and the
     like.
 
@@ -76,8 +74,11 @@ def command(
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
     from kgtrec.campaign.publish import publication_of
+    from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.campaign.folder import read_campaign
     from kgtrec.formats.trec.qrels_folders import require_writable
+    from kgtrec.formats.trec.topics import read_topics
+    from kgtrec.formats.triples import read_triples
     from kgtrec.report.show import shown
 
     require_writable(out)
@@ -91,9 +92,16 @@ def command(
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
-        _tell_collection(read, folder, base)
-    named = _named(topics, read.pool.questions) if topics else None
-    further = _known_triples(known)
+        _check_collection(read, folder, base)
+    named = None
+    if topics:
+        with in_file(Path(topics)):
+            named = read_topics(topics).questions()
+            require_one_numbering(named, read.pool.questions)
+    further = None
+    if known:
+        first, *others = map(read_triples, known)
+        further = first.joined(*others)
     with in_file(campaign):
         made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
     text = shown(made.report, "table")
@@ -101,7 +109,7 @@ def command(
     click.echo(text, nl=False)
     if unjudged := sum(made.report.unjudged.values()):
         n = len(read.pool)
-        say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status tells more")
+        say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")
     if level == "triple" and base is not None and not known:
         say(
             "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "
@@ -122,42 +130,15 @@ def _next(out: str, *, is_new: bool) -> str:
     )
 
 
-def _named(path: str, pooled: Questions) -> Questions:
-    """The questions of a topics file, in which those of the pool have the ids that they have there."""
-    from kgtrec.data.identity import require_one_numbering
-    from kgtrec.formats.trec.topics import read_topics
-
-    with in_file(Path(path)):
-        named = read_topics(path).questions()
-        require_one_numbering(named, pooled)
-        return named
-
-
-def _tell_collection(read: Campaign, folder: str, base: Collection) -> None:
-    """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
+def _check_collection(read: Campaign, folder: str, base: Collection) -> None:
+    """Say that a pool was made for another collection; refuse it where triples hold ids that each gives anew."""
     pooled = read.known_answers.collection
     if not pooled or pooled == base.stamp:
         return
-    told = f"the pool was made for collection {pooled}, and {folder} is {base.stamp}"
+    text = f"the pool was made for collection {pooled}, and {folder} is {base.stamp}"
     if base.labels is not None:
         raise CollectionError(
-            f"{told}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "
+            f"{text}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "
             "both without --ids"
         )
-    say(f"note: {told}; going on with its triples")
-
-
-def _known_triples(paths: tuple[str, ...]) -> Triples | None:
-    if not paths:
-        return None
-    import pyarrow as pa
-
-    from kgtrec.data.triples import Triples
-    from kgtrec.formats.triples import read_triples
-
-    parts = [read_triples(path) for path in paths]
-    columns = [
-        pa.concat_arrays([getattr(part, vocabulary).decode(getattr(part, name)) for part in parts])
-        for name, vocabulary in (("head", "entities"), ("relation", "relations"), ("tail", "entities"))
-    ]
-    return Triples.of_columns(*columns)
+    say(f"note: {text}; going on with its triples")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.campaign.handing_out import form_out, write_out
+from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, SHARE, at_least, option
 from kgtrec.cli.output import Output, form_of, raw_output_options
@@ -24,7 +24,7 @@ TABLES = ("statistics", "labels")
 @option("--seed", "Of the draw.", SEED, 0)
 @option("--with-automatic", "Draw from the triples that a rule judged N too.", is_flag=True)
 @option("--expert", "Who judges them, of people.tsv; written into the tasks.", metavar="PERSON")
-@option("--report", "Tell how good the labels are by what experts said of the sample.", is_flag=True)
+@option("--report", "Estimate how good the labels are from the experts' verdicts on the sample.", is_flag=True)
 @option("--confidence", "Of the report's intervals.", SHARE, 0.95)
 @raw_output_options(
     TABLES,
@@ -32,25 +32,23 @@ TABLES = ("statistics", "labels")
 )
 def command(
     campaign: str,
-    size: int,
-    seed: int,
-    with_automatic: bool,
     expert: str | None,
     report: bool,
     confidence: float,
     form: str | None,
     part: str | None,
     out: str | None,
+    **draw: Any,
 ) -> None:
-    """Draw settled triples of CAMPAIGN for an expert to judge again, and tell by them how good the labels are.
+    """Draw settled triples of CAMPAIGN for an expert to judge again, and estimate from them how good the labels are.
 
-    Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT tell
+    Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT show
     nothing of the labels, which are kept in CAMPAIGN/expert_sample.tsv: do not give that to the expert. Verdicts come
     back by kgtrec campaign import --role expert, and change no label. With --expert the triples that this person has
     judged as annotator or adjudicator are left out of the tasks, for nobody is the expert on their own labels.
 
-    --report then tells the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
-    the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md tells how.
+    --report then shows the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
+    the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md says how.
 
     \b
     kgtrec campaign sample CAMPAIGN --size 200 --seed 0 --out sample.csv
@@ -73,12 +71,10 @@ def command(
     if report:
         _report(campaign, read, confidence, Output(form_of(out, form), out, part))
     elif out is not None:
-        _draw(campaign, read, size, seed, with_automatic, expert, out)
+        _draw(campaign, read, expert, out, **draw)
 
 
-def _draw(
-    campaign: str, read: Campaign, size: int, seed: int, with_automatic: bool, expert: str | None, out: str
-) -> None:
+def _draw(campaign: str, read: Campaign, expert: str | None, out: str, **draw: Any) -> None:
     import numpy as np
 
     from kgtrec.campaign.decide import decisions_of, judged_in_another_role
@@ -89,8 +85,8 @@ def _draw(
     from kgtrec.formats.output.folders import EXPERT_SAMPLE
     from kgtrec.formats.output.outputs import is_replacing
 
-    form = form_out(out, person=expert, option="--expert")
-    people = read.people
+    role, people = ROLES[EXPERT], read.people
+    write = tasks_writer(out, role=role, person=expert, option="--expert")
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
     if expert is not None and expert not in experts:
         raise KgtrecError(
@@ -99,13 +95,11 @@ def _draw(
         )
     if not experts:
         say(f"warning: {campaign}: nobody in people.tsv has the role expert yet; import will want one")
-    sample = draw_sample(read.pool, decisions_of(read), size=size, seed=seed, with_automatic=with_automatic)
+    sample = draw_sample(read.pool, decisions_of(read), **draw)
     if not is_replacing() and is_drawn(campaign):
         before = read_expert_sample(campaign, read.pool)
-        if not all(
-            np.array_equal(getattr(before, name), getattr(sample, name))
-            for name in ("triple", "verdict", "probability")
-        ):
+        names = "triple", "verdict", "probability"
+        if not all(np.array_equal(getattr(before, name), getattr(sample, name)) for name in names):
             raise KgtrecError(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
                 "--force replaces it"
@@ -120,8 +114,8 @@ def _draw(
             )
         if not len(rows):
             raise KgtrecError(f"expected an expert who has not judged all triples of the sample, found {expert!r}")
-    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows), role=ROLES[EXPERT])
-    write_out(campaign, read, tasks, out, form, person=expert, role=ROLES[EXPERT])
+    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows), role=role)
+    write(campaign, read, tasks)
     write_expert_sample(campaign, read.pool, sample)
     of, drawn = sample.population, sample.drawn
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")

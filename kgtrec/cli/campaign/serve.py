@@ -7,12 +7,16 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import Whole, option
+from kgtrec.cli.options import Whole, option, refuse_idle
 from kgtrec.errors import FormatError, KgtrecError
+
+if TYPE_CHECKING:
+    from kgtrec.serve.app import Site
 
 _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 
@@ -25,7 +29,8 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 @option("--demo", "Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.", is_flag=True)
 @option(
     "--new-link person",
-    "Make NAME a new link and leave; the former one, and who came in by it, is out at once.",
+    "Print a new link for NAME, below --url (default: where the page was last served), and exit; the former link and "
+    "its sessions end.",
     metavar="NAME",
 )
 def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool, person: str | None) -> None:
@@ -45,47 +50,54 @@ def command(campaign: str | None, host: str, port: int, url: str | None, demo: b
     kgtrec campaign serve CAMPAIGN --new-link ann
     """
     require_serve()
+    if person is not None:
+        refuse_idle(click.get_current_context(), ("host", "port", "demo"), "--new-link")
+        if campaign is None:
+            raise click.UsageError("expected CAMPAIGN with --new-link")
+        click.echo(_new_link(campaign, person, url))
+        return
     if campaign is None and not demo:
         raise click.UsageError("expected CAMPAIGN, or --demo")
-    from kgtrec.formats.campaign.folder import read_people, require_initialised
-    from kgtrec.formats.output.folders import PEOPLE
-    from kgtrec.serve.auth import Gate
-    from kgtrec.serve.links import active_roles, new_link
     from kgtrec.serve.run import serve
+
+    with contextlib.ExitStack() as held:
+        serve(_demo(campaign, held) if demo else str(campaign), host=host, port=port, url=url, ready=_print_links)
+    say("stopped")
+
+
+def _new_link(folder: str, person: str, url: str | None) -> str:
+    """A new link for a person; no file is made where that is refused."""
+    from kgtrec.formats.campaign.folder import require_initialised
+    from kgtrec.formats.output.folders import SERVE_STATE
+    from kgtrec.serve.auth import Access, require_active
     from kgtrec.serve.state import State, key_of
 
-    if campaign is not None and person is not None:
-        require_initialised(campaign)
-        with contextlib.closing(State(campaign)) as state:
-            own = (url or state.url() or "").rstrip("/")
-            if not own:
-                raise KgtrecError("expected --url URL, since the page was not served yet")
-            roles = active_roles(read_people(Path(campaign, PEOPLE)))
-            click.echo(new_link(Gate(state, key_of(campaign)), own, person, roles))
-        return
-    with contextlib.ExitStack() as held:
-        if demo:
-            campaign = _demo(campaign, held)
-        folder = str(campaign)
+    require_initialised(folder)
+    require_active(folder, person)
+    if url or Path(folder, SERVE_STATE).exists():
+        with contextlib.closing(State(folder)) as state:
+            if own := url or state.url():
+                return Access(state, key_of(folder)).link(own, person)
+    raise KgtrecError("expected --url URL, since the page was not served yet")
 
-        def ready(own: str) -> None:
-            with contextlib.closing(State(folder)) as state:
-                gate, roles = Gate(state, key_of(folder)), active_roles(read_people(Path(folder, PEOPLE)))
-                known = {name for name, _ in state.links()}
-                for name in roles:
-                    if name not in known:
-                        click.echo(f"{name} ({', '.join(roles[name])}): {new_link(gate, own, name, roles)}")
-            if known & roles.keys():
-                say(
-                    f"{', '.join(name for name in roles if name in known)}: links are made already; for a new one: "
-                    f"kgtrec campaign serve {shlex.quote(folder)} --new-link NAME"
-                )
-            if not any("manager" in own_roles for own_roles in roles.values()):
-                say(f"nobody manages it; for a dashboard: kgtrec campaign init {shlex.quote(folder)} --manager NAME")
-            say(f"{folder}: served at {own}; stop with Ctrl-C")
 
-        serve(folder, host=host, port=port, url=url, ready=ready)
-    say("stopped")
+def _print_links(site: Site) -> None:
+    """Print a new link for each person who has none, and what else there is to know."""
+    from kgtrec.serve.auth import active_roles
+
+    folder, linked = site.service.folder, dict(site.state.links())
+    roles = active_roles(folder)
+    for name, own in roles.items():
+        if name not in linked:
+            click.echo(f"{name} ({', '.join(own)}): {site.access.link(site.url, name)}")
+    if known := [name for name in roles if name in linked]:
+        say(
+            f"{', '.join(known)}: links are made already; for a new one: kgtrec campaign serve "
+            f"{shlex.quote(str(folder))} --new-link NAME"
+        )
+    if not any("manager" in own for own in roles.values()):
+        say(f"nobody manages it; for a dashboard: kgtrec campaign init {shlex.quote(str(folder))} --manager NAME")
+    say(f"{folder}: served at {site.url}; stop with Ctrl-C")
 
 
 def require_serve(needed: Sequence[str] = _NEEDED) -> None:

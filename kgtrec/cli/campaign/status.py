@@ -18,10 +18,10 @@ TABLES = ("states", "relations", "annotators", "sides")
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
-@option("--per", "Tell the states for each relation, or side, too.", ("relation", "side"))
+@option("--per", "Show the states for each relation, or side, too.", ("relation", "side"))
 @output_options(TABLES)
 def command(campaign: str, per: str | None, output: Output) -> None:
-    """Tell how far CAMPAIGN is, and what to do next.
+    """Show the progress of CAMPAIGN, and what to do next.
 
     Of its triples: automatic (judged N by a rule), open (fewer annotators have judged it than should), agreed,
     conflict (the annotators disagree), doubted (one of them is unsure), adjudicated, undecidable (the adjudicator is
@@ -40,5 +40,5 @@ def command(campaign: str, per: str | None, output: Output) -> None:
     output.show(progress, whole)
     if output.form == "table":
         notes = "\n".join(filter(None, (notes_text(progress), gold_notes(found))))
-        told = managers_text(progress), notes, next_text(progress, shlex.quote(campaign))
-        click.echo("".join(f"\n{text}\n" for text in told if text), nl=False)
+        texts = managers_text(progress), notes, next_text(progress, shlex.quote(campaign))
+        click.echo("".join(f"\n{text}\n" for text in texts if text), nl=False)

@@ -1,11 +1,11 @@
-"""What the commands share that take verdicts in: reading them, storing them, and telling what became of them."""
+"""What the commands share that take verdicts in: reading them, storing them, and saying what became of them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,17 +41,7 @@ storing_options = stacked(
 
 
 def take_in(
-    folder: str,
-    files: Sequence[str],
-    *,
-    role: str,
-    form: str,
-    person: str | None,
-    user_map: str | None,
-    keep_going: bool,
-    correct: bool,
-    time: str | None = None,
-    unassigned: bool = False,
+    folder: str, files: Sequence[str], *, role: str, form: str, person: str | None, user_map: str | None, **storing: Any
 ) -> None:
     """Record the verdicts of files; whoever reads the message that they are stored can rely on it.
 
@@ -68,15 +58,15 @@ def take_in(
     returned = [read_returned(path, role=role, form=form, person=person, user_map=user_map) for path in files]
     incoming = [row for one in returned for row in one.incoming]
     try:
-        accepted = opened.store(incoming, time=time, keep_going=keep_going, correct=correct, unassigned=unassigned)
+        accepted = opened.store(incoming, **storing)
     except RefusedError as error:
-        _tell_refused(error.refused)
+        _say_refused(error.refused)
         raise KgtrecError(
             f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; fix the file, "
             "or take the others with --keep-going"
         ) from None
-    _tell_refused(accepted.refused)
-    _tell(returned)
+    _say_refused(accepted.refused)
+    _say_rest(returned)
     corrections = f", {accepted.corrections:,} in place of an earlier one" if accepted.corrections else ""
     refused = f", {len(accepted.refused):,} refused" if accepted.refused else ""
     stored = f"stored {counted(len(accepted), 'verdict')}{corrections}"
@@ -87,7 +77,7 @@ def take_in(
 
 
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
-    """What was filled in, in a file of any of ``FORMATS``."""
+    """Read what was filled in, in a file of any of ``FORMATS``."""
     from kgtrec.formats.campaign.tasks import read_tasks
     from kgtrec.formats.files import suffixes
 
@@ -104,22 +94,14 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
     return read_tasks(path, person=person, role=role, form=None if form == "auto" else form)
 
 
-def left_text(left: int) -> str:
-    """What a person is told of rows that were filled in and are not among the tasks that are written."""
-    return (
-        f"warning: {counted(left, 'row')} of the file that was there {'is' if left == 1 else 'are'} filled in and no "
-        "longer asked for; import the former file, unless that is done"
-    )
-
-
-def _tell_refused(refused: Sequence[Refusal]) -> None:
+def _say_refused(refused: Sequence[Refusal]) -> None:
     from kgtrec.report.refusals import refusal_lines
 
     for line in refusal_lines(refused):
         say(line)
 
 
-def _tell(returned: Sequence[Returned]) -> None:
+def _say_rest(returned: Sequence[Returned]) -> None:
     """What else the files held."""
     begun = [place for one in returned for place in one.begun]
     if begun:

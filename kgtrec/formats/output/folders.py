@@ -7,7 +7,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-# what git is told of a folder, see kgtrec.formats.output.git_files
+# settings for git of a folder, see kgtrec.formats.output.git_files
 GIT_ATTRIBUTES = ".gitattributes"
 GIT_IGNORE = ".gitignore"
 
@@ -52,31 +52,11 @@ STUDY_CONFIG = "study.toml"
 STEPS = "steps"
 UNFINISHED = "unfinished"  # rankings that were interrupted
 
+_OF_POOL = (SETTINGS, TOPICS, SEEDS, POOL, RUNS, AUTOMATIC)
+_TO_JUDGE = (README, GUIDELINES, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, PEOPLE, ASSIGNMENTS)
+_JUDGED = (JUDGEMENTS, f"{JUDGEMENTS}.torn", EXPERT_SAMPLE, GOLD, SENT_BACK, f"{SENT_BACK}.torn")
 #: the whole campaign, without what is its page's alone
-CAMPAIGN_FILES = (
-    GIT_ATTRIBUTES,
-    GIT_IGNORE,
-    SETTINGS,
-    TOPICS,
-    SEEDS,
-    POOL,
-    RUNS,
-    AUTOMATIC,
-    README,
-    GUIDELINES,
-    TEMPLATES,
-    SOURCES,
-    NAMES,
-    DESCRIPTIONS,
-    PEOPLE,
-    ASSIGNMENTS,
-    JUDGEMENTS,
-    f"{JUDGEMENTS}.torn",
-    EXPERT_SAMPLE,
-    GOLD,
-    SENT_BACK,
-    f"{SENT_BACK}.torn",
-)
+CAMPAIGN_FILES = (GIT_ATTRIBUTES, GIT_IGNORE, *_OF_POOL, *_TO_JUDGE, *_JUDGED)
 
 _FILES = {
     "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},
@@ -86,7 +66,7 @@ _FILES = {
 
 
 def owner_of(place: Path) -> str:
-    """The kind of folder of which a file or folder of this name is a part, ``""`` if of none.
+    """Give the kind of folder of which a file or folder of this name is a part, ``""`` if of none.
 
     Examples
     --------
@@ -107,7 +87,7 @@ def owner_of(place: Path) -> str:
 
 
 def files_listed(folder: Path, manifest: str, mark: str) -> list[str]:
-    """A manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
+    """Give a manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
     found = _manifest(folder / manifest)
     files = found.get("files")
     return [manifest, *map(escape, files)] if mark in found and isinstance(files, dict) else []

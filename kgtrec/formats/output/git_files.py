@@ -1,4 +1,4 @@
-"""What git is told of a folder that is kept under version control: its files are compared byte by byte."""
+"""Settings for git of a folder that is kept under version control: its files are compared byte by byte."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def replacing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_replacing() -> bool:
-    """Whether what exists may be replaced, see :func:`replacing`."""
+    """Say whether what exists may be replaced, see :func:`replacing`."""
     return _force.get()
 
 
@@ -74,7 +74,7 @@ def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
 
 @contextmanager
 def writing(path: PathLike, *, kind: str = "", force: bool = False) -> Iterator[BinaryIO]:
-    """A binary stream that becomes the file ``path`` when the block succeeds, and is removed when it fails.
+    """Open a binary stream that becomes the file ``path`` when the block succeeds, and is removed when it fails.
 
     Compressed by suffix; equal content gives equal bytes. ``-`` is standard output; a device or pipe is written to.
 
@@ -99,12 +99,12 @@ def writing(path: PathLike, *, kind: str = "", force: bool = False) -> Iterator[
         sys.stdout.buffer.flush()
         return
     if is_device(path):  # it has no content, and must not be replaced by a file
-        try:
-            with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
-                yield stream
-        except OSError as error:
-            _tell_place(error, path)
-            raise
+        with (
+            _naming_full_disk(path, Path(path)),
+            Path(path).open("wb") as raw,
+            compressing(raw, suffixes(path)[1]) as stream,
+        ):
+            yield stream
         return
     target = _real(path)
     with _new_file(path, target, partial(_require_file, target, path, kind, force or _force.get())) as stream:
@@ -113,7 +113,7 @@ def writing(path: PathLike, *, kind: str = "", force: bool = False) -> Iterator[
 
 @contextmanager
 def updating(path: PathLike) -> Iterator[BinaryIO]:
-    """The same for a file that commands keep up to date, such as those of a campaign: what exists is replaced."""
+    """Do the same for a file that commands keep up to date, such as those of a campaign: what exists is replaced."""
     target = _real(path)
     with _new_file(path, target, partial(_require_place, target, path)) as stream:
         yield stream
@@ -150,7 +150,7 @@ def keep_aside(path: PathLike) -> Path:
 
 
 def free_names(path: PathLike) -> Iterator[Path]:
-    """Unused names like that of a file or folder, ``NAME.1.csv`` and so on."""
+    """Yield unused names like that of a file or folder, ``NAME.1.csv`` and so on."""
     target = Path(path)
     stem, dot, rest = target.name.partition(".")
     number = 1
@@ -168,20 +168,20 @@ def require_file(path: PathLike, *, kind: str | None = "", force: bool = False) 
 
 
 def is_being_made(path: PathLike) -> bool:
-    """Whether a file or folder is, or is in, one that this program is filling, see :func:`writing_folder`."""
+    """Say whether a file or folder is, or is in, one that this program is filling, see :func:`writing_folder`."""
     place = _real(path)
     return any(part == place or part in place.parents for part in _staging)
 
 
 def is_same_file(one: PathLike, other: PathLike) -> bool:
-    """Whether two paths lead to one file."""
+    """Say whether two paths lead to one file."""
     with suppress(OSError):
         return Path(one).samefile(other)
     return _real(one) == _real(other)
 
 
 def is_device(path: PathLike) -> bool:
-    """Whether a path leads to a device or pipe, which is written to and never replaced."""
+    """Say whether a path leads to a device or pipe, which is written to and never replaced."""
     target = Path(path)
     try:
         found, is_disk = target.exists() and not target.is_file() and not target.is_dir(), target.is_block_device()
@@ -195,7 +195,7 @@ def is_device(path: PathLike) -> bool:
 
 
 def nothing(_: Path) -> tuple[str, ...]:
-    """The files that may be replaced in a folder of which nothing may."""
+    """Name the files that may be replaced in a folder: none."""
     return ()
 
 
@@ -207,7 +207,7 @@ def require_folder(path: PathLike, owned: Owned = nothing, *, force: bool = Fals
 
 @contextmanager
 def writing_folder(path: PathLike, *last: str, owned: Owned = nothing, force: bool = False) -> Iterator[Path]:
-    """A folder to fill, which becomes ``path`` when the block succeeds, and is removed when it fails.
+    """Make a folder to fill, which becomes ``path`` when the block succeeds, and is removed when it fails.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def writing_folder(path: PathLike, *last: str, owned: Owned = nothing, force: bo
 
 @contextmanager
 def folder_beside(target: PathLike) -> Iterator[Path]:
-    """A new folder beside ``target``, to be renamed once it is filled; anything left of it is removed at the end.
+    """Make a new folder beside ``target``, to be renamed once it is filled; what is left of it is removed at the end.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def _is_input(place: Path) -> bool:
 
 
 def existing(path: PathLike) -> FormatError:
-    """The error for what exists and is not replaced, with the way out of a command or of Python."""
+    """Give the error for what exists and is not replaced, with the way out of a command or of Python."""
     return FormatError(f"exists; {'force=True' if _inputs.get() is None else '--force'} replaces it", path=path)
 
 
@@ -462,7 +462,7 @@ def _filling(part: Path) -> Iterator[None]:
 
 
 def part_name(name: str) -> str:
-    """An unused name for a file or folder that will be renamed to ``name``."""
+    """Give an unused name for a file or folder that will be renamed to ``name``."""
     return f".{name[:_MOST]}.{os.urandom(4).hex()}.part"
 
 
@@ -529,16 +529,10 @@ def _naming_full_disk(path: PathLike, part: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        _tell_place(error, path, part)
+        named = Path(error.filename) if isinstance(error.filename, str) else part
+        if error.errno in NO_ROOM and part in (named, *named.parents):
+            error.filename = os.fspath(path)
         raise
-
-
-def _tell_place(error: OSError, path: PathLike, part: Path | None = None) -> None:
-    if error.errno not in NO_ROOM:
-        return
-    found = error.filename
-    if not isinstance(found, str) or (part is not None and (Path(found) == part or part in Path(found).parents)):
-        error.filename = os.fspath(path)
 
 
 def _cannot_write(error: OSError, path: PathLike, folder: Path) -> Exception:

@@ -77,13 +77,13 @@ def take_place(plan: Callable[[], list[Move]], cleanup: ExitStack, places: dict[
 
 
 def last_of(cleanup: ExitStack) -> ExitStack:
-    """What is done when all outputs have taken their places, or none has; ``cleanup`` where there is only one."""
+    """Give the stack that ends when all outputs have taken their places, or none; ``cleanup`` if there is one."""
     waiting = _waiting.get()
     return cleanup if waiting is None else waiting.cleanup
 
 
 def content_of(target: Path) -> Path:
-    """Where the content of an output is that may not have taken its place."""
+    """Find the content of an output that may not have taken its place."""
     waiting = _waiting.get()
     return target if waiting is None else waiting.places.get(target, target)
 
@@ -159,7 +159,7 @@ def _identity(place: Path | None) -> tuple[int, int] | None:
 
 
 def link(source: Path, place: Path) -> None:
-    """A second name for a file, or a copy of it where a file can have only one.
+    """Make a second name for a file, or a copy of it where a file can have only one.
 
     Raises
     ------

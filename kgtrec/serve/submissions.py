@@ -8,18 +8,18 @@ from typing import cast
 
 from kgtrec.campaign.verdict_rules import wrong_state
 from kgtrec.data.judgements import STATES, VERDICTS, Incoming
-from kgtrec.serve.desk import Desk, Look, Words
+from kgtrec.serve.service import CampaignService, Look, Statement
 from kgtrec.serve.views import in_words
 
 STORED, UNCHANGED, CONFLICT, REFUSED, GONE = "stored", "unchanged", "conflict", "refused", "gone"
-_SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what accept tells of what waits no more
+_SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what accept says of what waits no more
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Submission:
     """What somebody has filled in for a task, as it came."""
 
-    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    task: int  # number on the page, see kgtrec.serve.service.Numbers
     verdict: str
     source: str = ""
     note: str = ""
@@ -27,10 +27,10 @@ class Given:
     is_alone: bool = False  # whether they have sent this one alone: the same words again then answer a remark
 
     @property
-    def words(self) -> Words:
+    def statement(self) -> Statement:
         """What it says, with line breaks as files have them."""
         note = self.note.replace("\r\n", "\n").replace("\r", "\n").strip()
-        return Words(self.verdict, self.source.strip(), note)
+        return Statement(self.verdict, self.source.strip(), note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Outcome:
 
     task: int
     kind: str  # STORED, UNCHANGED, CONFLICT, REFUSED, or GONE: there is nothing to say of the task any more
-    now: Words | None = None  # what the person's last words on the task are
+    now: Statement | None = None  # what the person's last words on the task are
     message: str = ""  # why it was refused
 
     @property
@@ -48,20 +48,22 @@ class Outcome:
         return self.kind in (STORED, UNCHANGED)
 
 
-def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[list[Outcome], Look]:
+def submit(
+    service: CampaignService, look: Look, role: str, submissions: Sequence[Submission]
+) -> tuple[list[Outcome], Look]:
     """Store what somebody has filled in; whoever sees this return can rely on what it says.
 
     What was said before, word for word, is stored already. What differs from it takes its place, as a new event, if it
     is what the page showed; otherwise nothing is stored, since the person has said something else meanwhile, on another
-    page or in a file: the outcome tells what.
+    page or in a file: the outcome says what.
 
     Parameters
     ----------
-    desk : Desk
+    service : CampaignService
     look : Look
         At what there was before, by the person who has filled it in.
     role : str
-    given : sequence of Given
+    submissions : sequence of Submission
         Of different tasks, which the person was shown.
 
     Returns
@@ -77,44 +79,44 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
         If the disk is full or fails; nothing is stored then.
     """
     person = look.person
-    last = _last_words(look, role, given)
+    last = _last_statements(look, role, submissions)
     outcomes: dict[int, Outcome] = {}
-    rows: dict[str, Given] = {}
+    rows: dict[str, Submission] = {}
     incoming = []
-    for one in given:
-        now = last.get(one.task)
-        if now is not None and Given(one.task, *now.said).words.said == one.words.said:
-            outcomes[one.task] = Outcome(one.task, UNCHANGED, now)
-            if one.is_alone and (role, look.row_of(one.task)) in look.sent_back:
-                desk.send_back(person, person, role, one.task, now.digest, "")  # their verdict stands
-                outcomes[one.task], look = Outcome(one.task, STORED, now), desk.look(person)
-        elif now is not None and one.before != now.digest:
-            outcomes[one.task] = Outcome(one.task, CONFLICT, now)
-        elif one.verdict not in VERDICTS:
-            outcomes[one.task] = Outcome(one.task, REFUSED, now, "no answer was chosen")
+    for submission in submissions:
+        now = last.get(submission.task)
+        if now is not None and Submission(submission.task, *now.said).statement.said == submission.statement.said:
+            outcomes[submission.task] = Outcome(submission.task, UNCHANGED, now)
+            if submission.is_alone and (role, look.row_of(submission.task)) in look.sent_back:
+                service.send_back(person, person, role, submission.task, now.digest, "")  # their verdict stands
+                outcomes[submission.task], look = Outcome(submission.task, STORED, now), service.look(person)
+        elif now is not None and submission.before != now.digest:
+            outcomes[submission.task] = Outcome(submission.task, CONFLICT, now)
+        elif submission.verdict not in VERDICTS:
+            outcomes[submission.task] = Outcome(submission.task, REFUSED, now, "no answer was chosen")
         else:
-            place = f"task {one.task}"
-            rows[place] = one
-            words = one.words
-            head, relation, tail = look.campaign.pool.triples.labels_at(cast("int", look.row_of(one.task)))
+            place = f"task {submission.task}"
+            rows[place] = submission
+            statement = submission.statement
+            head, relation, tail = look.campaign.pool.triples.labels_at(cast("int", look.row_of(submission.task)))
             incoming.append(
                 Incoming(
                     place,
                     person,
-                    words.verdict,
+                    statement.verdict,
                     head=head,
                     relation=relation,
                     tail=tail,
-                    source=words.source,
-                    note=words.note,
+                    source=statement.source,
+                    note=statement.note,
                     role=role,
                     before=None if now is None else now.said,
                 )
             )
     if incoming:
-        refusals = desk.store(incoming)
-        look = desk.look(person)
-        after = _last_words(look, role, given)
+        refusals = service.store(incoming)
+        look = service.look(person)
+        after = _last_statements(look, role, submissions)
         refused = {refusal.place: refusal.message for refusal in refusals}
         for place, one in rows.items():
             now = after.get(one.task)
@@ -125,11 +127,11 @@ def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[lis
             else:
                 kind = GONE if refused[place] in _SETTLED else REFUSED
                 outcomes[one.task] = Outcome(one.task, kind, now, in_words(refused[place]))
-    return [outcomes[one.task] for one in given], look
+    return [outcomes[one.task] for one in submissions], look
 
 
-def _last_words(look: Look, role: str, given: Sequence[Given]) -> dict[int, Words]:
-    """Task, of those given -> what the person has said of it last."""
-    task_of = {look.row_of(one.task): one.task for one in given}
+def _last_statements(look: Look, role: str, submissions: Sequence[Submission]) -> dict[int, Statement]:
+    """Task, of those submitted -> what the person has said of it last."""
+    task_of = {look.row_of(one.task): one.task for one in submissions}
     said = look.said(role, [row for row in task_of if row is not None])
-    return {task_of[row]: words[-1] for row, words in said.items()}
+    return {task_of[row]: statements[-1] for row, statements in said.items()}

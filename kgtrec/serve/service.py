@@ -43,7 +43,7 @@ _SPARE = np.uint64(11)  # bits of a hash that a script's numbers have no room fo
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Statement:
     """A verdict as one person gave it."""
 
     verdict: str  # one of VERDICTS
@@ -58,12 +58,12 @@ class Words:
 
     @property
     def digest(self) -> str:
-        """By which a form tells what it showed."""
+        """Identifies in a form the statement that it showed."""
         return hashlib.sha256(json.dumps(self.said).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
-class Theirs:
+class TaskRows:
     """What is one person's to judge, question by question."""
 
     row: NDArray[np.int32]  # (m,) row in the pool's triples
@@ -75,18 +75,18 @@ class Theirs:
         found, first = np.unique(self.question, return_index=True)
         return found[np.argsort(first)]
 
-    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> Theirs:
-        """With more after it."""
+    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> TaskRows:
+        """Add more after these."""
         if not len(row):
             return self
-        return Theirs(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
+        return TaskRows(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """What pages need of a pool and its assignments, worked out once.
 
-    A page names triples and questions by hashes of their labels, which tell no place in the pool.
+    A page names triples and questions by hashes of their labels, which show no place in the pool.
     """
 
     of: Campaign  # its pool, automatic triples, assignments and gold
@@ -94,12 +94,12 @@ class Numbers:
     task: NDArray[np.int64]  # (n,) number of each triple
     question: NDArray[np.int64]  # (q,) number of each question
     by_task: NDArray[np.intp]  # (n,) rows of the triples in the order of their numbers
-    given: Mapping[str, Theirs]  # person -> what is theirs to judge as an annotator, in their order
+    assigned: Mapping[str, TaskRows]  # person -> what they judge as an annotator, in their order
     training: NDArray[np.intp]  # (t,) rows in gold of what annotators are trained on, in their order
 
     @classmethod
     def of_campaign(cls, campaign: Campaign) -> Numbers:
-        """The numbers of a campaign's pool."""
+        """Compute the numbers of a campaign's pool."""
         pool, own = campaign.pool, campaign.assignments
         group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
         task = page_numbers(pool.triples)
@@ -115,20 +115,20 @@ class Numbers:
             task,
             _question_numbers(pool.questions),
             np.argsort(task),
-            {name: Theirs(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
+            {name: TaskRows(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
             training_rows(campaign),
         )
 
     def is_for(self, campaign: Campaign) -> bool:
-        """Whether a campaign has the same pool, groups, assignments, gold and training round."""
+        """Say whether a campaign has the same pool, groups, assignments, gold and training round."""
         own = self.of
         return all(
             getattr(own, name) is getattr(campaign, name) for name in ("pool", "automatic", "assignments", "gold")
         ) and all(getattr(own, name) == getattr(campaign, name) for name in ("training", "assignment_seed"))
 
-    def theirs(self, rows: NDArray[np.int32]) -> Theirs:
-        """Triples for whoever judges whole groups."""
-        return Theirs(rows, self.group[rows])
+    def tasks_of(self, rows: NDArray[np.int32]) -> TaskRows:
+        """Give the questions of some triples, for somebody who judges whole groups."""
+        return TaskRows(rows, self.group[rows])
 
 
 def _question_numbers(asked: Questions) -> NDArray[np.int64]:
@@ -158,20 +158,20 @@ class Look:
         return frozenset(role for role, is_active in own.items() if is_active)
 
     def row_of(self, task: int) -> int | None:
-        """Row in the pool's triples of a task; None where there is none of that number."""
+        """Find the row in the pool's triples of a task; None where there is none of that number."""
         own = self.numbers
         place = int(np.searchsorted(own.task, task, sorter=own.by_task))
         row = int(own.by_task[place]) if place < len(own.by_task) else -1
         return row if row >= 0 and own.task[row] == task else None
 
-    def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Words]]:
-        """Row of a triple, of those asked for -> what the person has said of it in a role, oldest first."""
+    def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Statement]]:
+        """Map the row of each triple to what the person has said of it in a role, oldest first."""
         events = self.judgements
         events = events.take((events.role == ROLES.index(role)) & np.isin(events.triple, rows))
-        found: dict[int, list[Words]] = {}
+        found: dict[int, list[Statement]] = {}
         texts = (events.source.to_pylist(), events.note.to_pylist(), events.time.to_pylist())
         for triple, verdict, *rest in zip(events.triple.tolist(), events.verdict.tolist(), *texts, strict=True):
-            found.setdefault(triple, []).append(Words(VERDICTS[verdict], *rest))
+            found.setdefault(triple, []).append(Statement(VERDICTS[verdict], *rest))
         return found
 
 
@@ -182,7 +182,7 @@ class _Order(NamedTuple):
     refused: Future[tuple[Refusal, ...]]
 
 
-class Desk:
+class CampaignService:
     """The folder of a campaign, open for several threads, of which one at a time uses it.
 
     What other programs change in the folder is seen at the next look.
@@ -200,9 +200,9 @@ class Desk:
     --------
     Store a verdict, and look at what its person has said::
 
-        desk = Desk("campaign")
-        desk.store([Incoming("page", "ann", "Y", 17, source="https://en.wikipedia.org/wiki/Paris")])
-        desk.look("ann").said("annotator", [16])
+        service = CampaignService("campaign")
+        service.store([Incoming("page", "ann", "Y", 17, source="https://en.wikipedia.org/wiki/Paris")])
+        service.look("ann").said("annotator", [16])
     """
 
     def __init__(self, folder: PathLike) -> None:
@@ -215,7 +215,7 @@ class Desk:
         self._numbers = Numbers.of_campaign(self._opened.campaign_of(""))
 
     def look(self, person: str) -> Look:
-        """What somebody may know of the campaign as it is now.
+        """Give what somebody may know of the campaign as it is now.
 
         Raises
         ------
@@ -247,11 +247,10 @@ class Desk:
         known = self._files.get(name)
         if known is None or known[0] != state or known[1] is not of or not (state is None or state.is_old):
             known = self._files[name] = state, of, read()
-        found: _T = known[2]
-        return found
+        return known[2]
 
     def waiting(self) -> dict[tuple[str, str, int], SentBack]:
-        """Person, role, row of a triple -> what was sent back to them and waits: for managers.
+        """Map person, role and row of a triple to what was sent back to them and waits: for managers.
 
         Raises
         ------
@@ -305,7 +304,7 @@ class Desk:
             return [str(error).removeprefix(f"{self.folder}{os.sep}") for error in self._opened.broken]
 
     def campaign(self) -> Campaign:
-        """All that the folder holds now: for those who may see everybody's verdicts.
+        """Give all that the folder holds now: for those who may see everybody's verdicts.
 
         Raises
         ------
@@ -315,8 +314,11 @@ class Desk:
         with self._lock:
             return self._opened.campaign
 
-    def queue(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that wait for an adjudicator: :func:`kgtrec.campaign.adjudicate.queue_of`.
+    def conflicts(self, look: Look) -> NDArray[np.int32]:
+        """Find the triples that wait for an adjudicator, or that the person has decided, (m,) rows of the pool's.
+
+        The first are those of :func:`kgtrec.campaign.adjudicate.queue_of`. Both are of one moment: what is decided
+        after the look stays among them.
 
         Raises
         ------
@@ -328,35 +330,21 @@ class Desk:
         with self._lock:
             if ROLES[ADJUDICATOR] not in look.roles:
                 raise KgtrecError(f"expected an active adjudicator, found {look.person!r}")
-            if edition_of(self._opened.campaign_of(look.person)) != look.edition:  # rows would mean other triples
+            now = self._opened.campaign_of(look.person)
+            if edition_of(now) != look.edition:  # rows would mean other triples
                 raise KgtrecError(f"{self.folder}: the pool was replaced meanwhile; try again")
-            return queue_of(look.campaign, look.person, state=self._opened.states()).astype(np.int32)
-
-    def conflicts(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that wait for an adjudicator, or that the person has decided.
-
-        Both are of one moment: what is decided after the look stays among them.
-
-        Raises
-        ------
-        KgtrecError
-            As :meth:`queue`.
-        FormatError
-            As :meth:`look`.
-        """
-        with self._lock:
-            own = self._opened.campaign_of(look.person).judgements
-            return np.union1d(self.queue(look), own.triple[own.role == ADJUDICATOR]).astype(np.int32)
+            queue = queue_of(look.campaign, look.person, state=self._opened.states())
+            return np.union1d(queue, now.judgements.triple[now.judgements.role == ADJUDICATOR]).astype(np.int32)
 
     def sides(self, look: Look, rows: NDArray[np.integer]) -> Sides:
-        """What annotators have said of triples that an adjudicator may see, without names: no others are taken.
+        """Give what annotators have said of triples that an adjudicator may see, without names: no others are taken.
 
         These are the ones of :meth:`conflicts`.
 
         Raises
         ------
         KgtrecError
-            As :meth:`queue`.
+            As :meth:`conflicts`.
         FormatError
             As :meth:`look`.
         """
@@ -366,7 +354,7 @@ class Desk:
             return sides_of(self._opened.campaign_about(rows), rows)
 
     def sample(self, look: Look) -> NDArray[np.int32]:
-        """(m,) rows of the pool's triples that an expert should judge again; none if no sample was drawn.
+        """Find the triples that an expert should judge again, (m,) rows of the pool's; none if no sample was drawn.
 
         Those of expert_sample.tsv, without their labels, and without what the person has judged in another role.
 
@@ -386,7 +374,7 @@ class Desk:
 
     @contextmanager
     def changing(self) -> Iterator[Campaign]:
-        """All that the folder holds, which nobody else changes until the block ends; nobody is served meanwhile.
+        """Give all that the folder holds, which nobody else changes until the block ends; nobody is served meanwhile.
 
         Raises
         ------
@@ -448,7 +436,7 @@ class Desk:
                 order.refused.set_exception(error)
 
     def guidelines(self) -> str:
-        """The guidelines as they are now, Markdown; empty where there are none."""
+        """Read the guidelines as they are now, Markdown; empty where there are none."""
         path = self.folder / GUIDELINES
 
         def read() -> str:
@@ -476,11 +464,11 @@ def _waiting(known: Look, lines: Sequence[SentBack]) -> dict[tuple[str, int], Se
 
 
 def page_numbers(triples: Triples) -> NDArray[np.int64]:
-    """(n,) by which pages name triples: hashes of their labels."""
+    """Compute the numbers by which pages name triples, (n,) hashes of their labels."""
     return (triple_keys(triples) >> _SPARE).astype(np.int64)
 
 
 def edition_of(campaign: Campaign) -> str:
-    """A text that changes with the pool of a campaign, and with nothing else."""
+    """Identify the pool of a campaign by a text that changes with it, and with nothing else."""
     files = json.dumps(campaign.settings.get("files"), sort_keys=True)
     return hashlib.sha256(files.encode()).hexdigest()[:16]
