@@ -119,35 +119,18 @@ def judge_trivial(
         for name, mask in zip(names, taken, strict=True):
             rule[mask & (rule < 0)] = RULES.index(name)
 
-    fits, unknown = [], []
     if "types" in ways and entity_types is not None and relation_types is not None:
-        fits.append((_BY_FILES, _fits_files(triples, collection, entity_types, relation_types)))
+        fits = _fits_files(triples, collection, entity_types, relation_types)
+        apply(_BY_FILES, fits == UNFIT)
+        _warn_untyped(triples, fits, "known types")
     if observed:
-        fits.append((_BY_TRAIN, _fits_train(triples, collection.train, share)))
-    for names, answers in fits:
-        apply(names, answers == UNFIT)
-        unknown.append(_untyped(triples, answers))
+        fits = _fits_train(triples, collection.train, share)
+        apply(_BY_TRAIN, fits == UNFIT)
+        _warn_untyped(triples, fits, "observed types")
     if "category" in ways:
         apply(_BY_CATEGORY, _second_answers(triples, pool, collection))
-    for found, (names, _) in zip(unknown, fits, strict=True):
-        if found.triples:
-            what = "observed types" if names == _BY_TRAIN else "known types"
-            warn(
-                f"{found.triples:,} of {len(pool):,} triples could not be checked against {what} on both sides, "
-                f"which is not a reason to judge them N: {found.entities:,} entities and {found.relations:,} "
-                "relations have none"
-            )
     used = np.unique(rule[rule >= 0])
     return Automatic(_recoded(rule, used), tuple(RULES[code] for code in used))
-
-
-@dataclass(frozen=True, slots=True)
-class Untyped:
-    """How much of a pool could not be checked against types, since they are missing."""
-
-    triples: int  # with an entity or a side of the relation without types
-    entities: int  # pooled ones without types
-    relations: int  # pooled ones with a side without types
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,14 +237,14 @@ def _fits_files(
     triples: Triples, collection: Collection, entity_types: EntityTypes, relation_types: RelationTypes
 ) -> NDArray[np.int8]:
     """(2, n) whether head and tail fit by the types of files, in the codes of `kgtrec.kernels.triples.types`."""
-    labels = entity_names(collection)
+    labels, relations = entity_names(collection), relation_types.relations
     entity = labels.encode(entity_types.entities.labels)[entity_types.entity]
-    relation = collection.relations.encode(relation_types.relations.labels)[relation_types.relation]
+    relation = collection.relations.encode(relations.labels)[relation_types.relation]
     kind = entity_types.types.encode(relation_types.types.labels)[relation_types.type]
-    _require_common(entity, "an entity", entity_types.entities, "the types of entities", "the collection", labels)
-    name, own = "the types of relations", relation_types
-    _require_common(relation, "a relation", own.relations, name, "the collection", collection.relations)
-    _require_common(kind, "a type", own.types, name, "the types of entities", entity_types.types)
+    name, of_entities = "the types of relations", "the types of entities"
+    _require_common(entity, "an entity", entity_types.entities, of_entities, "the collection", labels)
+    _require_common(relation, "a relation", relations, name, "the collection", collection.relations)
+    _require_common(kind, "a type", relation_types.types, name, of_entities, entity_types.types)
     slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
     ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
     shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)
@@ -300,15 +283,15 @@ def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.in
     return answers.reshape(2, -1)
 
 
-def _untyped(triples: Triples, answers: NDArray[np.int8]) -> Untyped:
-    """``answers`` is (2, n), for head and tail."""
-    ends = np.array([triples.head, triples.tail])
-    no_slot = np.any(answers == UNKNOWN_SLOT, axis=0)
-    return Untyped(
-        int(np.any(answers < 0, axis=0).sum()),
-        len(np.unique(ends[answers == UNKNOWN_ENTITY])),
-        len(np.unique(triples.relation[no_slot])),
-    )
+def _warn_untyped(triples: Triples, fits: NDArray[np.int8], types: str) -> None:
+    """Warn if triples could not be checked, since types are missing; ``fits`` is (2, n), for head and tail."""
+    if n := int(np.any(fits < 0, axis=0).sum()):
+        entities = np.unique(np.array([triples.head, triples.tail])[fits == UNKNOWN_ENTITY])
+        relations = np.unique(triples.relation[np.any(fits == UNKNOWN_SLOT, axis=0)])
+        warn(
+            f"{n:,} of {len(triples):,} triples could not be checked against {types} on both sides, which is not a "
+            f"reason to judge them N: {len(entities):,} entities and {len(relations):,} relations have none"
+        )
 
 
 def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDArray[np.bool_]:
