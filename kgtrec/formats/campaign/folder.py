@@ -36,10 +36,10 @@ from kgtrec.data.campaign import (
 from kgtrec.data.judgements import ROLES, Gold, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, in_file, nearest, one_of
+from kgtrec.errors import FormatError, KgtrecError, in_file, nearest, one_of, whole_number
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import read_pool
+from kgtrec.formats.campaign.pools import read_columns, read_pool
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
@@ -55,8 +55,8 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.triples.text import Lines, TextLine, read_fields
-from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
+from kgtrec.formats.triples.text import Lines, TextLine
+from kgtrec.formats.tsv import triple_labels, write_rows, write_tsv
 
 #: beside the pool and the judgements
 EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD)
@@ -185,28 +185,23 @@ def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> Non
     FormatError
         For the first one.
     """
-    for name, least in _WHOLE_SETTINGS.items():
-        found = settings.get(name, least)
-        if not isinstance(found, int) or isinstance(found, bool) or found < least:
-            raise FormatError(
-                f"expected a whole number of at least {least} as {name}, got {found!r}", path=Path(folder, SETTINGS)
+    with in_file(Path(folder, SETTINGS)):
+        for name, least in _WHOLE_SETTINGS.items():
+            whole_number(name, settings.get(name, least), least)
+        chosen = settings.get("training_gold", [])
+        if not isinstance(chosen, list) or not all(
+            isinstance(triple, list) and [type(label) for label in triple] == [str] * 3 for triple in chosen
+        ):
+            raise KgtrecError(
+                "expected a list of triples, each of head, relation and tail, as training_gold, got "
+                f"{str(chosen)[:100]}"
             )
-    chosen = settings.get("training_gold", [])
-    if not isinstance(chosen, list) or not all(map(_is_triple, chosen)):
-        raise FormatError(
-            f"expected a list of triples, each of head, relation and tail, as training_gold, got {str(chosen)[:100]}",
-            path=Path(folder, SETTINGS),
-        )
-    links = settings.get("links", {})
-    if not isinstance(links, dict):
-        raise FormatError(f"expected a rule for each role as links, got {links!r}", path=Path(folder, SETTINGS))
-    for role, rule in links.items():
-        one_of("a role with a rule for links among", role, ROLES, path=Path(folder, SETTINGS))
-        one_of(f"a rule for links of {role} among", rule, LINKS, path=Path(folder, SETTINGS))
-
-
-def _is_triple(found: object) -> bool:
-    return isinstance(found, list) and len(found) == 3 and all(isinstance(label, str) for label in found)
+        links = settings.get("links", {})
+        if not isinstance(links, dict):
+            raise KgtrecError(f"expected a rule for each role as links, got {links!r}")
+        for role, rule in links.items():
+            one_of("a role with a rule for links among", role, ROLES)
+            one_of(f"a rule for links of {role} among", rule, LINKS)
 
 
 def is_initialised(folder: PathLike) -> bool:
@@ -305,7 +300,7 @@ def read_people(path: PathLike) -> People:
             raise line.error(f"expected yes or no as active, got {active!r}")
         key = person, PERSON_ROLES.index(role)
         if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
-            line.once(line_of, key, f"{person!r} as {role}")
+            line.once(line_of, key, f"{person!r} as {role}", "each person in a role")
             rows[key] = _IS_ACTIVE[active]
     names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
@@ -368,7 +363,7 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
     for line in lines:
         with _collecting(broken), in_file(path, line.number):
             relation, template = line.fields(_TEMPLATE_COLUMNS)
-            line.once(line_of, relation, repr(relation))
+            line.once(line_of, relation, repr(relation), "each relation")
             check_template(template)
             templates[relation] = template
     return templates
@@ -416,7 +411,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
             raise line.error(
                 f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}"
             )
-        line.once(line_of, host, repr(host))
+        line.once(line_of, host, repr(host), "each host")
     return tuple(line_of)
 
 
@@ -451,10 +446,10 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
     header, rest = lines.without_first()
     if header == "\t".join(columns).encode():
         lines = rest
-    labels, names = _columns(lines, columns)
+    labels, names = read_columns(lines, columns)
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
-    lines.require_distinct(code, lambda row: repr(labels[row].as_py()), among=row)
+    lines.require_distinct(code, lambda row: repr(labels[row].as_py()), "each entity", among=row)
     kept = arrow_of(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
@@ -498,7 +493,7 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         pool's of that task number, or a task that the annotator has on an earlier line.
     """
     lines = Lines.read(path).without_nul().below_header(ASSIGNMENT_COLUMNS)
-    annotator, task, *labels = _columns(lines, ASSIGNMENT_COLUMNS)
+    annotator, task, *labels = read_columns(lines, ASSIGNMENT_COLUMNS)
     person = people.names.encode(annotator)
     lines.require(
         person >= 0,
@@ -527,32 +522,18 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         ),
     )
     key = triple.astype(np.int64) * len(people.names) + person
-    lines.require_distinct(key, lambda row: f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
+    found = "task {} of {!r}"
+    lines.require_distinct(key, lambda row: found.format(triple[row] + 1, annotator[row].as_py()), "each task")
     return Assignments(person, triple, people.names)
 
 
 def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) -> None:
     """Write assignments.tsv, in the order of ``assignments``."""
-    triples, row = pool.triples, assignments.triple
-    people, task = assignments.annotators, pc.cast(arrow_of(row + 1), pa.string())
-    path = Path(folder, ASSIGNMENTS)
-    for vocabulary, what in ((people, "person"), (triples.entities, "entity"), (triples.relations, "relation")):
-        require_writable_labels(path, vocabulary.labels, what, "rename it")
-    with updating(path) as stream:
-        write_tsv(
-            stream,
-            len(row),
-            lambda rows: [people.decode(assignments.annotator[rows]), task[rows], *triple_labels(triples, row[rows])],
-            ASSIGNMENT_COLUMNS,
-        )
+    people, row = assignments.annotators, assignments.triple
+    task = pc.cast(arrow_of(row + 1), pa.string())
 
+    def columns(some: slice) -> list[pa.StringArray]:
+        return [people.decode(assignments.annotator[some]), task[some], *triple_labels(pool.triples, row[some])]
 
-def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
-    """The fields of every line by columns, for files that may be long."""
-    if not lines.data.strip(b" \v\f\r\n"):
-        return [labels_of([])] * len(columns)
-    try:
-        return read_fields(lines, len(columns), " ".join(columns))
-    except FormatError:
-        rows = [line.fields(columns) for line in lines.rows]  # raises the error in the words of this format
-        return [labels_of(list(column)) for column in zip(*rows, strict=True)]
+    with updating(Path(folder, ASSIGNMENTS)) as stream:
+        write_tsv(stream, len(row), columns, ASSIGNMENT_COLUMNS)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -41,7 +42,7 @@ from kgtrec.formats.triples.text import Lines, TextLine
 from kgtrec.formats.tsv import triple_labels
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
-_TEXTS = ("person", "source", "note", "time")
+_TEXTS = ("source", "note", "time")
 _BLOCK_SIZE = 1 << 24  # bytes to parse at once
 _SUM_SIZE = 1 << 18  # bytes; fits into the processor's cache
 _MOST_RECENT = 4096  # events that are kept one by one
@@ -101,23 +102,12 @@ def _events(data: bytes, path: PathLike, pool: Pool, *, line: int) -> Judgements
         blocks.append(_columns(memoryview(data)[begin:end], line, path, pool))
         line += len(blocks[-1]["triple"])
 
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([block[name] for block in blocks])
-
-    def joined_texts(name: str) -> pa.StringArray:
-        return pa.concat_arrays([block[name] for block in blocks])
-
-    annotators, annotator = joined_codes([block["person"] for block in blocks])
-    return Judgements(
-        joined("triple"),
-        annotator,
-        joined("role"),
-        joined("verdict"),
-        joined_texts("source"),
-        joined_texts("note"),
-        joined_texts("time"),
-        annotators,
-    )
+    annotators, annotator = joined_codes([block.pop("person") for block in blocks])
+    columns: dict[str, Any] = {
+        name: (pa.concat_arrays if name in _TEXTS else np.concatenate)([block[name] for block in blocks])
+        for name in blocks[0]
+    }
+    return Judgements(**columns, annotator=annotator, annotators=annotators)
 
 
 def _whole_lines(data: bytes, path: PathLike) -> bytes:
@@ -248,18 +238,9 @@ def _event(line: TextLine) -> dict[str, str]:
         if not isinstance(event[key], str):
             value = shown(json.dumps(dict(event[key]) if isinstance(event[key], _Object) else event[key]).encode())
             raise line.error(f"expected text as {key}, found {value}")
-        if not is_encodable(event[key]):
+        if re.search(r"[\ud800-\udfff]", event[key]):
             raise line.error(f"expected Unicode text as {key}, found half a surrogate pair in {event[key][:100]!r}")
     return event
-
-
-def is_encodable(text: str) -> bool:
-    """Whether it can be encoded in UTF-8, unlike half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class JudgementsFile:
