@@ -47,7 +47,7 @@ class Contributions(Columns):
     entity: NDArray[np.int32]  # (c,) row in its entities
     rank: NDArray[np.int32]  # (c,) 1-based
     is_open: NDArray[np.bool_]  # (c,) False: known already, so that it need not be judged
-    score: NDArray[np.float64] | None  # (c,) in the run; None if no strategy needs it
+    score: NDArray[np.float64] | None = None  # (c,) in the run; None if no strategy needs it
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +308,9 @@ def pool_runs(
         kept = _first_triples(gathered, chosen.score, {"k": k, "p": p}, seed, int(budget or 0), takes_turns)
         is_kept = contributions.is_open.copy()
         for first in range(0, len(contributions), _ROWS):
-            rows = slice(first, first + _ROWS)
-            triples = gathered.candidates.triples(contributions.question[rows], contributions.entity[rows])
-            is_kept[rows] &= is_among_sorted(triples.keys(), kept)
+            some = slice(first, first + _ROWS)
+            triples = candidates.triples(contributions.question[some], contributions.entity[some])
+            is_kept[some] &= is_among_sorted(triples.keys(), kept)
         contributions = contributions.take(is_kept)
     elif strategy == "stratified":
         contributions, probability = _sample(gathered, strata, least, seed)
@@ -415,10 +415,8 @@ def _gathered(
     by_column = {name: [getattr(parts[place], name) for place in ordered] for name in joined}
     parts.clear()  # each column is freed once it is joined
     columns: dict[str, Any] = {name: np.concatenate(by_column.pop(name)) for name in joined}
-    run = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
-    return Gathered(
-        candidates, tuple(names[place] for place in ordered), Contributions(run, **{"score": None, **columns})
-    )
+    columns["run"] = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
+    return Gathered(candidates, tuple(names[place] for place in ordered), Contributions(**columns))
 
 
 def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:

@@ -295,12 +295,15 @@ class _Export:
             raise self.wrong(place, "a time as created_at", created) from None
         accounts = [user.get("email"), user.get("id")] if isinstance(user, dict) else [user]
         data, where = self.typed(data, dict, place, "an object as data"), f"{place}, data"
+        task = self.whole(data, "task", where)
+        head, relation, tail = (
+            self.typed(data.get(name), str, where, f"text as {name}") for name in ("head", "relation", "tail")
+        )
         verdict = Incoming(
             f"{self.path}: {place}",
             None,
             " + ".join(CHOICES.get(choice, choice) for choice in texts["verdict"]),
-            self.whole(data, "task", where),
-            *(self.typed(data.get(name), str, where, f"text as {name}") for name in ("head", "relation", "tail")),
+            *(task, head, relation, tail),
             source="\n".join(texts["source"]).strip(),
             note="\n".join(texts["note"]),
             role=self.role,
