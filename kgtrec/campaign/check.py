@@ -74,12 +74,7 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
     See ``kgtrec check``.
     """
     said = campaign.judgements
-    found: dict[int, str] = {}
-    for rule in (_persons, _sources, _notes):
-        _add(found, rule(campaign))
-    shared: dict[int, str] = {}
-    for rule in (_triples, _times, _roles, _states):
-        _add(shared, rule(campaign))
+    shared = _wrong_states(campaign) | _wrong_roles(campaign) | _wrong_times(campaign) | _wrong_triples(campaign)
     notes = [*_unlisted(campaign), *_without_link(campaign)]
     made = campaign.settings.get("pool")
     source = made.get("source") if isinstance(made, dict) else None
@@ -91,35 +86,31 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
             f"({source}), where other rules held: {listed}"
         )
         shared = {}
-    every = shared | found  # of several the one that acceptance reports first
+    # of several the one that acceptance reports first
+    every = shared | _wrong_notes(campaign) | _wrong_sources(campaign) | _wrong_people(campaign)
     return JudgementCheck(tuple(Refusal(f"{place}:{row + 1}", every[row]) for row in sorted(every)), tuple(notes))
 
 
-_Found = tuple[NDArray[np.intp], Callable[[int], str]]  # events to check, and what is wrong with one, if anything
+_Findings = dict[int, str]  # row of an event -> what is wrong with it
 
 
-def _add(found: dict[int, str], looked: _Found) -> None:
-    rows, wrong = looked
-    for row in rows.tolist():
-        if row not in found and (message := wrong(row)):
-            found[row] = message
+def _findings(rows: NDArray[np.intp], wrong: Callable[[int], str]) -> _Findings:
+    return {row: message for row in rows.tolist() if (message := wrong(row))}
 
 
-def _per_value(codes: NDArray[np.int64], wrong: Callable[[int], str]) -> _Found:
-    """Check each value once, with an event that has it; then the events of the wrong ones."""
-    distinct, first, code = np.unique(codes, return_index=True, return_inverse=True)
+def _per_value(codes: NDArray[np.int64], wrong: Callable[[int], str]) -> _Findings:
+    """Check each value once, with an event that has it, and report all events of the wrong ones."""
+    _, first, code = np.unique(codes, return_index=True, return_inverse=True)
     messages = [wrong(row) for row in first.tolist()]
     is_wrong = np.array([bool(message) for message in messages], np.bool_)
-    rows = np.flatnonzero(is_wrong[code]) if len(distinct) else np.zeros(0, np.intp)
-    return rows, lambda row: messages[code[row]]
+    return {row: messages[code[row]] for row in np.flatnonzero(is_wrong[code]).tolist()}
 
 
-def _codes(texts: pa.StringArray) -> tuple[Vocabulary, NDArray[np.int64]]:
-    distinct, code = Vocabulary.encoding(texts)
-    return distinct, code.astype(np.int64)
+def _codes(texts: pa.StringArray) -> NDArray[np.int64]:
+    return Vocabulary.encoding(texts)[1].astype(np.int64)
 
 
-def _persons(campaign: Campaign) -> _Found:
+def _wrong_people(campaign: Campaign) -> _Findings:
     said, roles = campaign.judgements, roles_of(campaign.people)
 
     def wrong(row: int) -> str:
@@ -128,16 +119,19 @@ def _persons(campaign: Campaign) -> _Found:
     return _per_value(said.annotator.astype(np.int64) * len(ROLES) + said.role, wrong)
 
 
-def _sources(campaign: Campaign) -> _Found:
-    said = campaign.judgements
-    links, code = _codes(said.source)
-    wrong_form = partial(wrong_link, hosts=())
+def _wrong_sources(campaign: Campaign) -> _Findings:
+    said, wrong_form = campaign.judgements, partial(wrong_link, hosts=())
 
     def wrong(row: int) -> str:
         needed = ASKED if _may_lack_links(campaign, said.role[row]) else REQUIRED
-        return wrong_source(VERDICTS[said.verdict[row]], links[int(code[row])], wrong_form, needed)
+        return wrong_source(VERDICTS[said.verdict[row]], said.source[row].as_py(), wrong_form, needed)
 
-    return _per_value((code * len(VERDICTS) + said.verdict) * len(ROLES) + said.role, wrong)
+    return _per_value((_codes(said.source) * len(VERDICTS) + said.verdict) * len(ROLES) + said.role, wrong)
+
+
+def _wrong_notes(campaign: Campaign) -> _Findings:
+    notes = campaign.judgements.note
+    return _per_value(_codes(notes), lambda row: wrong_note(notes[row].as_py()))
 
 
 def _may_lack_links(campaign: Campaign, role: int) -> bool:
@@ -156,32 +150,28 @@ def _without_link(campaign: Campaign) -> list[str]:
     return [f"{n:,} verdicts Y and N have no link, and were recorded when none was required"] if n else []
 
 
-def _notes(campaign: Campaign) -> _Found:
-    notes, code = _codes(campaign.judgements.note)
-    return _per_value(code, lambda row: wrong_note(notes[int(code[row])]))
-
-
-def _triples(campaign: Campaign) -> _Found:
+def _wrong_triples(campaign: Campaign) -> _Findings:
     said, automatic = campaign.judgements, campaign.automatic
     rule = automatic.rule[said.triple]
-    return np.flatnonzero(rule >= 0), lambda row: wrong_triple(ROLES[said.role[row]], automatic.rules[rule[row]])
+    rows = np.flatnonzero(rule >= 0)
+    return _findings(rows, lambda row: wrong_triple(ROLES[said.role[row]], automatic.rules[rule[row]]))
 
 
-def _times(campaign: Campaign) -> _Found:
+def _wrong_times(campaign: Campaign) -> _Findings:
     said = campaign.judgements
     person = np.where(said.role == ANNOTATOR, said.annotator, -1)
-    before = previous_of(person, said.role, said.triple, _codes(said.time)[1])
+    before = previous_of(person, said.role, said.triple, _codes(said.time))
 
     def wrong(row: int) -> str:
         return (
-            f"expected times that tell which verdict on the triple is the last, found {said.time[row]} here and on "
+            f"expected times that show which verdict on the triple is the last, found {said.time[row]} here and on "
             f"line {before[row] + 1}, which says something else; change one of the times, or remove a line"
         )
 
-    return np.flatnonzero((before >= 0) & (said.verdict != said.verdict[before])), wrong
+    return _findings(np.flatnonzero((before >= 0) & (said.verdict != said.verdict[before])), wrong)
 
 
-def _roles(campaign: Campaign) -> _Found:
+def _wrong_roles(campaign: Campaign) -> _Findings:
     said = campaign.judgements
     before = previous_of(said.annotator, said.triple)
     first = np.where(before >= 0, before, np.arange(len(before)))
@@ -191,10 +181,10 @@ def _roles(campaign: Campaign) -> _Found:
     def wrong(row: int) -> str:
         return wrong_role(said.annotators[said.annotator[row]], ROLES[said.role[row]], ROLES[said.role[first[row]]])
 
-    return np.flatnonzero(said.role != said.role[first]), wrong
+    return _findings(np.flatnonzero(said.role != said.role[first]), wrong)
 
 
-def _states(campaign: Campaign) -> _Found:
+def _wrong_states(campaign: Campaign) -> _Findings:
     """A verdict is right if it is in the order of the lines, or, as in merged copies of a campaign, of the times."""
     said = campaign.judgements
     times, when = Vocabulary.encoding(said.time)
@@ -206,21 +196,17 @@ def _states(campaign: Campaign) -> _Found:
         messages = [wrong_state(int(state)) for state in states[:, row]]
         return messages[0] if all(messages) else ""
 
-    return np.flatnonzero(said.role == ADJUDICATOR), wrong
+    return _findings(np.flatnonzero(said.role == ADJUDICATOR), wrong)
 
 
 def _unlisted(campaign: Campaign) -> list[str]:
     """A note on the links to hosts that are not among the sources."""
-    if not campaign.sources:
-        return []
-    links, code = _codes(campaign.judgements.source)
-    times = np.bincount(code, minlength=len(links))
     hosts: Counter[str] = Counter()
-    for link, number in zip(links, times.tolist(), strict=True):
-        if link and not wrong_link(link, ()) and wrong_link(link, campaign.sources):
-            hosts[host_of(link)] += number
+    for link in pc.value_counts(campaign.judgements.source).to_pylist() if campaign.sources else ():
+        if link["values"] and not wrong_link(link["values"], ()) and wrong_link(link["values"], campaign.sources):
+            hosts[host_of(link["values"])] += link["counts"]
     if not hosts:
         return []
     some = ", ".join(f"{host} ({number:,})" for host, number in hosts.most_common(_NAMED))
     more = f" and {len(hosts) - _NAMED:,} more" if len(hosts) > _NAMED else ""
-    return [f"{sum(hosts.values()):,} links lead to hosts that sources.txt does not list now: {some}{more}"]
+    return [f"{hosts.total():,} links lead to hosts that sources.txt does not list now: {some}{more}"]

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.campaign.accept import Accepted, accept, places_of
+from kgtrec.campaign.accept import Accepted, accept, triples_about
 from kgtrec.campaign.decide import decisions_of, states_of_triples
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import Incoming
@@ -175,9 +175,9 @@ class OpenCampaign:
                 )
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time is None else time
             campaign, said = self._updated()
-            places = places_of(campaign, rows)
-            known = replace(campaign, judgements=said.about(np.unique(places[places >= 0])))
-            accepted = accept(known, rows, time=now, places=places, **policies)
+            triples = triples_about(campaign, rows)
+            known = replace(campaign, judgements=said.about(triples[triples >= 0]))
+            accepted = accept(known, rows, time=now, triples=triples, **policies)
             said.append(accepted.judgements)
             return accepted
 
