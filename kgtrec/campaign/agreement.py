@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
+from kgtrec.campaign.decide import require_judgements_of
 from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Automatic, Campaign
 from kgtrec.data.frames import Framed
@@ -297,12 +298,7 @@ class _Verdicts:
 
 
 def _verdicts(pool: Pool, judgements: Judgements, cluster: NDArray[np.int32], *, leave_out_unsure: bool) -> _Verdicts:
-    foreign = judgements.triple[(judgements.triple < 0) | (judgements.triple >= len(pool))]
-    if len(foreign):
-        raise CollectionError(
-            f"expected judgements of the pool's {len(pool):,} triples, found one of row {foreign[0]}; "
-            "they are of another pool"
-        )
+    require_judgements_of(pool, judgements)
     latest = judgements.take(judgements.role == ANNOTATOR).latest()
     if leave_out_unsure:
         latest = latest.take(latest.verdict != UNSURE)

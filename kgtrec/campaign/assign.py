@@ -103,17 +103,22 @@ def assign(
     lacking[automatic.is_automatic] = 0
     lacking = np.maximum(lacking, 0)
 
-    before = _tasks(everybody.encode(previous.annotators.labels)[previous.annotator], previous.triple)
-    kept = _kept(before, judged, active, lacking, mixed(person_key[before.person], question_key[group[before.triple]]))
+    before_person = everybody.encode(previous.annotators.labels)[previous.annotator]
+    before = _Tasks(before_person.astype(np.int64), previous.triple.astype(np.int64))
+    # earlier tasks that still wait for their annotator; where there are too many, the lowest keys are kept
+    kept = before.where(np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged))
+    key = mixed(person_key[kept.person], question_key[group[kept.triple]])
+    kept = kept.where(places_by_key(kept.triple, key) <= lacking[kept.triple])
     lacking -= np.bincount(kept.triple, minlength=len(pool))
-    desk = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
-    given = desk.deal(lacking, lambda found: _too_few(people, active, per_triple, found))
-    todo = desk.hand_over(_joined(kept, given), judged, np.isin(active, _joined(before, judged).person, invert=True))
+    workload = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
+    dealt = workload.deal(lacking, lambda missing: _too_few(people, active, per_triple, missing))
+    is_new = np.isin(active, _joined(before, judged).person, invert=True)
+    todo = workload.hand_over(_joined(kept, dealt), judged, is_new)
 
     named = judged.person < len(people.names)  # a person may have been removed from the people
     tasks = _joined(judged.where(named), todo)
     by_group = question_key[group[tasks.triple]]  # the same for everybody: partly done tasks overlap
-    by_triple = _own_keys(person_key[tasks.person], pool.triples.take(tasks.triple))
+    by_triple = mixed(person_key[tasks.person], triple_keys(pool.triples.take(tasks.triple)))
     order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.person]))
     return Assignments(tasks.person[order].astype(np.int32), tasks.triple[order].astype(np.int32), people.names)
 
@@ -131,12 +136,7 @@ def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.int
     [[0, 2, 3, 1], [2, 0, 1, 3]]
     """
     person_key = mixed(seed, label_hashes(Vocabulary.of([person])))
-    return np.argsort(_own_keys(person_key, triples), kind="stable")
-
-
-def _own_keys(person_key: Keys, triples: Triples) -> Keys:
-    """(n,) by which each triple stands in the order of its person."""
-    return mixed(person_key, triple_keys(triples))
+    return np.argsort(mixed(person_key, triple_keys(triples)), kind="stable")
 
 
 def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
@@ -171,10 +171,6 @@ class _Tasks(NamedTuple):
         return np.isin(self.person * n + self.triple, others.person * n + others.triple)
 
 
-def _tasks(person: NDArray[np.int32], triple: NDArray[np.int32]) -> _Tasks:
-    return _Tasks(person.astype(np.int64), triple.astype(np.int64))
-
-
 def _joined(*tasks: _Tasks) -> _Tasks:
     return _Tasks(*(np.concatenate(columns) for columns in zip(*tasks, strict=True)))
 
@@ -185,13 +181,6 @@ def _judged(judgements: Judgements, everybody: Vocabulary, n_triples: int) -> _T
     person = everybody.encode(judgements.annotators.labels)[judgements.annotator[as_annotator]].astype(np.int64)
     pairs = np.unique(person * n_triples + judgements.triple[as_annotator])
     return _Tasks(pairs // max(n_triples, 1), pairs % max(n_triples, 1))
-
-
-def _kept(before: _Tasks, judged: _Tasks, active: _Codes, lacking: _Codes, key: Keys) -> _Tasks:
-    """Earlier tasks that still wait for their annotator; where there are too many, the lowest keys are kept."""
-    waiting = np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged)
-    tasks = before.where(waiting)
-    return tasks.where(places_by_key(tasks.triple, key[waiting]) <= lacking[tasks.triple])
 
 
 class _Workload:
@@ -233,8 +222,7 @@ class _Workload:
         has[unit_of[self.taken.triple[mine]], self.place[self.taken.person[mine]]] = True
         key = mixed(self.question_key[self.group[first]], holders[first])
         wanted = lacking[first]
-        which: list[int] = []
-        chosen: list[NDArray[np.intp]] = []
+        chosen = [np.zeros((2, 0), np.intp)]  # units, and the place of a person for each
         for unit in np.lexsort((key, -units.size)).tolist():
             at = self.group[first[unit]]
             best = self._best(~has[unit], key[unit], prefer=self.is_in_group[at])[: wanted[unit]]
@@ -242,15 +230,12 @@ class _Workload:
                 raise too_few(int(wanted[unit]) - len(best))
             self.load[best] += units.size[unit]
             self.is_in_group[at, best] = True
-            which.append(unit)
-            chosen.append(best)
-        if not which:
-            return _NONE
-        pair_unit, who = np.repeat(which, wanted[which]), self.active[np.concatenate(chosen)]
-        n_rows = units.size[pair_unit]
+            chosen.append(np.stack([np.full(len(best), unit), best]))
+        unit_of_pair, place = np.concatenate(chosen, axis=1)
+        n_rows = units.size[unit_of_pair]
         within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
-        rows = units.order[np.repeat(units.start[pair_unit], n_rows) + within]
-        return _Tasks(np.repeat(who, n_rows), open_triples[rows])
+        rows = units.order[np.repeat(units.start[unit_of_pair], n_rows) + within]
+        return _Tasks(np.repeat(self.active[place], n_rows), open_triples[rows])
 
     def hand_over(self, todo: _Tasks, judged: _Tasks, is_new: NDArray[np.bool_]) -> _Tasks:
         """Move whole groups that are not begun to new people, from those who have more than an even share."""
@@ -312,9 +297,6 @@ def _units(*keys: Keys) -> _Units:
     new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
     start = np.flatnonzero(new)
     return _Units(order, start, np.diff(np.append(start, len(order))))
-
-
-_NONE = _Tasks(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:

@@ -26,7 +26,7 @@ from kgtrec.data.judgements import (
     Judgements,
 )
 from kgtrec.data.pool import Pool
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError, require
 
 
 def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_triple: int = 2) -> Decisions:
@@ -95,11 +95,7 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
         raise CollectionError(
             f"expected automatic judgements of {n:,} triples, those of the pool, got {len(automatic):,}"
         )
-    foreign = judgements.triple[(judgements.triple < 0) | (judgements.triple >= n)]
-    if len(foreign):
-        raise CollectionError(
-            f"expected judgements of the pool's {n:,} triples, found one of row {foreign[0]}; they are of another pool"
-        )
+    require_judgements_of(pool, judgements)
     votes = verdict_counts(judgements, n)
     word = last_word(judgements, n, ADJUDICATOR)
     state = states(automatic.is_automatic, votes, word, per_triple=per_triple)
@@ -108,6 +104,13 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
     verdict[state == AGREED] = np.where(votes[:, YES] > 0, YES, NO)[state == AGREED]
     verdict[state == ADJUDICATED] = word[state == ADJUDICATED]
     return Decisions(state, verdict)
+
+
+def require_judgements_of(pool: Pool, judgements: Judgements) -> None:
+    """Raise CollectionError unless all events are about triples of the pool."""
+    n, triple = len(pool), judgements.triple
+    message = f"expected judgements of the pool's {n:,} triples, found one of row {{}}; they are of another pool"
+    require((triple >= 0) & (triple < n), lambda row: CollectionError(message.format(triple[row])))
 
 
 def states(
@@ -160,17 +163,15 @@ def states_before(judgements: Judgements) -> NDArray[np.int8]:
 
     order = np.argsort(judgements.triple, kind="stable")
     triple, change = judgements.triple[order], change[order]
-    is_first = np.ones(n, np.bool_)
-    is_first[1:] = triple[1:] != triple[:-1]
-    first = np.maximum.accumulate(np.where(is_first, np.arange(n), 0)) if n else np.zeros(0, np.intp)
+    first = np.searchsorted(triple, triple)
     votes = np.cumsum(change, axis=0) - change
     votes -= votes[first]
     said = np.where(judgements.role[order] == ADJUDICATOR, np.arange(n), -1)
     last = np.maximum.accumulate(np.concatenate([[-1], said[:-1]]))[:n]
     word = np.where(last >= first, judgements.verdict[order][last], -1).astype(np.int8)
-    found = np.empty(n, np.int8)
-    found[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
-    return found
+    before_each = np.empty(n, np.int8)
+    before_each[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
+    return before_each
 
 
 def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
@@ -183,9 +184,9 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
     """
     order = np.lexsort(columns[::-1])  # a stable sort
     is_same = np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
-    found = np.full(len(order), -1, np.intp)
-    found[order[1:][is_same]] = order[:-1][is_same]
-    return found
+    before = np.full(len(order), -1, np.intp)
+    before[order[1:][is_same]] = order[:-1][is_same]
+    return before
 
 
 def decisions_of(campaign: Campaign) -> Decisions:
@@ -239,6 +240,4 @@ def last_word(judgements: Judgements, n: int, role: int) -> NDArray[np.int8]:
     events = np.flatnonzero(judgements.role == role)
     last = np.full(n, -1, np.intp)
     np.maximum.at(last, judgements.triple[events], events)  # events are oldest first
-    found = np.full(n, -1, np.int8)
-    found[last >= 0] = judgements.verdict[last[last >= 0]]
-    return found
+    return np.where(last >= 0, np.append(judgements.verdict, np.int8(-1))[last], np.int8(-1))

@@ -111,18 +111,18 @@ def gold_notes(campaign: Campaign) -> str:
     --------
     See ``kgtrec campaign status``.
     """
-    pool, gold, own, told = campaign.pool, campaign.gold, campaign.assignments, []
+    pool, gold, own, notes = campaign.pool, campaign.gold, campaign.assignments, []
     row = gold_tasks(pool, campaign.automatic, campaign.settings, gold)
     if n := int((is_idle := (row < 0) & ~_trained(campaign.settings, gold)).sum()):
         one = " ".join(map(legible, gold.labels[int(is_idle.argmax())]))
-        told.append(
+        notes.append(
             f"{GOLD}: {n:,} of {counted(len(gold), 'triple')}, as {one}, would stand out among what annotators judge, "
             "since the pool does not ask people for them; they can be of the training round alone, and kgtrec campaign "
             "init --gold-share 0.05 draws gold from the pool"
         )
     is_empty = (row >= 0) & (gold.verdict == NOT_YET)
     if n := int(is_empty.sum()):
-        told.append(f"{GOLD}: {n:,} of {counted(int((row >= 0).sum()), 'triple')} of the pool lack a verdict, Y or N")
+        notes.append(f"{GOLD}: {n:,} of {counted(int((row >= 0).sum()), 'triple')} of the pool lack a verdict, Y or N")
     is_gold = np.zeros(len(pool), np.bool_)
     is_gold[row[(row >= 0) & ~is_empty]] = True
     if is_gold.any() and len(own):
@@ -131,16 +131,16 @@ def gold_notes(campaign: Campaign) -> str:
         least = int(np.argmin(n_gold))
         if (n := int(n_gold[least])) < _FEW:
             low = wilson_interval(np.array(n), np.array(n), 0.95)[0] if n else 0.0
-            told.append(
+            notes.append(
                 f"{GOLD}: {n} of the {np.bincount(place)[least]:,} tasks of {legible(own.annotators[people[least]])} "
                 f"are gold; even if all these are right, the 95% interval of that share begins at {low:.0%}"
             )
-    told += [
+    notes += [
         f"{GOLD}: gold can be told from the rest by {what}: AUC {auc:.2f}, where 99 of 100 random draws of as "
         f"many triples have at most {limit:.2f}"
         for what, auc, limit in _guesses(campaign, is_gold)
     ]
-    return "\n".join(told)
+    return "\n".join(notes)
 
 
 def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, float, float]]:
@@ -163,15 +163,15 @@ def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, 
         "how often its entity is a candidate": np.bincount(entity)[entity],
     }
     rng = np.random.default_rng(campaign.assignment_seed)
-    found = []
+    guesses = []
     for what, value in values.items():
         _, stratum = np.unique(value, return_inverse=True)
         size = np.bincount(stratum)
         own = _auc(size, np.bincount(stratum[is_gold], minlength=len(size))[None])[0]
         others = _auc(size, rng.multivariate_hypergeometric(size, n_gold, _DRAWS, method="marginals"))
         if (1 + (others >= own).sum()) / (1 + _DRAWS) <= _MOST:
-            found.append((what, float(own), float(np.quantile(others, 0.99))))
-    return found
+            guesses.append((what, float(own), float(np.quantile(others, 0.99))))
+    return guesses
 
 
 def _auc(size: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.float64]:

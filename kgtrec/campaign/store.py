@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +38,6 @@ class Policies(TypedDict, total=False):
     correct: bool
     unassigned: bool
     keep_going: bool
-
-
-class _Decided(NamedTuple):
-    """The states of a pool's triples after so many additions to the events."""
-
-    of: tuple[object, ...]  # the edition of the events, and what else decides
-    n_added: int
-    state: NDArray[np.int8]
 
 
 class OpenCampaign:
@@ -84,7 +76,8 @@ class OpenCampaign:
         self._campaign: Campaign | None = None  # with arbitrary judgements; the current ones are in _said
         self._said: JudgementsFile | None = None
         self._states: dict[str, FileState | None] = {}
-        self._decided = _Decided((), 0, np.zeros(0, np.int8))
+        #: the edition of the events and what else decides; how many additions to them there were; the states then
+        self._decided: tuple[tuple[object, ...], int, NDArray[np.int8]] = (), 0, np.zeros(0, np.int8)
         self.broken: list[FormatError] = []
 
     @property
@@ -134,17 +127,15 @@ class OpenCampaign:
             As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
-        of, known = (said.edition, campaign.automatic, campaign.per_triple), self._decided
-        if known.of != of:
-            found = decisions_of(replace(campaign, judgements=said.events)).state
-        else:
-            found = known.state
-            changed = np.unique(np.concatenate([np.zeros(0, np.intp), *said.added[known.n_added :]]))
-            if len(changed):
-                found = found.copy()
-                found[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)
-        self._decided = _Decided(of, len(said.added), found)
-        return found
+        decided_by = said.edition, campaign.automatic, campaign.per_triple
+        before, n_added, states = self._decided
+        if before != decided_by:
+            states = decisions_of(replace(campaign, judgements=said.events)).state
+        elif len(changed := np.unique(np.concatenate([np.zeros(0, np.intp), *said.added[n_added:]]))):
+            states = states.copy()
+            states[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)
+        self._decided = decided_by, len(said.added), states
+        return states
 
     def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: Unpack[Policies]) -> Accepted:
         """Store verdicts; when this returns, they are on the disk.
