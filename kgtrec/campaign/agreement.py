@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import require_judgements_of
 from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Automatic, Campaign
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
@@ -90,18 +91,18 @@ class AgreementReport(Framed, Result):
 
     def _caption(self) -> str:
         if self.groups:
-            told = f"{counted(len(self.pairs), 'group')}; in each only the triples that at least two annotators judged"
+            text = f"{counted(len(self.pairs), 'group')}; in each only the triples that at least two annotators judged"
         else:
-            told = (
+            text = (
                 f"{self.triples[0]:,} triples of {self.questions[0]:,} questions judged by at least two of "
                 f"{self.annotators[0]:,} annotators, {self.pairs[0]:,} pairs of verdicts"
             )
-        told += "; unsure is" + (" left out" if self.unsure == "leave out" else " a verdict like Y and N")
+        text += "; unsure is" + (" left out" if self.unsure == "leave out" else " a verdict like Y and N")
         if self.confidence is not None:
-            told += f"; {self.confidence * 100:g}% bootstrap intervals, {self.resample}s resampled"
+            text += f"; {self.confidence * 100:g}% bootstrap intervals, {self.resample}s resampled"
             if self.low is not None and np.isnan(self.low).all(axis=1).any():
-                told += ", where there are at least two"
-        return told
+                text += ", where there are at least two"
+        return text
 
 
 PER = ("relation", "pair")
@@ -212,40 +213,40 @@ def annotator_agreement(
     cluster = np.arange(len(pool), dtype=np.int32) if resample == "triple" else asked
     verdicts = _verdicts(pool, judgements, cluster, leave_out_unsure=unsure == "leave out")
     n_categories = 2 if unsure == "leave out" else len(VERDICTS)
-    groups: list[tuple[tuple[str, ...], _Verdicts]] = list(_grouped(pool, judgements.annotators, verdicts, per))
+    groups = list(_grouped(pool, judgements.annotators, verdicts, per))
     values = np.full((len(groups), len(STATISTICS)), np.nan)
     ends = np.full((2, *values.shape), np.nan)
     sizes = np.zeros((4, len(groups)), np.int64)
     for place, (_, own) in enumerate(groups):
         sums = _Sums.of(own, n_categories)
         values[place] = sums.statistics(sums.total())
-        n_questions = len(np.unique(asked[own.triple]))
-        sizes[:, place] = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), n_questions
+        counts = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), len(np.unique(asked[own.triple]))
+        sizes[:, place] = counts
         if confidence is not None and sums.n_clusters > 1:
             ends[:, place] = percentile_interval(sums.of_samples(resamples, seed), confidence)
     if tells:
-        _tell(values, sizes[1], per)
+        _warn_undefined(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}
     low, high = (None, None) if confidence is None else ends
+    n_triples, n_pairs, n_annotators, n_questions = sizes
     return AgreementReport(
-        STATISTICS, values, sizes[0], sizes[1], sizes[2], sizes[3], labels, low, high, unsure, resample, confidence
+        STATISTICS,
+        values,
+        n_triples,
+        n_pairs,
+        n_annotators,
+        n_questions,
+        labels,
+        low,
+        high,
+        unsure,
+        resample,
+        confidence,
     )
 
 
-class AgreementOptions(TypedDict, total=False):
-    """The options of :func:`annotator_agreement`."""
-
-    per: Literal["relation", "pair"] | None
-    unsure: Literal["own category", "leave out"]
-    confidence: float | None
-    resample: Literal["question", "triple"]
-    resamples: int
-    seed: int
-    tells: bool
-
-
-def campaign_agreement(campaign: Campaign, **options: Unpack[AgreementOptions]) -> AgreementReport:
+def campaign_agreement(campaign: Campaign, **options: Any) -> AgreementReport:
     """Agreement between the annotators of a campaign, in which triples are judged with their questions.
 
     Parameters
@@ -268,7 +269,7 @@ def campaign_agreement(campaign: Campaign, **options: Unpack[AgreementOptions]) 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Verdicts:
+class _Verdicts(Columns):
     """Verdicts that count, sorted by (triple, annotator); each triple has at least two."""
 
     triple: NDArray[np.int32]
@@ -276,25 +277,19 @@ class _Verdicts:
     verdict: NDArray[np.int8]
     cluster: NDArray[np.int32]  # what is resampled together
 
-    def __len__(self) -> int:
-        return len(self.triple)
-
     @property
     def n_triples(self) -> int:
         return int(np.count_nonzero(np.diff(self.triple))) + (len(self) > 0)
 
-    def take(self, rows: NDArray[Any]) -> _Verdicts:
-        return _Verdicts(self.triple[rows], self.annotator[rows], self.verdict[rows], self.cluster[rows])
-
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows of both verdicts of each pair on one triple, sorted by annotator."""
-        first, second = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        pairs = [np.zeros((2, 0), np.intp)]
         _, most = np.unique(self.triple, return_counts=True)
         for apart in range(1, int(most.max(initial=1))):
             rows = np.flatnonzero(self.triple[apart:] == self.triple[:-apart])
-            first.append(rows)
-            second.append(rows + apart)
-        return np.concatenate(first), np.concatenate(second)
+            pairs.append(np.stack([rows, rows + apart]))
+        first, second = np.concatenate(pairs, axis=1)
+        return first, second
 
 
 def _verdicts(pool: Pool, judgements: Judgements, cluster: NDArray[np.int32], *, leave_out_unsure: bool) -> _Verdicts:
@@ -401,12 +396,10 @@ class _Sums:
         return np.stack([found[name] for name in STATISTICS], axis=-1)
 
 
-def _tell(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None) -> None:
+def _warn_undefined(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None) -> None:
     """Warn of statistics without a value, once each, with the reason."""
     if not pairs.any():
-        names = ", ".join(STATISTICS)
-        message = f"no triple was judged by two annotators, so there is no value for any of {names}"
-        warn(message)
+        warn(f"no triple was judged by two annotators, so there is no value for any of {', '.join(STATISTICS)}")
         return
     for column, name in enumerate(STATISTICS):
         missing = int(np.isnan(values[:, column]).sum())

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.collection.questions import completed_rows
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import AUTOMATIC, Decisions
@@ -239,7 +240,13 @@ def estimate_ap(
     if by not in (None, "question"):
         raise KgtrecError(f"expected a value for each question or one for all (by None), found {by!r}")
     verdict = _verdicts(pool, decisions)
-    _require_asked(collection, pool)
+    row = collection.questions.ids.encode(pool.questions.ids.labels)
+    is_asked = (row >= 0) & (row == pool.questions.rows_in(collection.questions))
+    if not is_asked.all():
+        raise CollectionError(
+            f"expected the collection of the pool, found one without {np.sum(~is_asked):,} of the pool's "
+            f"{len(is_asked):,} questions, such as {pool.questions.ids[int(is_asked.argmin())]!r}"
+        )
     judged = (
         _sampled_rows(collection, pool, decisions)
         if whole is None
@@ -368,21 +375,14 @@ def _qrels(collection: Collection, pool: Pool, kept: NDArray[np.bool_]) -> tuple
 
     A grade is the row number, and the second value has each row's triple, -1 for an answer.
     """
-    questions, triples = pool.questions, pool.triples
-    rows = np.flatnonzero(kept)
-    head, relation, tail = triples.head[rows], triples.relation[rows], triples.tail[rows]
-    at_head = questions.rows(np.ones(len(rows), np.bool_), relation, tail)
-    at_tail = questions.rows(np.zeros(len(rows), np.bool_), relation, head)
-    answers = collection.qrels
-    own = questions.ids.encode(answers.questions.labels)[answers.question]
-    own_entity = questions.entities.encode(answers.entities.labels)[answers.entity]
-    is_ours = (own >= 0) & (own_entity >= 0) & (answers.grade >= 1)
-    question = np.concatenate([at_head, at_tail, own[is_ours]]).astype(np.int32)
-    entity = np.concatenate([head, tail, own_entity[is_ours]])
-    triple = np.concatenate([rows, rows, np.full(int(is_ours.sum()), -1)])
-    there = question >= 0
-    question, entity, triple = question[there], entity[there], triple[there]
+    questions, rows = pool.questions, np.flatnonzero(kept)
+    question, entity, row = completed_rows(questions, pool.triples.take(rows))
+    answers = collection.qrels.recoded(questions=questions.ids, entities=questions.entities)
+    answers = answers.take((answers.question >= 0) & (answers.entity >= 0) & (answers.grade >= 1))
+    triple = np.concatenate([rows[row], np.full(len(answers), -1)])
     number = np.arange(len(triple), dtype=np.int32)
+    question = np.concatenate([question, answers.question])
+    entity = np.concatenate([entity, answers.entity])
     return Qrels.of(question, entity, number, questions.ids, questions.entities), triple
 
 
@@ -394,19 +394,6 @@ def _groups(pool: Pool, strata: _Strata, by: str) -> tuple[NDArray[np.intp], pa.
         codes, group = np.unique(pool.triples.relation, return_inverse=True)
         return group, pool.triples.relations.decode(codes)
     return np.zeros(len(pool), np.intp), pa.array(["pool"], pa.string())
-
-
-def _require_asked(collection: Collection, pool: Pool) -> None:
-    """CollectionError unless the collection has the questions of the pool, with the same ids."""
-    ours, asked = collection.questions, pool.questions
-    row = ours.ids.encode(asked.ids.labels)
-    other = (row < 0) | (row != asked.rows_in(ours))
-    if other.any():
-        first = asked.ids[int(np.argmax(other))]
-        raise CollectionError(
-            f"expected the collection of the pool, found one without {int(other.sum()):,} of the "
-            f"pool's {len(other):,} questions, such as {first!r}"
-        )
 
 
 def _verdicts(pool: Pool, decisions: Decisions) -> NDArray[np.int8]:

@@ -144,9 +144,9 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     between_0_and_1("a confidence", confidence)
     n = 1 + int(max(sample.triple.max(initial=-1), judgements.triple.max(initial=-1)))
     word = last_word(judgements, n, EXPERT)[sample.triple]
-    told = (word == YES) | (word == NO)
-    judged = np.bincount(sample.verdict[told], minlength=2)
-    agreed = np.bincount(sample.verdict[told & (word == sample.verdict)], minlength=2)
+    is_sure = (word == YES) | (word == NO)
+    judged = np.bincount(sample.verdict[is_sure], minlength=2)
+    agreed = np.bincount(sample.verdict[word == sample.verdict], minlength=2)
     unsure = np.bincount(sample.verdict[word == UNSURE], minlength=2)
     population = sample.population
     for verdict in (YES, NO):
@@ -155,9 +155,8 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
                 f"no expert has judged a triple of label {VERDICTS[verdict]} Y or N, so there is no agreement on "
                 f"{VERDICTS[verdict]}, nor any statistic that depends on it"
             )
-    found = _estimates(agreed, judged, population, confidence)
-    table = np.array([found[name] for name in SAMPLE_STATISTICS])
-    values, low, high = table.T
+    estimates = _estimates(agreed, judged, population, confidence)
+    values, low, high = np.array([estimates[name] for name in SAMPLE_STATISTICS]).T
     return SampleReport(values, low, high, population, sample.drawn, judged, agreed, unsure, confidence)
 
 

@@ -13,26 +13,12 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.wording import JOINTED, draft_template, readable
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, check_template, template_parts
+from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
-
-__all__ = [
-    "check_template",
-    "draft_template",
-    "names_of",
-    "phrase",
-    "phrase_tasks",
-    "phrase_triples",
-    "readable",
-    "relations_without_template",
-    "search_text",
-    "tasks_for",
-    "tasks_for_adjudicator",
-]
 
 
 def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
@@ -53,7 +39,7 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
     KgtrecError
         If a needed template is invalid.
     """
-    triples = campaign.pool.triples.take(np.asarray(rows, np.intp))
+    triples = campaign.pool.triples.take(rows)
     texts: list[str] = phrase_triples(triples, campaign.templates, campaign.names).to_pylist()
     return texts
 
@@ -267,33 +253,29 @@ def tasks_for(
             f"expected an annotator with assigned tasks, found nobody called {annotator!r}{nearest(annotator, names)}; "
             "see people.tsv and kgtrec campaign assign"
         )
-    given = campaign.assignments
+    assignments = campaign.assignments
     latest = campaign.judgements.latest()
     latest = latest.take(latest.role == ANNOTATOR)
     # who judged, under the codes of the assignments
     person = annotators.encode(latest.annotators.labels)[latest.annotator]
     n_people = max(len(annotators), 1)
-    of_given = given.triple.astype(np.int64) * n_people + given.annotator
-    is_done = np.isin(of_given, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
+    assigned = assignments.triple.astype(np.int64) * n_people + assignments.annotator
+    is_done = np.isin(assigned, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
     kept = np.ones(len(is_done), np.bool_) if everything else ~is_done
-    people: list[tuple[str, ...]]
     if annotator is not None:
         own = annotators.encode([annotator])[0]
-        kept &= given.annotator == own
-        places, earlier = np.flatnonzero(kept)[:first], latest.take(person == own)
-        people = [(annotator,)] * len(places)
-    else:
-        _, place = np.unique(given.triple[kept], return_index=True)
-        places, earlier = np.flatnonzero(kept)[np.sort(place)][:first], None
-        people = _given_to(given, given.triple[places])
-    return phrase_tasks(campaign, given.triple[places], people, earlier=earlier)
+        triples = assignments.triple[kept & (assignments.annotator == own)][:first]
+        return phrase_tasks(campaign, triples, [(annotator,)] * len(triples), earlier=latest.take(person == own))
+    triples = assignments.triple[kept]
+    _, place = np.unique(triples, return_index=True)
+    triples = triples[np.sort(place)][:first]
+    return phrase_tasks(campaign, triples, _assigned_to(assignments, triples))
 
 
-def _given_to(given: Assignments, triples: NDArray[np.int32]) -> list[tuple[str, ...]]:
-    """(n,) who was given each of the triples, in byte order of their names."""
-    by = np.lexsort((given.annotators.byte_order[given.annotator], given.triple))
-    names = given.annotators.decode(given.annotator[by]).to_pylist()
-    triple = given.triple[by]
+def _assigned_to(assignments: Assignments, triples: NDArray[np.int32]) -> list[tuple[str, ...]]:
+    """(n,) who is asked to judge each of the triples, in byte order of their names."""
+    by = np.lexsort((assignments.annotators.byte_order[assignments.annotator], assignments.triple))
+    names, triple = assignments.take(by).decoded("annotator").to_pylist(), assignments.triple[by]
     first, last = np.searchsorted(triple, triples), np.searchsorted(triple, triples, "right")
     return [tuple(names[begin:end]) for begin, end in zip(first.tolist(), last.tolist(), strict=True)]
 

@@ -251,7 +251,7 @@ def test_calibration_counts_the_last_word_of_each(events):
         own = {triple: verdict for (who, triple), verdict in last.items() if who == name}
         right = sum(verdict == KNOWN[triple] for triple, verdict in own.items())
         told = sum(verdict != "unsure" for verdict in own.values())
-        assert (found.right[place], found.told[place], found.said[place].sum()) == (right, told, len(own))
+        assert (found.right[place], found.sure[place], found.said[place].sum()) == (right, told, len(own))
         np.testing.assert_allclose(found.interval[:, place], wilson_interval(np.array(right), np.array(told), 0.9))
     people, triples = (table.data for table in found.tables())
     for name in ("right", "wrong", "unsure"):
@@ -273,7 +273,7 @@ def test_calibration_of_a_worked_case():
 def test_what_was_once_of_the_training_round_calibrates_nobody():
     """Its answer was told."""
     events = [(0, "ann", "annotator", "N"), (2, "ann", "annotator", "Y")]
-    assert calibration(by_hand(events, training_gold=[list(ROWS[0][:3])])).told.tolist() == [1]
+    assert calibration(by_hand(events, training_gold=[list(ROWS[0][:3])])).sure.tolist() == [1]
 
 
 # --- the file
