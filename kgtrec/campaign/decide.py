@@ -194,16 +194,11 @@ def decisions_of(campaign: Campaign) -> Decisions:
     return decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=campaign.per_triple)
 
 
-def queue(decisions: Decisions) -> NDArray[np.intp]:
+def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
     """(m,) rows of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
 
     A triple that an adjudicator could not decide does not wait any more, but can still be settled by a later verdict.
     """
-    return waiting(decisions.state)
-
-
-def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
-    """(m,) rows of :func:`queue`, by the state of each triple."""
     return np.flatnonzero((state == CONFLICT) | (state == DOUBTED))
 
 

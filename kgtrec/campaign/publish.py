@@ -100,53 +100,45 @@ def publication_of(
     See ``kgtrec campaign qrels``.
     """
     pool, known_answers = campaign.pool, campaign.known_answers
-    decisions = decisions_of(campaign)
-    if depth is not None:
-        depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
-    deepest = deepest_rank(pool) if depth is None else depth
-    depths = range(deepest + 1)
+    decisions, deepest = decisions_of(campaign), deepest_rank(pool)
+    depth = deepest if depth is None else min(depth, deepest)  # below the pool there is nothing, and no file for it
+    depths = range(depth + 1)
     collection = None
     if level == "triple":
         named = base.questions if named is None and base is not None else named
-        each = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
-        questions, by_depth = each[-1][0], [qrels for _, qrels in each]
+        several = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
+        questions, by_depth = several[-1][0], [qrels for _, qrels in several]
         if base is not None:
             collection = of_topics(base, questions, by_depth[-1], known)
     elif base is not None:
-        questions = base.questions
-        by_depth = [with_judgements(base, pool, decisions, at).qrels for at in depths]
-        collection = with_judgements(base, pool, decisions, depth)
+        collections = [with_judgements(base, pool, decisions, at) for at in depths]
+        collection, questions, by_depth = collections[-1], base.questions, [made.qrels for made in collections]
     else:
         questions = pool.questions
         by_depth = [question_level(pool, known_answers, decisions, at) for at in depths]
     if len(by_depth[-1]) == 0:
         raise KgtrecError("nothing is judged and nothing was known before, so there are no qrels yet")
     report = report_qrels(pool, known_answers, campaign.automatic, decisions, depth, level=level)
+    is_new = level == "triple" and named is not None and (named.ids.encode(pool.questions.ids.labels) < 0).any()
+    # a new id such as head-new0 is in no run; "" where nobody knows whose some ids are
+    stamp = collection.stamp if collection is not None else "" if is_new else known_answers.collection
     return Publication(
         questions,
         tuple(by_depth),
         report,
         readme_text(report, campaign, is_collection=base is not None),
-        {"collection": _whose(campaign, collection, named if level == "triple" else None)} | report.to_dict(),
-        {"name": "campaign qrels", "level": level, "depth": deepest, "pool": campaign.settings.get("files", {})},
+        {"collection": stamp} | report.to_dict(),
+        {"name": "campaign qrels", "level": level, "depth": depth, "pool": campaign.settings.get("files", {})},
         collection,
     )
-
-
-def _whose(campaign: Campaign, collection: Collection | None, named: Questions | None) -> str:
-    """The stamp of the collection that the question ids are of; "" where nobody knows whose some are."""
-    if collection is not None:
-        return collection.stamp
-    is_own = named is None or bool((named.ids.encode(campaign.pool.questions.ids.labels) >= 0).all())
-    return campaign.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:
     """The README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
     from jinja2 import Environment, StrictUndefined
 
-    said, settings = campaign.judgements, campaign.settings
-    people = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
+    events, settings = campaign.judgements, campaign.settings
+    people = {name: len(np.unique(events.annotator[events.role == code])) for code, name in enumerate(ROLES)}
     words = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701  # nosec B701 # Markdown
     words.filters |= {"counted": counted, "thousands": "{:,}".format}
     return words.from_string((files("kgtrec.campaign") / "readme.jinja").read_text(encoding="utf-8")).render(

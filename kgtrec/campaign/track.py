@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.decide import decisions_of, queue
+from kgtrec.campaign.decide import decisions_of, waiting
 from kgtrec.campaign.tasks import relations_without_template
 from kgtrec.data.campaign import MANAGER, Campaign
 from kgtrec.data.judgements import ANNOTATOR, CONFLICT, DOUBTED, NO, OPEN, STATES, UNSURE, VERDICTS, YES, Decisions
@@ -166,7 +166,7 @@ def _step(
         if np.all((n_waiting + n_judged)[is_open] == campaign.per_triple):
             return "judge"
         return "people" if n_active < campaign.per_triple else "assign"
-    return "adjudicate" if len(queue(decisions)) else "qrels"
+    return "adjudicate" if len(waiting(decisions.state)) else "qrels"
 
 
 def _states_and_verdicts(row: NDArray[np.intp], decisions: Decisions, n: int) -> list[NDArray[np.int64]]:

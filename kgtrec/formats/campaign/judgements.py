@@ -34,7 +34,7 @@ from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.judgements import ROLES, TIME, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest, warn
+from kgtrec.errors import FormatError, KgtrecError, nearest, require, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
@@ -143,20 +143,20 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     head, tail = entities.encode(table["head"]), entities.encode(table["tail"])
     relation = relations.encode(table["relation"])
     triple = pool.rows(head, relation, tail)
-    is_wrong = {
-        "time": ~values_of(pc.match_substring_regex(table["time"], f"^{TIME}$")),
-        "person": values_of(pc.binary_length(table["person"])) == 0,
-        "role": role < 0,
-        "verdict": verdict < 0,
-        "head": triple < 0,
+    is_right = {
+        "time": values_of(pc.match_substring_regex(table["time"], f"^{TIME}$")),
+        "person": values_of(pc.binary_length(table["person"])) > 0,
+        "role": role >= 0,
+        "verdict": verdict >= 0,
+        "head": triple >= 0,
     }
-    first = {key: int(np.argmax(wrong)) for key, wrong in is_wrong.items() if wrong.any()}
-    if first:
-        key = min(first, key=lambda key: first[key])
-        row = first[key]
-        raise FormatError(
-            _wrong(key, {name: column[row].as_py() for name, column in table.items()}), path=path, line=line + row
-        )
+
+    def error(row: int) -> FormatError:
+        key = next(key for key, right in is_right.items() if not right[row])
+        event = {name: column[row].as_py() for name, column in table.items()}
+        return FormatError(_wrong(key, event), path=path, line=line + row)
+
+    require(np.logical_and.reduce(list(is_right.values())), error)
     return {
         "triple": triple.astype(np.int32),
         "role": role.astype(np.int8),

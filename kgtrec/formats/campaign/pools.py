@@ -143,42 +143,40 @@ def write_pool(
     """
     if seed < 0:  # a campaign with one could not be read
         raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
+    automatic = automatic or Automatic.none(len(pool))
     with writing_campaign(folder, force=force) as part:
-        write_pool_parts(part, pool, known_answers, automatic, families, collection=collection, seed=seed, made=made)
+        settings = {"collection": collection, "seed": seed, "pool": dict(made or {})}
+        write_pool_parts(part, pool, known_answers, automatic, families or {}, settings)
 
 
 def write_pool_parts(
     folder: Path,
     pool: Pool,
     known_answers: Qrels,
-    automatic: Automatic | None = None,
-    families: Mapping[str, str] | None = None,
-    *,
-    collection: str = "",
-    seed: int = 0,
-    made: Mapping[str, Any] | None = None,
-    annotators_per_triple: int = ANNOTATORS_PER_TRIPLE,
+    automatic: Automatic,
+    families: Mapping[str, str],
+    settings: Mapping[str, Any],
 ) -> None:
-    """Write the files of a pool into a new, empty folder, see :func:`write_pool`."""
+    """Write the files of a pool and the settings into a new, empty folder, see :func:`write_pool`."""
     _write_topics(folder / TOPICS, pool.questions)
     if len(known_answers):
         write_qrels(folder / SEEDS, known_answers)
     else:
         write_text(folder / SEEDS, "")
     _write_contributions(folder / POOL, pool)
-    _write_families(folder / RUNS, pool, families or {})
-    _write_automatic(folder / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
-    settings = {
+    _write_families(folder / RUNS, pool, families)
+    _write_automatic(folder / AUTOMATIC, pool, automatic)
+    whole = {
         "campaign_format": FORMAT_VERSION,
         "kgtrec": kgtrec_version(),
-        "collection": collection,
-        "seed": seed,
-        "annotators_per_triple": annotators_per_triple,
-        "pool": dict(made or {}),
+        "collection": "",
+        "seed": 0,
+        "annotators_per_triple": ANNOTATORS_PER_TRIPLE,
+        **settings,
         **({"strata": list(pool.strata)} if pool.strata else {}),
         "files": {name: sha256_of(folder / name) for name in GUARDED},
     }
-    write_text(folder / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / SETTINGS, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
 
 
 @contextmanager

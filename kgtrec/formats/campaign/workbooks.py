@@ -17,6 +17,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, BinaryIO, NamedTuple
 
 from kgtrec.errors import FormatError, KgtrecError
@@ -256,14 +257,13 @@ def write_workbook(
     line = Border(top=Side(style="thin", color="808080"))
     link = Font(color="0563C1", underline="single")
     styles: dict[tuple[bool, bool], NamedStyle] = {}
-    for is_first in (False, True):
-        for is_link in (False, True):
-            style = NamedStyle(f"task{' first' * is_first}{' link' * is_link}", number_format=text, alignment=wrapped)
-            if is_first:
-                style.border = line
-            if is_link:
-                style.font = link
-            styles[is_first, is_link] = style
+    for is_first, is_link in product((False, True), repeat=2):
+        name = f"task{' first' * is_first}{' link' * is_link}"
+        styles[is_first, is_link] = style = NamedStyle(name, number_format=text, alignment=wrapped)
+        if is_first:
+            style.border = line
+        if is_link:
+            style.font = link
     heading = NamedStyle(
         "task heading", font=Font(bold=True), fill=PatternFill("solid", fgColor="E7E6E6"), number_format=text
     )
@@ -273,15 +273,9 @@ def write_workbook(
     for place, column in enumerate(columns, 1):
         sheet.column_dimensions[get_column_letter(place)].width = column.width
         if column.choices and rows:
-            shown = ", ".join(column.choices)
-            choice = DataValidation(
-                type="list",
-                formula1=f'"{",".join(column.choices)}"',
-                allow_blank=True,
-                showErrorMessage=True,
-                errorTitle=column.name,
-                error=f"One of {shown}, or nothing.",
-            )
+            options = {"allow_blank": True, "showErrorMessage": True, "errorTitle": column.name}
+            error = f"One of {', '.join(column.choices)}, or nothing."
+            choice = DataValidation(type="list", formula1=f'"{",".join(column.choices)}"', error=error, **options)
             choice.add(f"{get_column_letter(place)}2:{get_column_letter(place)}{len(rows) + 1}")
             sheet.data_validations.append(choice)
 
