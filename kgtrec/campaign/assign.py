@@ -261,7 +261,7 @@ class _Workload:
                 self.load[of] -= size
                 self.load[takers[0]] += size
                 self.is_in_group[at, takers[0]] = True
-                person[rows[units.rows(unit)]] = self.active[takers[0]]
+                person[rows[units.order[units.start[unit] :][:size]]] = self.active[takers[0]]
         return _Tasks(person, todo.triple)
 
     def _best(
@@ -281,14 +281,7 @@ class _Units(NamedTuple):
     order: NDArray[np.intp]  # (n,) rows, those of a unit together
     start: NDArray[np.intp]  # (u,) start of each unit in it
     size: NDArray[np.intp]  # (u,)
-
-    @property
-    def first(self) -> NDArray[np.intp]:
-        """(u,) one row of each."""
-        return self.order[self.start]
-
-    def rows(self, unit: int) -> NDArray[np.intp]:
-        return self.order[self.start[unit] : self.start[unit] + self.size[unit]]
+    first: NDArray[np.intp]  # (u,) one row of each
 
 
 def _units(*keys: Keys) -> _Units:
@@ -296,7 +289,7 @@ def _units(*keys: Keys) -> _Units:
     new = np.ones(len(order), np.bool_)
     new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
     start = np.flatnonzero(new)
-    return _Units(order, start, np.diff(np.append(start, len(order))))
+    return _Units(order, start, np.diff(np.append(start, len(order))), order[start])
 
 
 def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:

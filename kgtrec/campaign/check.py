@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.decide import previous_of, states_before
 from kgtrec.campaign.verdict_rules import (
     Refusal,
-    host_of,
+    hosts_of,
     roles_of,
     wrong_link,
     wrong_note,
@@ -202,9 +202,12 @@ def _wrong_states(campaign: Campaign) -> _Findings:
 def _unlisted(campaign: Campaign) -> list[str]:
     """A note on the links to hosts that are not among the sources."""
     hosts: Counter[str] = Counter()
-    for link in pc.value_counts(campaign.judgements.source).to_pylist() if campaign.sources else ():
-        if link["values"] and not wrong_link(link["values"], ()) and wrong_link(link["values"], campaign.sources):
-            hosts[host_of(link["values"])] += link["counts"]
+    if not campaign.sources:
+        return []
+    links, numbers = pc.value_counts(campaign.judgements.source).flatten()
+    for link, host, number in zip(*(each.tolist() for each in (links, hosts_of(links), numbers)), strict=True):
+        if link and not wrong_link(link, ()) and wrong_link(link, campaign.sources):
+            hosts[host] += number
     if not hosts:
         return []
     some = ", ".join(f"{host} ({number:,})" for host, number in hosts.most_common(_NAMED))

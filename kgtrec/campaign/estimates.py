@@ -334,7 +334,6 @@ def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _
     kind = strata.kind
     if len(strata.labels) > _MOST_KINDS:  # for a pool with many probabilities: group orders of magnitude
         _, kind = np.unique(np.round(np.log10(pool.probability)), return_inverse=True)
-        kind = kind.reshape(-1)
     qrels, triple = _qrels(collection, pool, verdict >= 0)
     known = triple < 0
     return _JudgedRows.of(

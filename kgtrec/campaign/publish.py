@@ -22,7 +22,6 @@ from kgtrec.campaign.qrels import (
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import ROLES
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted
@@ -34,13 +33,9 @@ from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 class Publication:
     """Qrels of a campaign at every depth of its pool, with what is said of them."""
 
-    questions: Questions
-    by_depth: tuple[Qrels, ...]  # at depth 0, 1, ...; the last one has all
     report: QrelsReport
-    readme: str
-    record: Mapping[str, Any]  # the report for programs
-    command: Mapping[str, Any]  # what made it, for the manifest of a collection
-    collection: Collection | None = None  # with these questions and the last qrels
+    collection: Collection | None  # with the questions and the last qrels
+    parts: Mapping[str, Any]  # of the folder, as :func:`write_qrels_folder` takes them
 
     def write(self, folder: PathLike, report_text: str, *, force: bool = False) -> None:
         """Write the folder, see :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder`.
@@ -52,17 +47,7 @@ class Publication:
             The report for people.
         force : bool
         """
-        write_qrels_folder(
-            folder,
-            self.questions,
-            self.by_depth,
-            readme=self.readme,
-            report_text=report_text,
-            report=self.record,
-            collection=self.collection,
-            command=self.command,
-            force=force,
-        )
+        write_qrels_folder(folder, report_text=report_text, collection=self.collection, force=force, **self.parts)
 
 
 def publication_of(
@@ -122,15 +107,19 @@ def publication_of(
     is_new = level == "triple" and named is not None and (named.ids.encode(pool.questions.ids.labels) < 0).any()
     # a new id such as head-new0 is in no run; "" where nobody knows whose some ids are
     stamp = collection.stamp if collection is not None else "" if is_new else known_answers.collection
-    return Publication(
-        questions,
-        tuple(by_depth),
-        report,
-        readme_text(report, campaign, is_collection=base is not None),
-        {"collection": stamp} | report.to_dict(),
-        {"name": "campaign qrels", "level": level, "depth": depth, "pool": campaign.settings.get("files", {})},
-        collection,
-    )
+    parts = {
+        "questions": questions,
+        "by_depth": tuple(by_depth),  # at depth 0, 1, ...; the last one has all
+        "readme": readme_text(report, campaign, is_collection=base is not None),
+        "report": {"collection": stamp} | report.to_dict(),
+        "command": {
+            "name": "campaign qrels",
+            "level": level,
+            "depth": depth,
+            "pool": campaign.settings.get("files", {}),
+        },
+    }
+    return Publication(report, collection, parts)
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:

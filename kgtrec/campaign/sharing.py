@@ -34,11 +34,8 @@ def shared_out(
     KgtrecError
         If there are not enough active annotators.
     """
-    settings = dict(campaign.settings)
-    if per_triple is not None:
-        settings["annotators_per_triple"] = per_triple
-    if seed is not None:
-        settings["assignment_seed"] = seed
+    given = {"annotators_per_triple": per_triple, "assignment_seed": seed}
+    settings = dict(campaign.settings) | {name: number for name, number in given.items() if number is not None}
     changed = replace(campaign, settings=settings, people=campaign.people if people is None else people)
     assignments = assign(
         changed.pool,

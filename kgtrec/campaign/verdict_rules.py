@@ -212,28 +212,16 @@ def _some(hosts: Sequence[str]) -> str:
     return ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
 
 
-def host_of(link: str) -> str:
-    """The host of a link that :func:`wrong_link` accepts.
-
-    Examples
-    --------
-    >>> host_of("https://EN.wikipedia.org/wiki/Paris")
-    'en.wikipedia.org'
-    """
-    parts = _LINK.fullmatch(link)
-    return parts[1].lower() if parts else ""
-
-
 def hosts_of(links: pa.StringArray) -> pa.StringArray:
-    """(n,) the host of each link, by :func:`host_of`; empty where it is none.
+    """Find the host of each link, (n,); empty where a text is no https link.
 
     Examples
     --------
     >>> hosts_of(pa.array(["https://EN.wikipedia.org/wiki/Paris", "", "https://bnf.fr#x"])).to_pylist()
     ['en.wikipedia.org', '', 'bnf.fr']
     """
-    found = pc.extract_regex(pc.fill_null(links, ""), r"^[Hh][Tt][Tt][Pp][Ss]://(?P<host>[^/?#]*)")
-    return pc.fill_null(pc.ascii_lower(pc.struct_field(found, "host")), "")
+    parts = pc.extract_regex(pc.fill_null(links, ""), r"^[Hh][Tt][Tt][Pp][Ss]://(?P<host>[^/?#]*)")
+    return pc.fill_null(pc.ascii_lower(pc.struct_field(parts, "host")), "")
 
 
 def wrong_triple(role: str, rule: str) -> str:

@@ -71,7 +71,9 @@ def _name(label: str) -> str:
         last = _TITLE.search(text, uri.end()) or _END.search(text, uri.end())
         if last is None:
             return label
-        text = _decoded(last[1])
+        text = unquote(last[1])
+        if not text.isprintable() or "\ufffd" in text:  # the percent signs do not stand for text
+            text = last[1]
     elif text.startswith("/") and not _MACHINE_ID.fullmatch(text) and (last := _LAST.search(text)):
         text = last[0]
     if _MACHINE_ID.fullmatch(text):
@@ -79,9 +81,3 @@ def _name(label: str) -> str:
     if _CAMEL_NAME.fullmatch(text):
         return _CAMEL.sub(" ", text).lower()
     return (_BLANKS.sub(" ", text).strip() if "_" in text else text) or label
-
-
-def _decoded(part: str) -> str:
-    """A part of a URI with its percent signs read, where they stand for text."""
-    text = unquote(part)
-    return text if text.isprintable() and "\ufffd" not in text else part

@@ -629,7 +629,6 @@ def _sample(
     contributions = gathered.contributions
     every = gathered.candidates.triples(contributions.question, contributions.entity)
     _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
-    triple = triple.reshape(-1)
     depth = np.full(len(first), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(depth, triple, contributions.rank)
     bounds, fractions = zip(*strata, strict=True)

@@ -130,7 +130,8 @@ def judge_trivial(
     if "category" in ways:
         apply(_BY_CATEGORY, _second_answers(triples, pool, collection))
     used = np.unique(rule[rule >= 0])
-    return Automatic(_recoded(rule, used), tuple(RULES[code] for code in used))
+    by_place = np.where(rule < 0, -1, np.searchsorted(used, rule)).astype(np.int8)
+    return Automatic(by_place, tuple(RULES[code] for code in used))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,10 +228,10 @@ def _under(collection: Collection, pool: Pool) -> Triples:
     return recoded
 
 
-def _slots(triples: Triples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) one number per relation and side: those of the head, and those of the tail."""
-    head = triples.relation.astype(np.int64) * 2
-    return head, head + 1
+def _ends(triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """(2 n,) heads, then tails; and a number for the relation and the side of each."""
+    slot = triples.relation.astype(np.int64) * 2
+    return np.concatenate([triples.head, triples.tail]), np.concatenate([slot, slot + 1])
 
 
 def _fits_files(
@@ -248,15 +249,9 @@ def _fits_files(
     slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
     ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
     shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)
-    head, tail = _slots(triples)
-    answers = fits_types(
-        np.concatenate([triples.head, triples.tail]),
-        np.concatenate([head, tail]),
-        types_of_entities=(entity[ours], entity_types.type[ours]),
-        types_of_slots=(slot[wanted], kind[wanted]),
-        shape=shape,
-    )
-    return answers.reshape(2, -1)
+    own, by_slot = (entity[ours], entity_types.type[ours]), (slot[wanted], kind[wanted])
+    fits = fits_types(*_ends(triples), types_of_entities=own, types_of_slots=by_slot, shape=shape)
+    return fits.reshape(2, -1)
 
 
 def _require_common(
@@ -271,16 +266,8 @@ def _require_common(
 
 def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.int8]:
     """(2, n) whether head and tail fit by the types in train, in the codes of `kgtrec.kernels.triples.types`."""
-    head, tail = _slots(triples)
-    seen = np.concatenate([train.head, train.tail]), np.concatenate(_slots(train))
-    answers = fits_observed(
-        np.concatenate([triples.head, triples.tail]),
-        np.concatenate([head, tail]),
-        seen=seen,
-        shape=(len(train.entities), 2 * len(train.relations)),
-        share=share,
-    )
-    return answers.reshape(2, -1)
+    shape = len(train.entities), 2 * len(train.relations)
+    return fits_observed(*_ends(triples), seen=_ends(train), shape=shape, share=share).reshape(2, -1)
 
 
 def _warn_untyped(triples: Triples, fits: NDArray[np.int8], types: str) -> None:
@@ -311,9 +298,3 @@ def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDA
         has_answer = np.append(answered, False)[row]  # -1 (no such question) is the last element
         taken.append((category == CATEGORIES.index(kind)) & was_asked & has_answer)
     return np.array(taken).reshape(len(_BY_CATEGORY), -1)
-
-
-def _recoded(rule: NDArray[np.int8], used: NDArray[np.int8]) -> NDArray[np.int8]:
-    place = np.full(len(RULES) + 1, -1, np.int8)
-    place[used] = np.arange(len(used), dtype=np.int8)
-    return place[rule]  # -1 is the last element, which stays -1

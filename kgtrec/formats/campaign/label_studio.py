@@ -104,19 +104,17 @@ def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None
     if len(tasks) == 0:
         raise KgtrecError(f"{folder}: expected at least one task, found none; nothing is written")
     config = labelling_config(guidelines)
+    columns = [getattr(tasks, name).to_pylist() for name in _DATA]
+    records = []
+    for task, annotators, *texts in zip(tasks.task.tolist(), tasks.annotators, *columns, strict=True):
+        data = {"task": task, **dict(zip(_DATA, texts, strict=True)), "annotators": ", ".join(annotators)}
+        records.append(json.dumps({"data": data}, ensure_ascii=False))
     people = sorted({person for several in tasks.annotators for person in several})
     with together(), replacing(force):
-        write_text(Path(folder, TASKS), "[\n" + ",\n".join(_records(tasks)) + "\n]\n")
+        write_text(Path(folder, TASKS), "[\n" + ",\n".join(records) + "\n]\n")
         write_text(Path(folder, CONFIG), config)
         named = f"They are: {', '.join(people)}." if people else ""
         write_text(Path(folder, README), _README.format(n=f"{len(tasks):,}", people=named))
-
-
-def _records(tasks: Tasks) -> Iterator[str]:
-    columns = [getattr(tasks, name).to_pylist() for name in _DATA]
-    for task, annotators, *texts in zip(tasks.task.tolist(), tasks.annotators, *columns, strict=True):
-        data = {"task": task, **dict(zip(_DATA, texts, strict=True)), "annotators": ", ".join(annotators)}
-        yield json.dumps({"data": data}, ensure_ascii=False)
 
 
 def labelling_config(guidelines: str | None = None) -> str:

@@ -7,8 +7,8 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,6 @@ from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.output.outputs import WORKBOOK, keep_aside, require_file, updating, writing
 from kgtrec.formats.trec.text import decoded, shown, text_of
 from kgtrec.formats.triples.text import Line, Lines, TextLine
-
-Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
 
 CSV, JSONL, XLSX = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), (".xlsx",)
 _SUFFIXES = {"csv": CSV, "xlsx": XLSX, "jsonl": JSONL}
@@ -53,9 +51,9 @@ _WRITTEN = {"y": "Y", "yes": "Y", "n": "N", "no": "N", "unsure": "unsure"}
 def write_tasks(
     path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False, force: bool = False
 ) -> int:
-    """Write tasks as CSV, a workbook or JSON Lines; compressed by suffix.
+    """Write tasks as CSV, a workbook or JSON Lines, atomically; compressed by suffix.
 
-    A file with filled-in rows is never replaced.
+    A file with filled-in rows is never replaced. Equal tasks give equal bytes.
 
     Parameters
     ----------
@@ -79,16 +77,33 @@ def write_tasks(
         If the existing file has filled-in rows, or is not a file of tasks, see :func:`read_tasks`; with ``merge``, if
         it was filled in by other people than ``tasks`` are for.
     KgtrecError
-        If the suffix is of no form, a label cannot be written in such a file, or openpyxl is missing for a workbook.
+        If the suffix is of no form, a label cannot be written in such a file, a workbook would have more rows or longer
+        texts than it can hold, or openpyxl is missing for it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from kgtrec.data.arrow import labels_of
+    >>> texts = ["Is Ann the capital of =B?", "ann", "capital", "=B", "Ann", "=B", "Ann capital", "", "", ""]
+    >>> tasks = Tasks(np.array([7]), (("eve",),), *(labels_of([text]) for text in texts))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "eve.csv"
+    >>> write_tasks(path, tasks)
+    0
+    >>> print(path.read_text(encoding="utf-8-sig"), end="")
+    verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail
+    ,Is Ann the capital of =B?,,,Ann capital,Ann,'=B,7,eve,ann,capital,'=B
     """
     form = form or form_of_tasks(path)
     left, aside = 0, None
-    opened: Opened = partial(writing, kind=_KINDS.get(form, ""), force=force)
     if merge and str(path) != "-" and Path(path).exists():
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)
-        opened, aside = updating, keep_aside(path) if typed else None
-    {"csv": write_tasks_csv, "xlsx": write_tasks_xlsx, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
+        opened, aside = updating(path), keep_aside(path) if typed else None
+    else:
+        opened = writing(path, kind=_KINDS.get(form, ""), force=force)
+    with opened as stream:
+        _WRITERS[form](stream, path, tasks)
     if aside is not None and aside.read_bytes() == Path(path).read_bytes():
         aside.unlink()
     elif aside is not None:
@@ -186,46 +201,25 @@ def _filled_in(tasks: Tasks, typed: Mapping[tuple[str, str, str], tuple[str, str
     return replace(tasks, verdict=verdict, source=source, note=note), len(typed.keys() - set(triples))
 
 
-def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    r"""Write tasks for a spreadsheet, atomically: UTF-8 with a byte-order mark, CRLF, without formulas.
-
-    Raises
-    ------
-    KgtrecError
-        If a text contains NUL, which no spreadsheet keeps.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import numpy as np
-    >>> from kgtrec.data.arrow import labels_of
-    >>> texts = ["Is Ann the capital of =B?", "ann", "capital", "=B", "Ann", "=B", "Ann capital", "", "", ""]
-    >>> tasks = Tasks(np.array([7]), (("eve",),), *(labels_of([text]) for text in texts))
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "eve.csv"
-    >>> write_tasks_csv(path, tasks)
-    >>> print(path.read_text(encoding="utf-8-sig"), end="")
-    verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail
-    ,Is Ann the capital of =B?,,,Ann capital,Ann,'=B,7,eve,ann,capital,'=B
-    """
+def _write_csv(stream: BinaryIO, path: PathLike, tasks: Tasks) -> None:
+    """UTF-8 with a byte-order mark, CRLF, without formulas."""
     names, safe = _sheet_columns(tasks), partial(guarded, is_returned=True)
     number = names.index("task")
-    with opened(path) as stream:
-        writer = csv.writer(codecs.getwriter("utf-8-sig")(stream))
-        writer.writerow(map(safe, names))
-        for row in _rows(tasks, names):
-            if nul := next((cell for cell in row if "\0" in cell), None):
-                raise KgtrecError(f"{path}: expected text without NUL, found {nul!r}; write .jsonl instead")
-            writer.writerow([*map(safe, row[:number]), row[number], *map(safe, row[number + 1 :])])
+    writer = csv.writer(codecs.getwriter("utf-8-sig")(stream))
+    writer.writerow(map(safe, names))
+    for row in _rows(tasks, names):
+        if nul := next((cell for cell in row if "\0" in cell), None):
+            raise KgtrecError(f"{path}: expected text without NUL, found {nul!r}; write .jsonl instead")
+        writer.writerow([*map(safe, row[:number]), row[number], *map(safe, row[number + 1 :])])
 
 
-def write_tasks_jsonl(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    """Write tasks as JSON Lines, one object each, atomically; the keys are the CSV's columns, `task` is a number."""
+def _write_jsonl(stream: BinaryIO, _: PathLike, tasks: Tasks) -> None:
+    """One object each; the keys are the CSV's columns, `task` is a number."""
     names = _columns(tasks)
-    with opened(path) as stream:
-        for row in _rows(tasks, names):
-            record: dict[str, Any] = dict(zip(names, row, strict=True))
-            record["task"] = int(record["task"])
-            stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+    for row in _rows(tasks, names):
+        record: dict[str, Any] = dict(zip(names, row, strict=True))
+        record["task"] = int(record["task"])
+        stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
 def _columns(tasks: Tasks) -> list[str]:
@@ -252,16 +246,10 @@ def _rows(tasks: Tasks, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     return zip(*columns, strict=True)
 
 
-def write_tasks_xlsx(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    """Write tasks as a workbook, atomically: a list of verdicts to choose from, links that open, and no formula.
+def _write_xlsx(stream: BinaryIO, path: PathLike, tasks: Tasks) -> None:
+    """A list of verdicts to choose from, links that open, and no formula: every cell is a text.
 
-    Every cell is a text, and is formatted as one, so that nothing that is typed becomes a number or a date. A line
-    stands above the first candidate of each question. Equal tasks give equal bytes.
-
-    Raises
-    ------
-    KgtrecError
-        If openpyxl is not installed, a text is longer than a cell can hold, or there are more tasks than rows.
+    So nothing that is typed becomes a number or a date. A line stands above the first candidate of each question.
     """
     names = _sheet_columns(tasks)
     columns = [
@@ -275,8 +263,10 @@ def write_tasks_xlsx(path: PathLike, tasks: Tasks, *, opened: Opened = writing) 
     ]
     number = tasks.question_number
     begins = np.r_[True, number[1:] != number[:-1]] if len(number) == len(tasks) else np.zeros(len(tasks))
-    with opened(path) as stream:
-        write_workbook(stream, path, columns, list(_rows(tasks, names)), begins[: len(tasks)].tolist())
+    write_workbook(stream, path, columns, list(_rows(tasks, names)), begins[: len(tasks)].tolist())
+
+
+_WRITERS = {"csv": _write_csv, "xlsx": _write_xlsx, "jsonl": _write_jsonl}
 
 
 def read_tasks(
@@ -464,14 +454,13 @@ def _table(path: str, text: str) -> Iterator[CsvRow]:
         raise FormatError(f"expected a table with the columns {', '.join(REQUIRED)}, found an empty file", path=path)
     if stated := re.match(r"sep=([,;\t])(?:\r\n|\r|\n)", text):  # a line in which some programs give their separator
         return csv_rows(path, text[stated.end() :], stated[1], first=2, way_out=_SPREADSHEET)
-    # the one that splits the header into the most known columns
-    delimiter = max(DELIMITERS, key=lambda mark: _n_columns(header[0], mark))
-    return csv_rows(path, text, delimiter, way_out=_SPREADSHEET)
 
+    first = header[0].strip()
 
-def _n_columns(header: str, mark: str) -> int:
-    """How many of a task's columns a header line has when it is split at ``mark``."""
-    return len({cell.strip().strip('"').lower() for cell in header.strip().split(mark)}.intersection(TASK_COLUMNS))
+    def n_columns(delimiter: str) -> int:
+        return len({cell.strip().strip('"').lower() for cell in first.split(delimiter)}.intersection(TASK_COLUMNS))
+
+    return csv_rows(path, text, max(DELIMITERS, key=n_columns), way_out=_SPREADSHEET)
 
 
 def _object(line: TextLine) -> dict[str, Any]:

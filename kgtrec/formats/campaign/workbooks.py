@@ -273,9 +273,15 @@ def write_workbook(
     for place, column in enumerate(columns, 1):
         sheet.column_dimensions[get_column_letter(place)].width = column.width
         if column.choices and rows:
-            options = {"allow_blank": True, "showErrorMessage": True, "errorTitle": column.name}
-            error = f"One of {', '.join(column.choices)}, or nothing."
-            choice = DataValidation(type="list", formula1=f'"{",".join(column.choices)}"', error=error, **options)
+            formula, error = f'"{",".join(column.choices)}"', f"One of {', '.join(column.choices)}, or nothing."
+            choice = DataValidation(
+                type="list",
+                formula1=formula,
+                allow_blank=True,
+                showErrorMessage=True,
+                errorTitle=column.name,
+                error=error,
+            )
             choice.add(f"{get_column_letter(place)}2:{get_column_letter(place)}{len(rows) + 1}")
             sheet.data_validations.append(choice)
 
