@@ -152,8 +152,7 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     key = mixed(seed, label_hashes(pool.questions.ids))
     best = np.lexsort((key[question], -size[question], triple))
     _, first = np.unique(triple[best], return_index=True)
-    group: NDArray[np.int32] = question[best][first]
-    return group
+    return np.asarray(question[best][first])
 
 
 class _Tasks(NamedTuple):
@@ -271,8 +270,7 @@ class _Workload:
         places = may.nonzero()[0]
         tie = self.person_key[places] * (key | np.uint64(1))
         first = np.zeros(len(places), np.bool_) if prefer is None else ~prefer[places]
-        best: NDArray[np.intp] = places[np.lexsort((tie, self.load[places], first))]
-        return best
+        return np.asarray(places[np.lexsort((tie, self.load[places], first))])
 
 
 class _Units(NamedTuple):

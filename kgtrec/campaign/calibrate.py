@@ -38,8 +38,7 @@ class Calibration(Framed, Result):
     @property
     def sure(self) -> NDArray[np.int64]:
         """(annotators,) verdicts Y and N; who is unsure is neither right nor wrong."""
-        sure: NDArray[np.int64] = self.said[:, :, [NO, YES]].sum(axis=(1, 2))
-        return sure
+        return np.asarray(self.said[:, :, [NO, YES]].sum(axis=(1, 2)))
 
     @property
     def share(self) -> NDArray[np.float64]:

@@ -102,8 +102,7 @@ class Diagnostics(Result):
     def positive_rate(self) -> NDArray[np.float64]:
         """(q,) share of positives among the settled triples of each question; NaN where none is settled."""
         judged = np.where(self.question_judged > 0, self.question_judged, np.nan)
-        rate: NDArray[np.float64] = self.question_positive / judged
-        return rate
+        return np.asarray(self.question_positive / judged)
 
     def tables(self) -> tuple[Table, ...]:
         """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
@@ -439,8 +438,7 @@ def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
     """(runs, runs) Jaccard."""
     size, common = is_from.sum(axis=1), shared_triples(is_from)
     union = size[:, None] + size - common
-    overlap: NDArray[np.float64] = common / np.where(union > 0, union, np.nan)
-    return overlap
+    return np.asarray(common / np.where(union > 0, union, np.nan))
 
 
 def _scores(

@@ -179,5 +179,4 @@ def _auc(size: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.float64
     order = np.argsort(-gold / size, axis=1, kind="stable")
     gold, rest = (np.take_along_axis(counts, order, axis=1) for counts in (gold, size - gold))
     after = rest.sum(axis=1, keepdims=True) - np.cumsum(rest, axis=1)
-    area: NDArray[np.float64] = (gold * (after + rest / 2)).sum(axis=1) / (gold.sum(axis=1) * rest.sum(axis=1))
-    return area
+    return np.asarray((gold * (after + rest / 2)).sum(axis=1) / (gold.sum(axis=1) * rest.sum(axis=1)))

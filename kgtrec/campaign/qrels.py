@@ -82,8 +82,7 @@ class QrelsReport(Result):
     @property
     def new_positives(self) -> NDArray[np.int64]:
         """(depth,) positives that the pool found down to depth 1, 2, ...: cumulative, without the known answers."""
-        total: NDArray[np.int64] = np.cumsum(self.positive_at[1:])
-        return total
+        return np.asarray(np.cumsum(self.positive_at[1:]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""

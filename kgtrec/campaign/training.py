@@ -23,14 +23,12 @@ from kgtrec.kernels.sampling.random_order import mixed
 def training_rows(campaign: Campaign) -> NDArray[np.intp]:
     """(t,) rows in gold of what annotators are trained on, in their order; never a triple that they judge later."""
     rows = campaign.gold.rows(campaign.training)
-    found: NDArray[np.intp] = rows[np.append(may_train(campaign.pool, campaign.gold), False)[rows]]
-    return found
+    return np.asarray(rows[np.append(may_train(campaign.pool, campaign.gold), False)[rows]])
 
 
 def may_train(pool: Pool, gold: Gold) -> NDArray[np.bool_]:
     """(g,) which gold triples may be told the answer of: those outside the pool whose verdict is known."""
-    found: NDArray[np.bool_] = (rows_in_pool(pool, gold) < 0) & (gold.verdict != NOT_YET)
-    return found
+    return np.asarray((rows_in_pool(pool, gold) < 0) & (gold.verdict != NOT_YET))
 
 
 def with_training(
