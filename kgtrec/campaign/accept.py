@@ -166,7 +166,7 @@ def accept(
 
 
 def triples_about(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.intp]:
-    """(n,) row in the pool's triples of what each verdict is about, -1 where it is none or not that of the number."""
+    """Find the pool's triple that each verdict is about, (n,) rows; -1 where it is none or not that of the number."""
     pool, n = campaign.pool, len(campaign.pool)
     task = np.array([row.task if row.task is not None and 1 <= row.task <= n else 0 for row in rows], np.intp) - 1
     codes = []

@@ -33,7 +33,7 @@ class Sides:
 def queue_of(
     campaign: Campaign, person: str | None = None, *, state: NDArray[np.int8] | None = None
 ) -> NDArray[np.intp]:
-    """(m,) rows of the pool's triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
+    """Find the pool's triples that wait for an adjudicator, (m,) rows in the order of the pool: conflicts and doubts.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def queue_of(
 
 
 def by_question(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Sorted rows of the pool with those of one question together, questions in the order of their first rows."""
+    """Put sorted rows of the pool that belong to one question together, questions in the order of their first rows."""
     question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     _, first, place = np.unique(question, return_index=True, return_inverse=True)
     return rows[np.argsort(first[place], kind="stable")]
 
 
 def sides_of(campaign: Campaign, rows: NDArray[np.integer]) -> Sides:
-    """What annotators have said of triples, without their names: arguments should count, not people.
+    """Collect the annotators' verdicts on triples, without their names: arguments should count, not people.
 
     The order of a triple's sides is a hash of the campaign's seed, the labels of the triple and what is said: it does
     not depend on the annotators, nor on who judged first, and neither Yes nor No is more often side A.

@@ -59,7 +59,7 @@ class AgreementReport(Framed, Result):
         return f"<AgreementReport: {len(self.statistics)} statistics{per}>"
 
     def value(self, statistic: str) -> float:
-        """One statistic of all annotators.
+        """Look up one statistic of all annotators.
 
         Raises
         ------
@@ -71,15 +71,15 @@ class AgreementReport(Framed, Result):
         return float(self.values[0, self.statistics.index(statistic)])
 
     def to_table(self) -> pa.Table:
-        """A row per group and statistic: its columns, triples, questions, pairs, statistic, value, and the interval."""
+        """List groups and statistics: their columns, triples, questions, pairs, statistic, value, and the interval."""
         sizes = {"triples": self.triples, "questions": self.questions, "pairs": self.pairs}
-        columns: dict[str, Any] = {name: (0, each) for name, each in (*self.groups.items(), *sizes.items())}
+        columns: dict[str, Any] = {name: (0, labels) for name, labels in (*self.groups.items(), *sizes.items())}
         ends = {"value": self.values, "low": self.low, "high": self.high}
         ends = {name: end for name, end in ends.items() if end is not None}
         return long_table(self.values.shape, {**columns, "statistic": (1, self.statistics), **ends})
 
     def tables(self) -> tuple[Table, ...]:
-        """One table, ``agreement``: statistics down, or groups down and statistics across."""
+        """Make one table, ``agreement``: statistics down, or groups down and statistics across."""
         data, title = self.to_table(), "Agreement of annotators"
         if not self.groups:
             ends = () if self.confidence is None else interval_columns(self.confidence)
@@ -130,7 +130,7 @@ def annotator_agreement(
     seed: int = 0,
     tells: bool = True,
 ) -> AgreementReport:
-    """Agreement between annotators, with bootstrap intervals.
+    """Measure the agreement between annotators, with bootstrap intervals.
 
     The last verdict of each annotator on each triple counts; those of adjudicators and experts do not. Triples that
     fewer than two annotators judged are left out of everything, also of the prevalence.
@@ -217,13 +217,13 @@ def annotator_agreement(
     values = np.full((len(groups), len(STATISTICS)), np.nan)
     ends = np.full((2, *values.shape), np.nan)
     sizes = np.zeros((4, len(groups)), np.int64)
-    for place, (_, own) in enumerate(groups):
+    for group, (_, own) in enumerate(groups):
         sums = _Sums.of(own, n_categories)
-        values[place] = sums.statistics(sums.total())
+        values[group] = sums.statistics(sums.total())
         counts = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), len(np.unique(asked[own.triple]))
-        sizes[:, place] = counts
+        sizes[:, group] = counts
         if confidence is not None and sums.n_clusters > 1:
-            ends[:, place] = percentile_interval(sums.of_samples(resamples, seed), confidence)
+            ends[:, group] = percentile_interval(sums.of_samples(resamples, seed), confidence)
     if tells:
         _warn_undefined(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
@@ -247,7 +247,7 @@ def annotator_agreement(
 
 
 def campaign_agreement(campaign: Campaign, **options: Any) -> AgreementReport:
-    """Agreement between the annotators of a campaign, in which triples are judged with their questions.
+    """Measure the agreement between the annotators of a campaign, in which triples are judged with their questions.
 
     Parameters
     ----------
@@ -300,8 +300,8 @@ def _verdicts(pool: Pool, judgements: Judgements, cluster: NDArray[np.int32], *,
     annotator = judgements.annotators.byte_order[latest.annotator]
     order = np.lexsort((annotator, latest.triple))
     triple = latest.triple[order]
-    found = _Verdicts(triple, annotator[order], latest.verdict[order], cluster[triple])
-    return found.take(np.bincount(triple, minlength=len(pool))[triple] >= 2)
+    verdicts = _Verdicts(triple, annotator[order], latest.verdict[order], cluster[triple])
+    return verdicts.take(np.bincount(triple, minlength=len(pool))[triple] >= 2)
 
 
 def _grouped(
@@ -384,7 +384,7 @@ class _Sums:
         tables = sums[..., len(patterns) :].reshape(*sums.shape[:-1], self.n_tables, c, c)
         verdicts = times @ patterns.astype(np.float64)
         n = verdicts.sum(axis=-1)
-        found: Mapping[str, NDArray[np.float64]] = {
+        statistics: Mapping[str, NDArray[np.float64]] = {
             "prevalence": np.divide(verdicts[..., YES], n, out=np.full_like(n, np.nan), where=n > 0),
             "raw": raw_agreement(patterns, times),
             "positive": specific_agreement(patterns, YES, times),
@@ -393,7 +393,7 @@ class _Sums:
             "AC1": gwet_ac1(patterns, times),
             "alpha": krippendorff_alpha(patterns, times),
         }
-        return np.stack([found[name] for name in STATISTICS], axis=-1)
+        return np.stack([statistics[name] for name in STATISTICS], axis=-1)
 
 
 def _warn_undefined(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None) -> None:

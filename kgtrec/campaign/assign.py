@@ -124,9 +124,9 @@ def assign(
 
 
 def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.intp]:
-    """(n,) places of triples in the order in which one person sees them: seed and labels decide, and nothing else.
+    """Put triples into the order in which one person sees them, (n,) rows: seed and labels decide, and nothing else.
 
-    That of :func:`assign` within a group. It tells nothing of systems, ranks, times and other people.
+    That of :func:`assign` within a group. It reveals nothing about systems, ranks, times and other people.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.int
 
 
 def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
-    """(n,) per triple of the pool the question, a row in its questions, with whose triples it is judged.
+    """Find the question with whose triples each triple of the pool is judged, (n,) row in its questions.
 
     A triple that was pooled for its head and its tail question belongs to the one that has more triples for people to
     judge; if both have equally many, a hash of seed and question id decides. Judgements do not change groups.
@@ -195,12 +195,12 @@ class _Workload:
         waiting: _Tasks,  # of these, the unjudged ones
     ) -> None:
         self.active, self.person_key, self.question_key, self.group = active, person_key, question_key, group
-        self.place = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
-        self.place[active] = np.arange(len(active))
-        self.taken = taken.where(self.place[taken.person] >= 0)
-        self.load = np.bincount(self.place[waiting.person], minlength=len(active))
+        self.row_of = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
+        self.row_of[active] = np.arange(len(active))
+        self.taken = taken.where(self.row_of[taken.person] >= 0)
+        self.load = np.bincount(self.row_of[waiting.person], minlength=len(active))
         self.is_in_group = np.zeros((len(question_key), len(active)), np.bool_)
-        self.is_in_group[group[self.taken.triple], self.place[self.taken.person]] = True
+        self.is_in_group[group[self.taken.triple], self.row_of[self.taken.person]] = True
 
     def deal(self, lacking: _Codes, too_few: Callable[[int], KgtrecError]) -> _Tasks:
         """Assign each triple to as many more people as it lacks.
@@ -210,7 +210,7 @@ class _Workload:
         """
         open_triples = np.flatnonzero(lacking)
         holders = np.zeros(len(lacking), np.uint64)  # equal for triples that the same people have
-        np.add.at(holders, self.taken.triple, mixed(self.person_key[self.place[self.taken.person]], 1))
+        np.add.at(holders, self.taken.triple, mixed(self.person_key[self.row_of[self.taken.person]], 1))
         keys = self.group[open_triples], lacking[open_triples], holders[open_triples]
         units = _units(*(key.astype(np.uint64) for key in keys))
         first = open_triples[units.first]
@@ -218,10 +218,10 @@ class _Workload:
         unit_of = np.full(len(lacking), -1)
         unit_of[first] = np.arange(len(first))
         mine = unit_of[self.taken.triple] >= 0
-        has[unit_of[self.taken.triple[mine]], self.place[self.taken.person[mine]]] = True
+        has[unit_of[self.taken.triple[mine]], self.row_of[self.taken.person[mine]]] = True
         key = mixed(self.question_key[self.group[first]], holders[first])
         wanted = lacking[first]
-        chosen = [np.zeros((2, 0), np.intp)]  # units, and the place of a person for each
+        chosen = [np.zeros((2, 0), np.intp)]  # units, and the row in active of a person for each
         for unit in np.lexsort((key, -units.size)).tolist():
             at = self.group[first[unit]]
             best = self._best(~has[unit], key[unit], prefer=self.is_in_group[at])[: wanted[unit]]
@@ -230,11 +230,11 @@ class _Workload:
             self.load[best] += units.size[unit]
             self.is_in_group[at, best] = True
             chosen.append(np.stack([np.full(len(best), unit), best]))
-        unit_of_pair, place = np.concatenate(chosen, axis=1)
+        unit_of_pair, row = np.concatenate(chosen, axis=1)
         n_rows = units.size[unit_of_pair]
         within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
         rows = units.order[np.repeat(units.start[unit_of_pair], n_rows) + within]
-        return _Tasks(np.repeat(self.active[place], n_rows), open_triples[rows])
+        return _Tasks(np.repeat(self.active[row], n_rows), open_triples[rows])
 
     def hand_over(self, todo: _Tasks, judged: _Tasks, is_new: NDArray[np.bool_]) -> _Tasks:
         """Move whole groups that are not begun to new people, from those who have more than an even share."""
@@ -244,8 +244,8 @@ class _Workload:
         n_active = len(self.active)
         begun = np.zeros_like(self.is_in_group)
         judged = judged.where(np.isin(judged.person, self.active))
-        begun[self.group[judged.triple], self.place[judged.person]] = True
-        who, group = self.place[todo.person], self.group[todo.triple]
+        begun[self.group[judged.triple], self.row_of[judged.person]] = True
+        who, group = self.row_of[todo.person], self.group[todo.triple]
         rows = np.flatnonzero((self.load > share)[who] & ~is_new[who] & ~begun[group, who])
         units = _units((group[rows].astype(np.int64) * n_active + who[rows]).astype(np.uint64))
         person = todo.person.copy()
@@ -267,10 +267,10 @@ class _Workload:
         self, may: NDArray[np.bool_], key: np.uint64, prefer: NDArray[np.bool_] | None = None
     ) -> NDArray[np.intp]:
         """Possible people, preferred ones first, then by load; for equal loads, a hash decides."""
-        places = may.nonzero()[0]
-        tie = self.person_key[places] * (key | np.uint64(1))
-        first = np.zeros(len(places), np.bool_) if prefer is None else ~prefer[places]
-        return np.asarray(places[np.lexsort((tie, self.load[places], first))])
+        rows = may.nonzero()[0]
+        tie = self.person_key[rows] * (key | np.uint64(1))
+        is_other = np.zeros(len(rows), np.bool_) if prefer is None else ~prefer[rows]
+        return np.asarray(rows[np.lexsort((tie, self.load[rows], is_other))])
 
 
 class _Units(NamedTuple):
@@ -291,9 +291,9 @@ def _units(*keys: Keys) -> _Units:
 
 
 def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:
-    found = ", ".join(sorted(people.names[code] for code in active)) or "none"
+    names = ", ".join(sorted(people.names[code] for code in active)) or "none"
     return KgtrecError(
         f"expected at least {per_triple} active annotators, as every triple is judged by so many, found {len(active)} "
-        f"({found}): {missing} too few; name more with kgtrec campaign init --annotator, or ask for fewer with "
+        f"({names}): {missing} too few; name more with kgtrec campaign init --annotator, or ask for fewer with "
         "--per-triple"
     )

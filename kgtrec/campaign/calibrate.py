@@ -51,7 +51,7 @@ class Calibration(Framed, Result):
         return wilson_interval(self.right, self.sure, self.confidence)
 
     def to_table(self) -> pa.Table:
-        """A row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n.
+        """List a row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n.
 
         ``false_y``: of known N that were called Y; ``false_n``: of known Y that were called N.
         """
@@ -72,7 +72,7 @@ class Calibration(Framed, Result):
         )
 
     def triples_table(self) -> pa.Table:
-        """A row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
+        """List a row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
         triples, known = self.gold.triples, self.gold.verdict.astype(np.intp)
         right = self.votes[np.arange(len(known)), known]
         sure = self.votes[:, [NO, YES]].sum(axis=1)
@@ -88,7 +88,7 @@ class Calibration(Framed, Result):
         )
 
     def tables(self) -> tuple[Table, ...]:
-        """``people``, how often each is right, and ``triples``, those that were judged, most often wrong first."""
+        """Make tables of ``people``, how often each is right, and ``triples``, those judged, most often wrong first."""
         people, triples = self.to_table(), self.triples_table()
         counts = (Column("annotator"), *map(Column, ("judged", "right", "wrong", "unsure")))
         share = [replace(one, form="share", digits=1) for one in (Column("share"), *interval_columns(self.confidence))]
@@ -103,7 +103,7 @@ class Calibration(Framed, Result):
 
 
 def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
-    """How often each annotator of a campaign is right on its gold, the triples of the pool whose verdict is known.
+    """Measure how often each annotator is right on the gold of a campaign, triples of the pool of known verdict.
 
     Of somebody's verdicts on a triple the last one counts. Who says unsure is neither right nor wrong.
 
@@ -141,9 +141,9 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
     triple = row_in_gold[said.triple]
     people = np.unique(said.annotator)
     people = people[np.argsort(said.annotators.byte_order[people])]
-    place = np.zeros(len(said.annotators), np.int64)
-    place[people] = np.arange(len(people))
-    cell = (place[said.annotator] * 2 + gold.verdict[triple]) * len(VERDICTS) + said.verdict
+    row_of = np.zeros(len(said.annotators), np.int64)
+    row_of[people] = np.arange(len(people))
+    cell = (row_of[said.annotator] * 2 + gold.verdict[triple]) * len(VERDICTS) + said.verdict
     counts = np.bincount(cell, minlength=len(people) * 2 * len(VERDICTS))
     votes = np.bincount(triple * len(VERDICTS) + said.verdict, minlength=len(gold) * len(VERDICTS))
     return Calibration(

@@ -205,7 +205,7 @@ def _unlisted(campaign: Campaign) -> list[str]:
     if not campaign.sources:
         return []
     links, numbers = pc.value_counts(campaign.judgements.source).flatten()
-    for link, host, number in zip(*(each.tolist() for each in (links, hosts_of(links), numbers)), strict=True):
+    for link, host, number in zip(*(column.tolist() for column in (links, hosts_of(links), numbers)), strict=True):
         if link and not wrong_link(link, ()) and wrong_link(link, campaign.sources):
             hosts[host] += number
     if not hosts:

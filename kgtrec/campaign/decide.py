@@ -30,7 +30,7 @@ from kgtrec.errors import CollectionError, KgtrecError, require
 
 
 def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_triple: int = 2) -> Decisions:
-    """The decision on each triple of a pool, and whom an undecided one waits for.
+    """Decide on each triple of a pool, and find whom an undecided one waits for.
 
     The first rule that applies decides:
 
@@ -116,7 +116,7 @@ def require_judgements_of(pool: Pool, judgements: Judgements) -> None:
 def states(
     is_automatic: NDArray[np.bool_], votes: NDArray[np.int64], word: NDArray[np.int8], *, per_triple: int
 ) -> NDArray[np.int8]:
-    """The state of each triple by the rules of :func:`decide`: (n,) row in ``STATES``.
+    """Find the state of each triple by the rules of :func:`decide`: (n,) row in ``STATES``.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def states(
 
 
 def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.int8]:
-    """States of some of the pool's triples, distinct and sorted, which costs no more than reading their events."""
+    """Find the states of some distinct, sorted triples of the pool, at the cost of reading their events."""
     events = campaign.judgements.take(np.isin(campaign.judgements.triple, rows))
     events = replace(events, triple=np.searchsorted(rows, events.triple).astype(np.int32))
     votes, word = verdict_counts(events, len(rows)), last_word(events, len(rows), ADJUDICATOR)
@@ -149,7 +149,7 @@ def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.
 
 
 def states_before(judgements: Judgements) -> NDArray[np.int8]:
-    """(n,) state of each event's triple when the event was recorded, by the verdicts until then.
+    """Find the state of each event's triple when the event was recorded, (n,), by the verdicts until then.
 
     With one annotator per triple, since the number at that time is unknown but not lower.
     """
@@ -175,7 +175,7 @@ def states_before(judgements: Judgements) -> NDArray[np.int8]:
 
 
 def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
-    """(n,) per row the row before it that has the same values in all columns, -1 where there is none.
+    """Find for each row, (n,), the row before it that has the same values in all columns; -1 where there is none.
 
     Examples
     --------
@@ -190,12 +190,12 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
 
 
 def decisions_of(campaign: Campaign) -> Decisions:
-    """The decision on each triple of a campaign's pool, see :func:`decide`."""
+    """Decide on each triple of a campaign's pool, see :func:`decide`."""
     return decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=campaign.per_triple)
 
 
 def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
-    """(m,) rows of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
+    """Find the rows, (m,), of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
 
     A triple that an adjudicator could not decide does not wait any more, but can still be settled by a later verdict.
     """
@@ -205,7 +205,7 @@ def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
 def judged_in_another_role(
     judgements: Judgements, person: str, triples: NDArray[np.integer], *, role: int
 ) -> NDArray[np.bool_]:
-    """(n,) which of the triples a person has judged in another role, which bars them from this one.
+    """Find the triples, (n,), that a person has judged in another role, which bars them from this one.
 
     Nobody decides about their own verdict as an adjudicator, or is the expert on their own labels.
 
@@ -224,14 +224,14 @@ def judged_in_another_role(
 
 
 def verdict_counts(judgements: Judgements, n: int) -> NDArray[np.int64]:
-    """(n, 3) number of annotators with each of ``VERDICTS`` on each of n triples, by their last verdicts."""
+    """Count the annotators with each of ``VERDICTS`` on each of n triples, (n, 3), by their last verdicts."""
     of_annotators = judgements.take(judgements.role == ANNOTATOR).latest()
     cell = of_annotators.triple.astype(np.int64) * len(VERDICTS) + of_annotators.verdict
     return np.bincount(cell, minlength=n * len(VERDICTS)).reshape(n, len(VERDICTS))
 
 
 def last_word(judgements: Judgements, n: int, role: int) -> NDArray[np.int8]:
-    """(n,) the last verdict of any person in a role on each of n triples, row in ``VERDICTS``; -1: there is none."""
+    """Find the last verdict of any person in a role on each triple, (n,) row in ``VERDICTS``; -1: there is none."""
     events = np.flatnonzero(judgements.role == role)
     last = np.full(n, -1, np.intp)
     np.maximum.at(last, judgements.triple[events], events)  # events are oldest first

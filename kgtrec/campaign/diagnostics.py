@@ -105,7 +105,7 @@ class Diagnostics(Result):
         return np.asarray(self.question_positive / judged)
 
     def tables(self) -> tuple[Table, ...]:
-        """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
+        """Make the tables ``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
         return self._runs(), self._overlap(), self._depths(), self._questions(), self._systems(), self._left_out()
 
     def _runs(self) -> Table:
@@ -274,7 +274,7 @@ def diagnose(
     judged_at: int = 10,
     mixed: bool = False,
 ) -> Diagnostics:
-    """The contribution of each run to a pool, and the scores, ranks and order of the systems without it.
+    """Measure the contribution of each run to a pool, and the scores, ranks and order of the systems without it.
 
     To leave a run out is to remove from the qrels the triples that no other run contributed, down to the depth of the
     pool: those judged Y become unjudged, and so do those judged N. The answers known before are kept. The result shows

@@ -51,7 +51,7 @@ class PositiveEstimates:
         return f"<PositiveEstimates: {len(self)} by {self.by}>"
 
     def to_table(self) -> pa.Table:
-        """One row per group."""
+        """List a row per group."""
         numbers = {name: arrow_of(getattr(self, name)) for name in ("judged", "found", "positives", "error")}
         return pa.table({self.by: self.groups} | numbers)
 
@@ -108,7 +108,7 @@ class _Strata:
 
 
 def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
-    """(n,) how many triples, sampled or not, each settled triple of a pool represents; 0 for undecided ones.
+    """Find how many triples, sampled or not, each settled triple of a pool represents, (n,); 0 for undecided ones.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
 
 
 def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> PositiveEstimates:
-    """Number of positives in the pool that was sampled from.
+    """Estimate the number of positives in the pool that was sampled from.
 
     A stratum of ranks was sampled at random without replacement, question by question or over all of them; its triples
     without a verdict are assumed to be missing at random, and those that a rule has judged are a separate stratum. If
@@ -167,7 +167,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     group, labels = _groups(pool, strata, by)
     # in units of the triples that each one of its stratum represents on average
     unit = (strata.population / strata.drawn)[strata.stratum]
-    found = estimated_totals(
+    estimate = estimated_totals(
         np.where(verdict == 1, strata.weight / unit, 0.0)[settled],
         strata.stratum[settled],
         strata.population,
@@ -176,7 +176,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     )
     judged = np.bincount(group[settled], minlength=len(labels))
     hits = np.bincount(group[verdict == 1], minlength=len(labels))
-    return PositiveEstimates(by, labels, judged, hits, found.total, np.sqrt(found.variance))
+    return PositiveEstimates(by, labels, judged, hits, estimate.total, np.sqrt(estimate.variance))
 
 
 def estimate_ap(
@@ -189,7 +189,7 @@ def estimate_ap(
     bounds: Sequence[int] = (),
     by: str | None = None,
 ) -> Scores:
-    """Average precision of runs, estimated from a judged sample of a pool.
+    """Estimate the average precision of runs from a judged sample of a pool.
 
     The answers of the collection are certain. Each of the other candidates of a question and a stratum is relevant with
     the same probability, whose distribution over the questions is estimated from all judgements, and the estimate is

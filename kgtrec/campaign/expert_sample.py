@@ -19,7 +19,7 @@ from kgtrec.kernels.sampling.proportions import part_interval, weighted_interval
 def draw_sample(
     pool: Pool, decisions: Decisions, *, size: int = 200, seed: int = 0, with_automatic: bool = False
 ) -> ExpertSample:
-    """Decided triples for an expert to judge again, half of them Y and half N, with one more Y if the size is odd.
+    """Draw decided triples for an expert to judge again, half of them Y and half N, with one more Y if the size is odd.
 
     Within Y and within N all triples have the same probability. If there are too few of one label, all of them are
     taken, and correspondingly more of the other.
@@ -82,7 +82,7 @@ def draw_sample(
 
 
 def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: float = 0.95) -> SampleReport:
-    r"""The quality of the labels by the experts' verdicts on the sample; labels as they were when it was drawn.
+    r"""Estimate the quality of the labels, as they were when the sample was drawn, by the experts' verdicts on it.
 
     The last verdict of any expert on a triple counts. A triple of the sample without one, or whose last one is
     "unsure", is left out. With agreement :math:`p_Y` on the labels Y and :math:`p_N` on N, and with :math:`N_Y` and

@@ -1,8 +1,8 @@
-"""Triples of a pool whose verdict is known: drawn from it, so that nothing can tell them from the rest.
+"""Triples of a pool whose verdict is known: drawn from it, so that nothing distinguishes them from the rest.
 
 Nothing that annotators are given depends on gold: who judges what, in which order, what a page or a file shows, where a
-verdict is stored, are the same with gold.tsv and without it. So the choice of the triples alone could tell them, and a
-random one does not.
+verdict is stored, are the same with gold.tsv and without it. So only the choice of the triples could reveal them, and
+a random one does not.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from kgtrec.kernels.sampling.proportions import wilson_interval
 
 _FEW = 10  # gold tasks of an annotator, below which their number is reported
 _DRAWS = 999  # drawings at random that gold is held against
-_MOST = 0.002  # share of these that may be told as well as gold is, by each of five guesses
+_MOST = 0.002  # share of these that may be guessed as well as gold is, by each of five guesses
 
 
 def rows_in_pool(pool: Pool, gold: Gold) -> NDArray[np.intp]:
-    """(g,) row of each gold triple in the pool's triples, -1 where it is none of them."""
+    """Find each gold triple in the pool's triples, (g,) rows; -1 where it is none of them."""
     own = gold.triples.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
     return pool.rows(own.head, own.relation, own.tail)
 
 
 def gold_tasks(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gold: Gold) -> NDArray[np.intp]:
-    """(g,) row in the pool's triples of each gold triple that annotators judge without knowing it, -1 of the others.
+    """Find the gold that annotators judge without knowing it, (g,) rows in the pool's triples; -1 of the others.
 
     The others are not in the pool, are judged by a rule, or were chosen for the training round.
     """
@@ -52,7 +52,7 @@ def _trained(settings: Mapping[str, Any], gold: Gold) -> NDArray[np.bool_]:
 
 
 def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gold: Gold, share: float) -> Gold:
-    """Gold, with so many more triples of the pool that ``share`` of what people judge is gold.
+    """Add triples of the pool to gold, so that ``share`` of what people judge is gold.
 
     They are drawn at random, all with the same probability, and somebody is to fill in their verdicts. The campaign's
     seed, the labels and the checksums of the pool decide: annotators know the first two at most.
@@ -98,10 +98,10 @@ def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gol
 
 
 def gold_notes(campaign: Campaign) -> str:
-    """What keeps gold from being of use, with figures, a line each: empty where nothing does.
+    """Describe what keeps gold from being of use, with figures, a line each: empty where nothing does.
 
     That it is not among what people judge, that verdicts are not filled in, that an annotator has little of it; and by
-    what gold can be told from the rest, better than nearly every random choice of as many triples could.
+    what gold can be guessed, better than nearly every random choice of as many triples could.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def gold_notes(campaign: Campaign) -> str:
                 f"are gold; even if all these are right, the 95% interval of that share begins at {low:.0%}"
             )
     notes += [
-        f"{GOLD}: gold can be told from the rest by {what}: AUC {auc:.2f}, where 99 of 100 random draws of as "
+        f"{GOLD}: gold can be guessed by {what}: AUC {auc:.2f}, where 99 of 100 random draws of as "
         f"many triples have at most {limit:.2f}"
         for what, auc, limit in _guesses(campaign, is_gold)
     ]
@@ -144,7 +144,7 @@ def gold_notes(campaign: Campaign) -> str:
 
 
 def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, float, float]]:
-    """By what gold can be told, with the AUC of who knows its share for each value, and that of random choices."""
+    """By what gold can be guessed, with the AUC of who knows its share for each value, and that of random choices."""
     pool, for_people = campaign.pool, ~campaign.automatic.is_automatic
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[for_people]
     triples, asked, is_gold = pool.triples.take(for_people), pool.questions, is_gold[for_people]

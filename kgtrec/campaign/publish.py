@@ -59,7 +59,7 @@ def publication_of(
     named: Questions | None = None,
     known: Triples | None = None,
 ) -> Publication:
-    """The qrels of a campaign, to be published.
+    """Make the qrels of a campaign, to be published.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def publication_of(
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:
-    """The README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
+    """Write the README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
     from jinja2 import Environment, StrictUndefined
 
     events, settings = campaign.judgements, campaign.settings

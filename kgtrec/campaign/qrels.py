@@ -85,24 +85,24 @@ class QrelsReport(Result):
         return np.asarray(np.cumsum(self.positive_at[1:]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
+        """Convert it to plain numbers, for JSON."""
         counts = "questions never_pooled pooled_questions nothing_pooled without_positive judgements"
         triples = "positives positives_from negatives negatives_from unjudged"
-        found = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
-        return {**found, "depths": self._depths().data.to_pylist()}
+        numbers = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
+        return {**numbers, "depths": self._depths().data.to_pylist()}
 
     def tables(self) -> tuple[Table, ...]:
-        """``sources``, where judgements came from, and ``depths``, how much each depth of the pool added."""
+        """Make tables of ``sources``, where judgements came from, and ``depths``, what each depth of the pool added."""
         return self._sources(), self._depths()
 
     def _sources(self) -> Table:
-        told = (
+        described = (
             f"{self.questions:,} questions, those that were pooled for"
             if self.level == "question"
             else f"{self.questions:,} questions of the positive triples, {self.never_pooled:,} of them never pooled for"
         )
         caption = (
-            f"{self.level} level, pool depth {self.depth}\n{told}\n"
+            f"{self.level} level, pool depth {self.depth}\n{described}\n"
             f"{self.pooled_questions:,} questions were pooled for, {self.nothing_pooled:,} of them without any "
             f"candidate; {self.without_positive:,} have no positive\n"
             f"{self.judgements:,} judgements of entities for questions, from these triples:"
@@ -151,7 +151,7 @@ class QrelsReport(Result):
 
 
 def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
-    """The questions that the pool was made for, with all their judgements so far.
+    """Make qrels of the questions that the pool was made for, with all their judgements so far.
 
     Each settled triple gives its grade, 1 or 0, to those of its two questions that are among them, even if it was
     pooled for only one. Undecided triples stay unjudged.
@@ -220,7 +220,7 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
 def triple_level(
     pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None, *, named: Questions | None = None
 ) -> tuple[Questions, Qrels]:
-    """The questions of the positive triples, known answers and those judged Y, with all their judgements so far.
+    """Make questions of the positive triples, known answers and those judged Y, with all their judgements so far.
 
     Pooled questions keep their ids. Others are named ``head-new0``, ``tail-new0``, ... by the depth at which they first
     occur, so that a question has one name at all depths of a pool. Pooled questions without a positive are left out.
@@ -286,7 +286,7 @@ def report_qrels(
     *,
     level: str = "question",
 ) -> QrelsReport:
-    """Where the judgements of :func:`question_level` or :func:`triple_level` come from, and how much each depth added.
+    """Report the sources of the judgements of :func:`question_level` or :func:`triple_level`, and each depth's part.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def report_qrels(
 
 
 def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, depth: int | None = None) -> Collection:
-    """A collection with the settled triples of a pool added to its judgements; questions and stamp are unchanged.
+    """Add the settled triples of a pool to a collection's judgements; questions and stamp are unchanged.
 
     Each settled triple gives its grade to those of its two questions that are in the collection, even if the pool was
     not made for them.
@@ -412,7 +412,7 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
 
 
 def of_topics(collection: Collection, questions: Questions, qrels: Qrels, further: Triples | None = None) -> Collection:
-    """A collection of other questions with the same entities and the known triples of a collection.
+    """Make a collection of other questions with the same entities and the known triples of a collection.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
 
 
 def deepest_rank(pool: Pool) -> int:
-    """The greatest pool depth of any triple; 0 for an empty pool."""
+    """Find the greatest pool depth of any triple; 0 for an empty pool."""
     return int(pool.depth.max(initial=0))
 
 

@@ -17,7 +17,7 @@ _ASKED = "what"  # stands for the answer
 
 
 def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    """The questions in words: the template of the relation with the anchor's name, and ``what`` for the answer.
+    """Put the questions into words: the template of the relation with the anchor's name, and ``what`` for the answer.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
 
 
 def documents_of(collection: Collection, names: Mapping[str, str], descriptions: Mapping[str, str]) -> list[str]:
-    """What each entity is: its name, or the words of its label, and its description if there is one.
+    """Describe each entity: its name, or the words of its label, and its description if there is one.
 
     Returns
     -------

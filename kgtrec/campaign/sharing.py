@@ -34,8 +34,8 @@ def shared_out(
     KgtrecError
         If there are not enough active annotators.
     """
-    given = {"annotators_per_triple": per_triple, "assignment_seed": seed}
-    settings = dict(campaign.settings) | {name: number for name, number in given.items() if number is not None}
+    new = {"annotators_per_triple": per_triple, "assignment_seed": seed}
+    settings = dict(campaign.settings) | {name: number for name, number in new.items() if number is not None}
     changed = replace(campaign, settings=settings, people=campaign.people if people is None else people)
     assignments = assign(
         changed.pool,
@@ -62,7 +62,7 @@ def write_shares(folder: PathLike, campaign: Campaign, changed: Campaign) -> Non
 
 
 def moved_tasks(before: Assignments, after: Assignments) -> dict[str, tuple[int, int]]:
-    """Person -> how many tasks they lose and get; those for whom nothing is different are left out.
+    """Count the tasks that each person loses and gets; those for whom nothing is different are left out.
 
     Examples
     --------

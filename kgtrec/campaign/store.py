@@ -93,7 +93,7 @@ class OpenCampaign:
         return replace(campaign, judgements=said.events)
 
     def campaign_of(self, person: str) -> Campaign:
-        """All that the folder holds now, but of the judgements only those of one person.
+        """Read all that the folder holds now, but of the judgements only those of one person.
 
         What a page shows to somebody who judges blind. It costs much less than all of them where there are many.
 
@@ -106,7 +106,7 @@ class OpenCampaign:
         return replace(campaign, judgements=said.of(person))
 
     def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
-        """All that the folder holds now, but of the judgements only those on some of the pool's triples.
+        """Read all that the folder holds now, but of the judgements only those on some of the pool's triples.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class OpenCampaign:
         return replace(campaign, judgements=said.about(np.asarray(triples, np.intp)))
 
     def states(self) -> NDArray[np.int8]:
-        """(n,) the state of each of the pool's triples now, row in ``STATES``: those of :func:`kgtrec.campaign.decide`.
+        """Find the state of each of the pool's triples now, (n,) row in ``STATES``, see :func:`kgtrec.campaign.decide`.
 
         After the first time it costs no more than what was said since.
 

@@ -22,7 +22,7 @@ from kgtrec.errors import KgtrecError, naming, nearest
 
 
 def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
-    """Triples of a campaign's pool as questions; see :func:`phrase_triples`.
+    """Phrase triples of a campaign's pool as questions; see :func:`phrase_triples`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
 
 
 def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mapping[str, str]) -> pa.StringArray:
-    """Triples as questions, by the templates of their relations and the names of head and tail.
+    """Phrase triples as questions, by the templates of their relations and the names of head and tail.
 
     An entity without a name goes by the words of its label, see
     :func:`kgtrec.campaign.wording.readable`. A relation without a template is asked for in general words, those of
@@ -101,7 +101,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
 
 
 def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str, str]) -> pa.StringArray:
-    """(n,) what people call the entities of ``codes``: the name, or the words of the label where there is none.
+    """Find what people call the entities of ``codes``, (n,): the name, or the words of the label where there is none.
 
     Examples
     --------
@@ -123,17 +123,19 @@ def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str,
 
 
 def relations_without_template(campaign: Campaign) -> dict[str, int]:
-    """Relations of the pool that people are asked about in general words -> how many triples, most first.
+    """Count the triples of each relation that people are asked about in general words, most first.
 
     They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
-    found = [(relation, int(counts[row])) for row, relation in enumerate(triples.relations) if counts[row]]
-    drafts = {relation: draft_template(relation) for relation, _ in found}
-    lacking = [one for one in found if campaign.templates.get(one[0], drafts[one[0]]) == drafts[one[0]]]
-    return dict(sorted(lacking, key=lambda one: (-one[1], one[0])))
+    lacking = {}
+    for relation, count in zip(triples.relations, counts.tolist(), strict=True):
+        draft = draft_template(relation) if count else ""
+        if count and campaign.templates.get(relation, draft) == draft:
+            lacking[relation] = count
+    return dict(sorted(lacking.items(), key=lambda item: (-item[1], item[0])))
 
 
 def phrase_tasks(
@@ -145,7 +147,7 @@ def phrase_tasks(
     shown: Mapping[str, pa.StringArray] | None = None,
     earlier: Judgements | None = None,
 ) -> Tasks:
-    """Triples of the pool as tasks.
+    """Make tasks of triples of the pool.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ def phrase_tasks(
 
 
 def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[str, str]) -> pa.StringArray:
-    """(n,) what to look up for the questions at ``rows``: anchor and relation in words, as a triple orders them.
+    """Write what to look up for the questions at ``rows``, (n,): anchor and relation in words, as a triple orders them.
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[
 def tasks_for(
     campaign: Campaign, annotator: str | None = None, *, everything: bool = False, first: int | None = None
 ) -> Tasks:
-    """The tasks that annotators still have to judge, in their order.
+    """Make the tasks that annotators still have to judge, in their order.
 
     Blind: they contain no verdict of others, no rank and no run, and nothing of them depends on which triples are gold.
 
@@ -279,7 +281,7 @@ def _assigned_to(assignments: Assignments, triples: NDArray[np.int32]) -> list[t
 
 
 def tasks_for_adjudicator(campaign: Campaign, person: str | None = None) -> Tasks:
-    """The triples in conflict or doubted as tasks for an adjudicator, candidates of one question together.
+    """Make tasks for an adjudicator of the triples in conflict or doubted, candidates of one question together.
 
     Every annotator's verdict, link and note is shown, as ``verdict_1``, ``source_1``, ``note_1``, ``verdict_2`` and so
     on, without names and in the order of :func:`kgtrec.campaign.adjudicate.sides_of`.

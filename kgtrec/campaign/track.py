@@ -46,7 +46,7 @@ class CampaignProgress(Result):
         return int(self.states[:, [CONFLICT, DOUBTED]].sum())
 
     def tables(self) -> tuple[Table, ...]:
-        """``states`` of all triples, ``relations`` and ``sides``, the same for each, and ``annotators``, their work."""
+        """Make tables of the ``states`` of all triples, also by ``relations`` and ``sides``, and ``annotators``."""
         states = _states_table("relation", self.relations, np.hstack([self.states, self.verdicts]))
         total = (Column("relation", " "), *map(Column, states.column_names[1:]))
         judged = self.said.sum(axis=1)

@@ -21,7 +21,7 @@ _BLANKS = re.compile(r"[_\s]+")
 
 
 def draft_template(relation: str) -> str:
-    """A template with the name of the relation, for a person to turn into a sentence.
+    """Draft a template with the name of the relation, for a person to turn into a sentence.
 
     The name of a relation does not say in which direction it reads, and with which words, so the draft does not either.
     It is also used as the question where there is no template.
@@ -35,7 +35,7 @@ def draft_template(relation: str) -> str:
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:
-    """The words in the label of a relation or an entity, without the paths and separators of common KGs.
+    """Extract the words in the label of a relation or an entity, without the paths and separators of common KGs.
 
     A relation is called by a technical name, so that every slash, underscore and capital letter in it may be a joint.
     An entity may be called by what people call it: of its label the path of a URI, underscores and the capitals of a

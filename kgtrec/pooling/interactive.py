@@ -143,7 +143,7 @@ class Asker:
                 raise KgtrecError(f"expected an answer to triple {asked.number} before the next one is asked about")
 
     def next(self) -> Asked | None:
-        """The triple to judge next, the same until it is answered; None when the budget is spent or none is left."""
+        """Choose the triple to judge next, the same until it is answered; None if none is left, or the budget spent."""
         if self._pending is None:
             self._pending = self._find()
         if self._pending is None:
@@ -264,7 +264,7 @@ def asking(
     judged: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> Asker:
-    """An asker over the first ``depth`` candidates of each run, without known triples and answers.
+    """Make an asker over the first ``depth`` candidates of each run, without known triples and answers.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def replay(
     judged: Any,
     **options: Any,
 ) -> Pool:
-    """The pool that a strategy would have asked for with the verdicts in ``judged``; unjudged triples count as N.
+    """Make the pool that a strategy would have asked for by the verdicts in ``judged``; unjudged triples count as N.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Lists:
         return len(self.pair_question)
 
     def list_codes(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """(c,) the list, of a run for a question, of each contribution; and (n_lists,) the length of each list."""
+        """Number the list, of a run for a question, of each contribution, (c,), and measure each list, (n_lists,)."""
         question = self.contributions.question
         key = self.contributions.run.astype(np.int64) * (int(question.max(initial=0)) + 1) + question
         _, code, size = np.unique(key, return_inverse=True, return_counts=True)
@@ -185,7 +185,7 @@ STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _STRA
 
 
 def strategy_of(name: str) -> Strategy:
-    """The strategy of that name.
+    """Look up a strategy.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def pool_runs(
     least: int = DEFAULT_LEAST,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
-    """The triples to be judged, and which run contributed each at which rank.
+    """Choose the triples to be judged, and note which run contributed each at which rank.
 
     Every run is ranked by score, equal scores by a hash of seed, question and entity label, so that a pool depends
     neither on the order of runs or lines nor on the order of entities. Known triples are never included, and neither
@@ -330,7 +330,7 @@ class Candidates:
     entity_hash: NDArray[np.uint64]  # (entities,)
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """(n,) the triple of each (question, entity)."""
+        """Make the triple of each (question, entity), (n,)."""
         return self.collection.questions.triples(question, entity)
 
 
@@ -520,7 +520,7 @@ def _answers_of(collection: Collection, known_answers: Any) -> Qrels:
 
 
 def known_answers_of(pool: Pool, collection: Collection, known_answers: Any = None) -> Qrels:
-    """The answers known before the campaign, for the pool's questions and with their ids.
+    """Find the answers known before the campaign, for the pool's questions and with their ids.
 
     Parameters
     ----------
@@ -539,7 +539,7 @@ def known_answers_of(pool: Pool, collection: Collection, known_answers: Any = No
 
 
 def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[np.int32], Qrels]:
-    """The questions that some triples answer, and these answers as qrels: the input of a pool for those triples.
+    """Find the questions that some triples answer, and make qrels of these answers: the input of a pool for them.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class PoolSummary(Result):
     by_runs: NDArray[np.int64]  # (r,) triples that 1, 2, ... runs contributed
 
     def tables(self) -> tuple[Table, ...]:
-        """``size``, what each rank (``ranks``) and run (``runs``) adds; for several runs ``overlap`` and ``agreement``.
+        """Make tables ``size``, ``ranks`` and ``runs``, what each adds; for several ``overlap`` and ``agreement``.
 
         The last two show the share of its triples that each run has in common with each other one, and how many triples
         are from 1, 2, ... runs.
@@ -196,7 +196,7 @@ def triples_of(qrels: Qrels, questions: Questions) -> Triples:
 
 
 def shared_triples(is_from: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(runs, runs) how many triples both of two runs contributed, from (runs, n) :attr:`Pool.is_from`.
+    """Count the triples that both of two runs contributed, (runs, runs), from (runs, n) :attr:`Pool.is_from`.
 
     One row at a time, so that no more memory than for the table itself is needed.
 

@@ -44,7 +44,7 @@ def judge_trivial(
     observed: bool = False,
     share: float = 0.0,
 ) -> Automatic:
-    r"""Which triples of a pool are judged N without a person, and by which rule.
+    r"""Find the triples of a pool that are judged N without a person, and by which rule.
 
     ``head type``, ``tail type``
         The entity has known types, and this side of the relation takes none of them.
@@ -142,7 +142,7 @@ class TrivialCounts(Result):
     counts: pa.Table  # see :func:`trivial_counts`
 
     def tables(self) -> tuple[Table, ...]:
-        """``rules``, how many triples each of them applies to, and ``relations``, how many of each relation.
+        """Make tables of ``rules``, how many triples each applies to, and ``relations``, how many of each relation.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class TrivialCounts(Result):
 
 
 def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
-    """How many triples of each relation each rule applies to.
+    """Count the triples of each relation that each rule applies to.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
 def checked_ways(
     by: Sequence[str], *, observed: bool, given: tuple[EntityTypes | None, RelationTypes | None]
 ) -> tuple[str, ...]:
-    """The ways to judge automatically; KgtrecError if one is unknown, or types are missing or have no use."""
+    """Check the ways to judge automatically; KgtrecError if one is unknown, or types are missing or have no use."""
     named = (by,) if isinstance(by, str) else tuple(by)
     for way in named:
         one_of("ways among", way, WAYS)

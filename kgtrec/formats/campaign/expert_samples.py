@@ -21,7 +21,7 @@ COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
 
 def is_drawn(folder: PathLike) -> bool:
-    """Whether the campaign in a folder has a sample."""
+    """Check whether the campaign in a folder has a sample."""
     return Path(folder, EXPERT_SAMPLE).exists()  # of any kind, so that reading it reports what is wrong
 
 
@@ -37,7 +37,7 @@ def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> N
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
-    """The sample that was drawn from a pool.
+    """Read the sample that was drawn from a pool.
 
     Raises
     ------

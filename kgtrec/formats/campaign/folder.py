@@ -90,7 +90,7 @@ _IS_ACTIVE = {"yes": True, "no": False}
 
 
 def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
-    """The whole campaign in a folder; for ``broken`` see :func:`read_templates`.
+    """Read the whole campaign in a folder; for ``broken`` see :func:`read_templates`.
 
     A folder that only has a pool reads as a campaign of no people and no judgements; commands that need more ask
     :func:`require_initialised` first.
@@ -107,7 +107,7 @@ def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> 
 
 
 def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
-    """The campaign in a folder, without the judgements; for ``broken`` see :func:`read_templates`.
+    """Read the campaign in a folder, without the judgements; for ``broken`` see :func:`read_templates`.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError]
 def reread(
     folder: PathLike, campaign: Campaign, names: Collection[str], broken: list[FormatError] | None = None
 ) -> Campaign:
-    """The campaign with some of ``EDITED`` read again; for ``broken`` see :func:`read_templates`.
+    """Read some of ``EDITED`` of a campaign again; for ``broken`` see :func:`read_templates`.
 
     Raises
     ------
@@ -173,12 +173,12 @@ def reread(
 
 
 def named_entities(pool: Pool, gold: Gold) -> Vocabulary:
-    """The entities whose names a campaign needs."""
+    """Find the entities whose names a campaign needs."""
     return pool.questions.entities.extended(gold.triples.entities.labels)
 
 
 def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
-    """Refuse settings whose numbers are none, or whose rule for links is none.
+    """Refuse settings that are not of their kind: numbers, gold of the training round, rules for links.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> Non
 
 
 def is_initialised(folder: PathLike) -> bool:
-    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
+    """Check whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
 
     Raises
     ------
@@ -234,12 +234,12 @@ def require_initialised(folder: PathLike) -> None:
 
 
 def default_text(name: str) -> str:
-    """One of the texts that a campaign begins with."""
+    """Read one of the texts that a campaign begins with."""
     return files("kgtrec.formats").joinpath("campaign_defaults", name).read_text(encoding="utf-8")
 
 
 def default_guidelines(links: str = REQUIRED) -> str:
-    """Guidelines for annotators that fit any campaign, in Markdown.
+    """Write guidelines for annotators that fit any campaign, in Markdown.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def default_guidelines(links: str = REQUIRED) -> str:
 
 
 def read_text(path: PathLike) -> str:
-    """A text of any form, such as guidelines, each line ended by a line feed.
+    """Read a text of any form, such as guidelines, each line ended by a line feed.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_people(path: PathLike) -> People:
-    r"""Who takes part, from `person role active` lines; one line per person and role, or the same again.
+    r"""Read who takes part, from `person role active` lines; one line per person and role, or the same again.
 
     Raises
     ------
@@ -312,7 +312,7 @@ def read_people(path: PathLike) -> People:
 
 
 def judging_manager_text(person: str) -> str:
-    """What is wrong with people of whom one is both an active manager and somebody who judges."""
+    """Describe the error that somebody is an active manager and judges too."""
     return (
         f"expected a manager, who sees all verdicts, to judge nothing, found {person!r} active in another role; let "
         "somebody else manage, or say no as active in one of the two"
@@ -332,7 +332,7 @@ def write_people(folder: PathLike, people: People) -> None:
 
 
 def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> dict[str, str]:
-    r"""The question template of each relation, from `relation template` lines; relations need not be the pool's.
+    r"""Read the question template of each relation, from `relation template` lines; relations need not be the pool's.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
 
 
 def read_sources(path: PathLike) -> tuple[str, ...]:
-    r"""The verified hosts, one per line, in lower case; text after ``#`` is a comment.
+    r"""Read the verified hosts, one per line, in lower case; text after ``#`` is a comment.
 
     Raises
     ------
@@ -421,7 +421,7 @@ def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURC
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
-    r"""The names of ``entities``, from `entity name` lines; the header may be missing, as in the files of many KGs.
+    r"""Read the names of ``entities``, from `entity name` lines; the header may be missing, as in files of many KGs.
 
     Entities that are not among ``entities`` are skipped, so the file of a whole KG can be used.
 
@@ -455,7 +455,7 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
 
 
 def read_descriptions(path: PathLike, entities: Vocabulary) -> dict[str, str]:
-    r"""What ``entities`` are, from `entity description` lines, read as names are.
+    r"""Read the descriptions of ``entities``, from `entity description` lines, as names are read.
 
     Raises
     ------
@@ -484,7 +484,7 @@ def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
 
 
 def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
-    """The assignments, from `annotator task head relation tail` lines, in their order.
+    """Read the assignments, from `annotator task head relation tail` lines, in their order.
 
     Raises
     ------

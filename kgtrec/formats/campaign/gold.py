@@ -18,7 +18,7 @@ _KNOWN = (VERDICTS[NO], VERDICTS[YES], "")  # the last one: not filled in yet
 
 
 def read_gold(path: PathLike) -> Gold:
-    r"""Gold of a file; the column ``explanation`` may be missing, and each of its cells and of the verdicts empty.
+    r"""Read gold; the column ``explanation`` may be missing, and each of its cells and of the verdicts empty.
 
     Raises
     ------

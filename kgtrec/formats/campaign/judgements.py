@@ -53,7 +53,7 @@ _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as t
 
 
 def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> Judgements:
-    r"""The events of a file, oldest first; it may be read while a program adds to it.
+    r"""Read the events of a file, oldest first; it may be read while a program adds to it.
 
     An incomplete last line is left out, with a warning.
 
@@ -135,7 +135,7 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     """The columns of lines, coded; the first one is ``line`` of the file."""
     table = _parsed(data)
     if table is None:
-        events = [_event(each) for each in Lines(str(path), bytes(data), line).every()]
+        events = [_event(text) for text in Lines(str(path), bytes(data), line).every()]
         table = {key: labels_of([event[key] for event in events]) for key in KEYS}
     entities, relations = pool.questions.entities, pool.questions.relations
     role = Vocabulary.of(ROLES).encode(table["role"])
@@ -219,19 +219,19 @@ class _Object(list[tuple[str, Any]]):
 def _event(line: TextLine) -> dict[str, str]:
     """The texts of one line, by key."""
     try:
-        found = json.loads(line.text, object_pairs_hook=_Object)
+        record = json.loads(line.text, object_pairs_hook=_Object)
     except FormatError:
         raise
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, _Object):
+        record = None
+    if not isinstance(record, _Object):
         kind = shown(line.data) if line.data.strip() else "a blank line"
         raise line.error(f"expected a JSON object with {', '.join(KEYS)}, got {kind}; {INCOMPLETE}")
-    event = dict(found)
+    event = dict(record)
     if missing := next((key for key in KEYS if key not in event), None):
         raise line.error(f"expected the keys {', '.join(KEYS)}, found no {missing}: {shown(line.data)}")
-    if len(found) != len(KEYS):
-        keys = [key for key, _ in found]
+    if len(record) != len(KEYS):
+        keys = [key for key, _ in record]
         extra = next(key for place, key in enumerate(keys) if key not in KEYS or key in keys[:place])
         again = "a second " if extra in KEYS else ""
         raise line.error(f"expected only the keys {', '.join(KEYS)}, each once, found {again}{extra!r}")
@@ -284,12 +284,12 @@ class JudgementsFile:
         return self._most
 
     def about(self, triples: NDArray[np.integer]) -> Judgements:
-        """The events on some of the pool's triples, oldest first."""
+        """Find the events on some of the pool's triples, oldest first."""
         distinct = np.unique(triples)
         return self._chosen("triple", distinct, distinct.tolist())
 
     def of(self, person: str) -> Judgements:
-        """The events of one person, in every role, oldest first."""
+        """Find the events of one person, in every role, oldest first."""
         if person not in self._of:
             self._of[person] = self._chosen("annotator", self._most.annotators.encode([person]), [person])
         return self._of[person]

@@ -89,7 +89,7 @@ class PublishedLabels:
 
 
 def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> PublishedLabels:
-    """The published labels in a folder.
+    """Read the published labels in a folder.
 
     Parameters
     ----------
@@ -216,11 +216,11 @@ def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Sequence[Text
     lines = Lines.read(path / name).without_nul()
     if not lines.data:
         raise FormatError("expected lines, found an empty file", path=path / name)
-    found = list(lines.every())
+    every = list(lines.every())
     if not lines.data.endswith(b"\n"):
         message = "the last line ends without a line feed; it counts"
-        findings.append(LabelFinding(name, len(found), "no line feed", message))
-    return found
+        findings.append(LabelFinding(name, len(every), "no line feed", message))
+    return every
 
 
 def _only_value(path: Path, name: str, what: str, lines: Sequence[tuple[int, str]]) -> str:

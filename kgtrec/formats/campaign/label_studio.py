@@ -118,7 +118,7 @@ def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None
 
 
 def labelling_config(guidelines: str | None = None) -> str:
-    """The configuration of a project's labelling interface, XML.
+    """Write the configuration of a project's labelling interface, XML.
 
     It contains no names from the KG: these come from the tasks, and are shown as text.
 
@@ -149,7 +149,7 @@ def labelling_config(guidelines: str | None = None) -> str:
 
 
 def read_users(path: PathLike) -> dict[str, str]:
-    r"""The owners of accounts, from `user person` lines: an e-mail address or a number -> a person's name.
+    r"""Read the owners of accounts, from `user person` lines: an e-mail address or a number -> a person's name.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def read_users(path: PathLike) -> dict[str, str]:
 
 
 def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "annotator") -> Returned:
-    """The verdicts in an export of Label Studio, as JSON or JSON-MIN, in the order in which they were created.
+    """Read the verdicts in an export of Label Studio, as JSON or JSON-MIN, in the order in which they were created.
 
     Every submitted annotation is included, even several by one person on a task: these are refused by
     :func:`kgtrec.campaign.accept`. Skipped tasks (cancelled annotations), drafts and predictions are left out and

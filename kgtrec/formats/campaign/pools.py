@@ -181,7 +181,7 @@ def write_pool_parts(
 
 @contextmanager
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
+    """Give a folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
     require_writable(folder, force=force)
     with ExitStack() as held, writing_folder(folder, SETTINGS, owned=_files_of, force=force) as part:
         yield part
@@ -194,7 +194,7 @@ def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]
 
 
 def write_campaign_git_files(part: Path, folder: PathLike) -> None:
-    """What git is told of a campaign, see :func:`kgtrec.formats.output.git_files.write_git_files`."""
+    """Write the settings that git needs for a campaign, see :func:`kgtrec.formats.output.git_files.write_git_files`."""
     added_to = (JUDGEMENTS, SENT_BACK, PEOPLE, "*.torn")
     write_git_files(part, folder, added_to=added_to, ignored=(SERVE_KEY, f"{SERVE_STATE}*"))
 
@@ -289,7 +289,7 @@ def _write_automatic(path: Path, pool: Pool, automatic: Automatic) -> None:
 
 
 def read_pool(folder: PathLike) -> PoolFolder:
-    """The pool in a campaign's folder, and the answers known before the campaign.
+    """Read the pool in a campaign's folder, and the answers known before the campaign.
 
     Labels get codes in byte order, so that triples, and with them the numbers of tasks, are sorted by the labels
     of relation, head and tail, in any order that they had when they were pooled.
@@ -333,7 +333,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
 
 
 def read_settings(folder: PathLike) -> dict[str, Any]:
-    """The contents of ``campaign.json``.
+    """Read the contents of ``campaign.json``.
 
     Raises
     ------
@@ -375,7 +375,7 @@ def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_families(path: PathLike) -> dict[str, str]:
-    r"""Run to family, from `run family` lines below a header; a line with a run alone gives it no family.
+    r"""Read the family of each run, from `run family` lines below a header; a line with a run alone gives it no family.
 
     Raises
     ------
@@ -463,13 +463,13 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
 
 def _strata_of(folder: Path, settings: Mapping[str, Any]) -> tuple[int, ...]:
     """Last ranks of the strata, from the settings; empty for a pool that was not sampled in strata."""
-    found = settings.get("strata", [])
-    whole = isinstance(found, list) and all(isinstance(last, int) and not isinstance(last, bool) for last in found)
-    if not whole or any(later <= last for last, later in pairwise([0, *found])):
+    strata = settings.get("strata", [])
+    whole = isinstance(strata, list) and all(type(last) is int for last in strata)
+    if not whole or any(later <= last for last, later in pairwise([0, *strata])):
         raise FormatError(
-            f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(found)}", path=folder / SETTINGS
+            f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(strata)}", path=folder / SETTINGS
         )
-    return tuple(found)
+    return tuple(strata)
 
 
 def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:

@@ -112,7 +112,7 @@ def write_tasks(
 
 
 def form_of_tasks(path: PathLike, *, others: Sequence[str] = ()) -> str:
-    """The form, csv, xlsx or jsonl, that a file's name means; ``others``: suffixes that a caller writes itself.
+    """Find the form, csv, xlsx or jsonl, that a file's name means; ``others``: suffixes that a caller writes itself.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def require_tasks_file(path: PathLike, form: str, *, merge: bool | None) -> None
 
 
 def holds_verdicts(path: PathLike) -> bool:
-    """Whether a file has verdicts, sources or notes that people gave, or may have some, if it cannot be read."""
+    """Check whether a file has verdicts, sources or notes that people gave, or may have some, if it cannot be read."""
     with reading(path) as stream:
         head = stream.read(_HEAD).replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf")  # zeros: as in UTF-16
     first = b"".join(head.lstrip().splitlines()[:2])  # a spreadsheet may put its delimiter above the header
@@ -272,7 +272,7 @@ _WRITERS = {"csv": _write_csv, "xlsx": _write_xlsx, "jsonl": _write_jsonl}
 def read_tasks(
     path: PathLike, *, person: str | None = None, role: str = "annotator", form: str | None = None
 ) -> Returned:
-    r"""What was filled in, from CSV, a workbook or JSON Lines.
+    r"""Read what was filled in, from CSV, a workbook or JSON Lines.
 
     Columns are in any order; those that no task has are skipped, and so are rows without a verdict. A table is
     separated by commas, semicolons or tabs, as its header line is, with or without byte-order mark, with any line ends.

@@ -81,7 +81,7 @@ class Row(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    r"""A text as a part of a workbook holds it: what XML cannot hold becomes ``_xHHHH_``.
+    r"""Escape a text for a part of a workbook: what XML cannot hold becomes ``_xHHHH_``.
 
     Examples
     --------
@@ -92,12 +92,12 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """What :func:`escaped` was given."""
+    """Undo :func:`escaped`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
 def rows_of_workbook(path: PathLike) -> list[Row]:
-    """The rows of the sheet ``tasks`` of a workbook, or of its only sheet, that hold anything, in their order.
+    """Read the rows of the sheet ``tasks`` of a workbook, or of its only sheet, that hold anything, in their order.
 
     Raises
     ------
