@@ -216,14 +216,14 @@ class _VerdictChecker:
         self.wrong_link = cache(partial(wrong_link, hosts=campaign.sources))  # one page proves several verdicts
         self.state: dict[int, int] = {}
         self.events = events = campaign.judgements.take(np.isin(campaign.judgements.triple, self.concerned))
-        self.said: dict[_Key, tuple[_Words, str]] = {}  # the last one of each person, and its time
+        self.recorded: dict[_Key, tuple[_Words, str]] = {}  # the last one of each person, and its time
         self.last: dict[_Key, str] = {}  # when the last of those came of which only the last counts
         self.role: dict[tuple[str, int], str] = {}  # person and triple -> the role in which they judged it first
         columns = (events.role, events.triple, events.verdict, events.source, events.note, events.time)
         names = events.decoded("annotator").to_pylist()
         for name, role, one, verdict, source, note, when in zip(names, *(c.tolist() for c in columns), strict=True):
             key = name, ROLES[role], one
-            self.said[key] = (VERDICTS[verdict], source, note), when
+            self.recorded[key] = (VERDICTS[verdict], source, note), when
             self.last[_rivals(*key)] = when
             self.role.setdefault((name, one), ROLES[role])
         own = campaign.assignments
@@ -257,7 +257,7 @@ class _VerdictChecker:
         row, triple = self.rows[index], self.triple[index]
         key, words = (str(row.person), row.role, triple), _words(row)
         wrong = self._wrong_by_itself(index)
-        if not wrong and key in self.said and self.said[key][0] == words:
+        if not wrong and key in self.recorded and self.recorded[key][0] == words:
             self.again += key in self.new
             self.repeated += key not in self.new
             return
@@ -272,8 +272,8 @@ class _VerdictChecker:
             return
         before = self.last.get(_rivals(*key), "")
         time = self.time if self.time > before else second_after(before)
-        self.corrections += key in self.said
-        self.said[key] = words, time
+        self.corrections += key in self.recorded
+        self.recorded[key] = words, time
         self.last[_rivals(*key)] = self.accepted[index] = time
         self.role.setdefault((key[0], triple), row.role)
         self.new.add(key)
@@ -318,8 +318,8 @@ class _VerdictChecker:
         if rule >= 0 and (wrong := wrong_triple(row.role, automatic.rules[rule])):
             return wrong
         key = person, row.role, triple
-        if key in self.said and not self.correct and row.before != self.said[key][0]:
-            words, when = self.said[key]
+        if key in self.recorded and not self.correct and row.before != self.recorded[key][0]:
+            words, when = self.recorded[key]
             what, before, now = next(
                 change
                 for change in zip(("verdict", "link", "note"), words, _words(row), strict=True)
@@ -331,7 +331,7 @@ class _VerdictChecker:
             )
         if wrong := wrong_role(person, row.role, self.role.get((person, triple), row.role)):
             return wrong
-        must_be_assigned = self.only_assigned and row.role == ROLES[ANNOTATOR] and key not in self.said
+        must_be_assigned = self.only_assigned and row.role == ROLES[ANNOTATOR] and key not in self.recorded
         if must_be_assigned and (person, triple) not in self.assigned:
             return f"expected a task that is assigned to {person!r}, found another; give --unassigned to accept it"
         return wrong_state(self.state[triple]) if row.role == ROLES[ADJUDICATOR] else ""

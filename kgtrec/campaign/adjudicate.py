@@ -12,22 +12,20 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of, judged_in_another_role, waiting
 from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.campaign import Campaign
+from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR
 from kgtrec.data.triples import Triples, triple_keys
 from kgtrec.kernels.sampling.random_order import Keys, hashes_of_texts, mixed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class Sides(Columns):
     """The last verdict, link and note of each annotator on some triples; side A of a triple is its first row."""
 
     place: NDArray[np.intp]  # (m,) which of the triples that were asked for, sorted
     verdict: NDArray[np.int8]  # (m,) row in VERDICTS
     source: pa.StringArray  # (m,)
     note: pa.StringArray  # (m,)
-
-    def __len__(self) -> int:
-        return len(self.place)
 
 
 def queue_of(
@@ -78,19 +76,19 @@ def sides_of(campaign: Campaign, rows: NDArray[np.integer]) -> Sides:
     Sides
         Of these triples, in their order.
     """
-    said = campaign.judgements
-    said = said.take((said.role == ANNOTATOR) & np.isin(said.triple, rows)).latest()
+    events = campaign.judgements
+    events = events.take((events.role == ANNOTATOR) & np.isin(events.triple, rows)).latest()
     order = np.argsort(rows)
-    place = order[np.searchsorted(rows, said.triple, sorter=order)]
+    place = order[np.searchsorted(rows, events.triple, sorter=order)]
     own = campaign.pool.triples.take(np.asarray(rows, np.intp))
     own = Triples.of_columns(  # under vocabularies of their own, which cost no more than these
         own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
     )
     key = triple_keys(own, campaign.assignment_seed)[place]
-    by_words = mixed(key, _hashes(said.source), _hashes(said.note))  # of those who say the same
-    order = np.lexsort((by_words, mixed(key, said.verdict.astype(np.uint64)), place))
-    said = said.take(order)
-    return Sides(place[order], said.verdict, said.source, said.note)
+    by_words = mixed(key, _hashes(events.source), _hashes(events.note))  # of those who say the same
+    order = np.lexsort((by_words, mixed(key, events.verdict.astype(np.uint64)), place))
+    events = events.take(order)
+    return Sides(place[order], events.verdict, events.source, events.note)
 
 
 def _hashes(texts: pa.StringArray) -> Keys:

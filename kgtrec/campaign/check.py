@@ -73,7 +73,7 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
     --------
     See ``kgtrec check``.
     """
-    said = campaign.judgements
+    events = campaign.judgements
     shared = _wrong_states(campaign) | _wrong_roles(campaign) | _wrong_times(campaign) | _wrong_triples(campaign)
     notes = [*_unlisted(campaign), *_without_link(campaign)]
     made = campaign.settings.get("pool")
@@ -82,7 +82,7 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
         reasons = Counter(Refusal("", message).reason for message in shared.values())
         listed = "; ".join(f"{number:,} times: {reason}" for reason, number in reasons.most_common())
         notes.append(
-            f"{len(shared):,} of {len(said):,} events would not be accepted now; they were published elsewhere "
+            f"{len(shared):,} of {len(events):,} events would not be accepted now; they were published elsewhere "
             f"({source}), where other rules held: {listed}"
         )
         shared = {}
@@ -111,22 +111,22 @@ def _codes(texts: pa.StringArray) -> NDArray[np.int64]:
 
 
 def _wrong_people(campaign: Campaign) -> _Findings:
-    said, roles = campaign.judgements, roles_of(campaign.people)
+    events, roles = campaign.judgements, roles_of(campaign.people)
 
     def wrong(row: int) -> str:
-        return wrong_person(said.annotators[said.annotator[row]], ROLES[said.role[row]], roles)
+        return wrong_person(events.annotators[events.annotator[row]], ROLES[events.role[row]], roles)
 
-    return _per_value(said.annotator.astype(np.int64) * len(ROLES) + said.role, wrong)
+    return _per_value(events.annotator.astype(np.int64) * len(ROLES) + events.role, wrong)
 
 
 def _wrong_sources(campaign: Campaign) -> _Findings:
-    said, wrong_form = campaign.judgements, partial(wrong_link, hosts=())
+    events, wrong_form = campaign.judgements, partial(wrong_link, hosts=())
 
     def wrong(row: int) -> str:
-        needed = ASKED if _may_lack_links(campaign, said.role[row]) else REQUIRED
-        return wrong_source(VERDICTS[said.verdict[row]], said.source[row].as_py(), wrong_form, needed)
+        needed = ASKED if _may_lack_links(campaign, events.role[row]) else REQUIRED
+        return wrong_source(VERDICTS[events.verdict[row]], events.source[row].as_py(), wrong_form, needed)
 
-    return _per_value((_codes(said.source) * len(VERDICTS) + said.verdict) * len(ROLES) + said.role, wrong)
+    return _per_value((_codes(events.source) * len(VERDICTS) + events.verdict) * len(ROLES) + events.role, wrong)
 
 
 def _wrong_notes(campaign: Campaign) -> _Findings:
@@ -141,62 +141,64 @@ def _may_lack_links(campaign: Campaign, role: int) -> bool:
 
 def _without_link(campaign: Campaign) -> list[str]:
     """How many Y and N lack a link that they would need now, and did not always."""
-    said = campaign.judgements
+    events = campaign.judgements
     changed = [
         code for code, role in enumerate(ROLES) if _may_lack_links(campaign, code) and campaign.links(role) == REQUIRED
     ]
-    lacking = np.isin(said.role, changed) & (said.verdict != UNSURE) & values_of(pc.equal(said.source, ""))
+    lacking = np.isin(events.role, changed) & (events.verdict != UNSURE) & values_of(pc.equal(events.source, ""))
     n = int(np.count_nonzero(lacking))
     return [f"{n:,} verdicts Y and N have no link, and were recorded when none was required"] if n else []
 
 
 def _wrong_triples(campaign: Campaign) -> _Findings:
-    said, automatic = campaign.judgements, campaign.automatic
-    rule = automatic.rule[said.triple]
+    events, automatic = campaign.judgements, campaign.automatic
+    rule = automatic.rule[events.triple]
     rows = np.flatnonzero(rule >= 0)
-    return _findings(rows, lambda row: wrong_triple(ROLES[said.role[row]], automatic.rules[rule[row]]))
+    return _findings(rows, lambda row: wrong_triple(ROLES[events.role[row]], automatic.rules[rule[row]]))
 
 
 def _wrong_times(campaign: Campaign) -> _Findings:
-    said = campaign.judgements
-    person = np.where(said.role == ANNOTATOR, said.annotator, -1)
-    before = previous_of(person, said.role, said.triple, _codes(said.time))
+    events = campaign.judgements
+    person = np.where(events.role == ANNOTATOR, events.annotator, -1)
+    before = previous_of(person, events.role, events.triple, _codes(events.time))
 
     def wrong(row: int) -> str:
         return (
-            f"expected times that show which verdict on the triple is the last, found {said.time[row]} here and on "
+            f"expected times that show which verdict on the triple is the last, found {events.time[row]} here and on "
             f"line {before[row] + 1}, which says something else; change one of the times, or remove a line"
         )
 
-    return _findings(np.flatnonzero((before >= 0) & (said.verdict != said.verdict[before])), wrong)
+    return _findings(np.flatnonzero((before >= 0) & (events.verdict != events.verdict[before])), wrong)
 
 
 def _wrong_roles(campaign: Campaign) -> _Findings:
-    said = campaign.judgements
-    before = previous_of(said.annotator, said.triple)
+    events = campaign.judgements
+    before = previous_of(events.annotator, events.triple)
     first = np.where(before >= 0, before, np.arange(len(before)))
     while np.any(first != first[first]):  # halves the distance to the first one each time
         first = first[first]
 
     def wrong(row: int) -> str:
-        return wrong_role(said.annotators[said.annotator[row]], ROLES[said.role[row]], ROLES[said.role[first[row]]])
+        return wrong_role(
+            events.annotators[events.annotator[row]], ROLES[events.role[row]], ROLES[events.role[first[row]]]
+        )
 
-    return _findings(np.flatnonzero(said.role != said.role[first]), wrong)
+    return _findings(np.flatnonzero(events.role != events.role[first]), wrong)
 
 
 def _wrong_states(campaign: Campaign) -> _Findings:
     """A verdict is right if it is in the order of the lines, or, as in merged copies of a campaign, of the times."""
-    said = campaign.judgements
-    times, when = Vocabulary.encoding(said.time)
+    events = campaign.judgements
+    times, when = Vocabulary.encoding(events.time)
     by_time = np.argsort(times.byte_order[when], kind="stable")
-    states = np.empty((2, len(said)), np.int8)
-    states[0], states[1, by_time] = states_before(said), states_before(said.take(by_time))
+    states = np.empty((2, len(events)), np.int8)
+    states[0], states[1, by_time] = states_before(events), states_before(events.take(by_time))
 
     def wrong(row: int) -> str:
         messages = [wrong_state(int(state)) for state in states[:, row]]
         return messages[0] if all(messages) else ""
 
-    return _findings(np.flatnonzero(said.role == ADJUDICATOR), wrong)
+    return _findings(np.flatnonzero(events.role == ADJUDICATOR), wrong)
 
 
 def _unlisted(campaign: Campaign) -> list[str]:

@@ -15,6 +15,7 @@ from kgtrec.campaign.qrels import deepest_rank, question_level
 from kgtrec.collection.questions import completions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
+from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -42,7 +43,7 @@ LEFT_OUT_KINDS = ("run", "family")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftOut:
+class LeftOut(Columns):
     """The systems with qrels that lack the unique contributions of some runs; one row per run, then per family.
 
     Ranks are among all the systems, 1 for the best; equal scores share the better rank.
@@ -58,9 +59,6 @@ class LeftOut:
     ranks: NDArray[np.int64]  # (g, s, m)
     tau: NDArray[np.float64]  # (g, m) Kendall's tau-b between the systems' scores before and after; NaN if one is flat
     tau_ap: NDArray[np.float64]  # (g, m) AP correlation of the order after, judged by the order before
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

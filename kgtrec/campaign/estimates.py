@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.collection.questions import completed_rows
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
+from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -34,7 +35,7 @@ from kgtrec.kernels.sampling.sampled_precision import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PositiveEstimates:
+class PositiveEstimates(Columns):
     """Number of positive triples in the whole pool, estimated from a sample, one row per group of triples."""
 
     by: str  # kind of the groups
@@ -43,9 +44,6 @@ class PositiveEstimates:
     found: NDArray[np.int64]  # (g,) positives among them
     positives: NDArray[np.float64]  # (g,) estimated, in the whole pool
     error: NDArray[np.float64]  # (g,) standard error; NaN where a stratum has one judged triple of several
-
-    def __len__(self) -> int:
-        return len(self.groups)
 
     def __repr__(self) -> str:
         return f"<PositiveEstimates: {len(self)} by {self.by}>"

@@ -347,7 +347,7 @@ def report_qrels(
         unjudged={
             name: int(np.count_nonzero(within & (decisions.verdict < 0) & (decisions.state == code)))
             for code, name in enumerate(STATES)
-            if name in ("open", "conflict", "doubted", "undecidable")
+            if name in _UNSETTLED
         },
         pooled_at=pooled_at,
         judged_at=judged_at,

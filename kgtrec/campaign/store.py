@@ -74,7 +74,7 @@ class OpenCampaign:
         self.folder = Path(folder)
         self._paths = {name: str(self.folder / name) for name in (*POOL_FILES, *EDITED, GUIDELINES)}
         self._campaign: Campaign | None = None  # with arbitrary judgements; the current ones are in _said
-        self._said: JudgementsFile | None = None
+        self._judgements: JudgementsFile | None = None
         self._states: dict[str, FileState | None] = {}
         #: the edition of the events and what else decides; how many additions to them there were; the states then
         self._decided: tuple[tuple[object, ...], int, NDArray[np.int8]] = (), 0, np.zeros(0, np.int8)
@@ -89,8 +89,8 @@ class OpenCampaign:
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        return replace(campaign, judgements=said.events)
+        campaign, judgements = self._updated()
+        return replace(campaign, judgements=judgements.events)
 
     def campaign_of(self, person: str) -> Campaign:
         """Read all that the folder holds now, but of the judgements only those of one person.
@@ -102,8 +102,8 @@ class OpenCampaign:
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        return replace(campaign, judgements=said.of(person))
+        campaign, judgements = self._updated()
+        return replace(campaign, judgements=judgements.of(person))
 
     def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
         """Read all that the folder holds now, but of the judgements only those on some of the pool's triples.
@@ -113,28 +113,28 @@ class OpenCampaign:
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        return replace(campaign, judgements=said.about(np.asarray(triples, np.intp)))
+        campaign, judgements = self._updated()
+        return replace(campaign, judgements=judgements.about(np.asarray(triples, np.intp)))
 
     def states(self) -> NDArray[np.int8]:
         """Find the state of each of the pool's triples now, (n,) row in ``STATES``, see :func:`kgtrec.campaign.decide`.
 
-        After the first time it costs no more than what was said since.
+        After the first time it costs no more than what was added since.
 
         Raises
         ------
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        decided_by = said.edition, campaign.automatic, campaign.per_triple
+        campaign, judgements = self._updated()
+        decided_by = judgements.edition, campaign.automatic, campaign.per_triple
         before, n_added, states = self._decided
         if before != decided_by:
-            states = decisions_of(replace(campaign, judgements=said.events)).state
-        elif len(changed := np.unique(np.concatenate([np.zeros(0, np.intp), *said.added[n_added:]]))):
+            states = decisions_of(replace(campaign, judgements=judgements.events)).state
+        elif len(changed := np.unique(np.concatenate([np.zeros(0, np.intp), *judgements.added[n_added:]]))):
             states = states.copy()
-            states[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)
-        self._decided = decided_by, len(said.added), states
+            states[changed] = states_of_triples(replace(campaign, judgements=judgements.about(changed)), changed)
+        self._decided = decided_by, len(judgements.added), states
         return states
 
     def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: Unpack[Policies]) -> Accepted:
@@ -165,11 +165,11 @@ class OpenCampaign:
                     "expected the judgements of this campaign, found no such file; put it back", path=path
                 )
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time is None else time
-            campaign, said = self._updated()
+            campaign, judgements = self._updated()
             triples = triples_about(campaign, rows)
-            known = replace(campaign, judgements=said.about(triples[triples >= 0]))
+            known = replace(campaign, judgements=judgements.about(triples[triples >= 0]))
             accepted = accept(known, rows, time=now, triples=triples, **policies)
-            said.append(accepted.judgements)
+            judgements.append(accepted.judgements)
             return accepted
 
     def _updated(self) -> tuple[Campaign, JudgementsFile]:
@@ -178,7 +178,7 @@ class OpenCampaign:
         changed = {name for name, state in states.items() if name not in self._states or state != self._states[name]}
         if changed:
             require_initialised(self.folder)
-        campaign, said = self._campaign, self._said
+        campaign, judgements = self._campaign, self._judgements
         if campaign is not None and changed.intersection(POOL_FILES) == {SETTINGS}:
             settings = read_settings(self.folder)  # assigning changes the settings, but not the pool
             require_right_settings(self.folder, settings)
@@ -187,15 +187,15 @@ class OpenCampaign:
         elif changed.intersection(POOL_FILES):
             campaign = None
         broken: list[FormatError] = []
-        if campaign is None or said is None:
+        if campaign is None or judgements is None:
             self.broken = broken
             campaign = read_campaign_without_judgements(self.folder, broken)
-            said = JudgementsFile(self.folder / JUDGEMENTS, campaign.pool)
+            judgements = JudgementsFile(self.folder / JUDGEMENTS, campaign.pool)
         elif names := changed.intersection(EDITED):
             self.broken = broken if TEMPLATES in names else self.broken
             campaign = reread(self.folder, campaign, names, broken)
-        self._campaign, self._said = campaign, said
+        self._campaign, self._judgements = campaign, judgements
         if changed:
             self._states = {name: state for name, state in states.items() if state is None or state.is_old}
-        said.update()
-        return campaign, said
+        judgements.update()
+        return campaign, judgements

@@ -166,15 +166,15 @@ def phrase_tasks(
     rows = np.asarray(rows, np.int64)
     question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     triples = campaign.pool.triples
-    said = np.full(len(triples), -1, np.int64)
+    event_of = np.full(len(triples), -1, np.int64)
     verdict, source, note = labels_of([""]), labels_of([""]), labels_of([""])
     if earlier is not None:
-        said[earlier.triple] = np.arange(len(earlier))
+        event_of[earlier.triple] = np.arange(len(earlier))
         verdict = pa.concat_arrays([labels_of(VERDICTS).take(arrow_of(earlier.verdict)), verdict])
         source = pa.concat_arrays([earlier.source, source])
         note = pa.concat_arrays([earlier.note, note])
-    place = said[rows]
-    filled = arrow_of(np.where(place < 0, len(verdict) - 1, place))
+    event = event_of[rows]
+    filled = arrow_of(np.where(event < 0, len(verdict) - 1, event))
     triples = triples.take(rows)
     return Tasks(
         (rows + 1).astype(np.int32),

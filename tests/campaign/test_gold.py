@@ -310,8 +310,12 @@ HEADER = "head\trelation\ttail\tverdict\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r":1: expected the header line head relation tail verdict, or head relation tail verdict explanation"),
+        ("", r":1: expected the header line head relation tail verdict, separated by tabs"),
         ("head\ttail\n", r":1: expected the header line"),
+        (
+            "head\trelation\ttail\tverdict\twhy\n",
+            r":1: expected the header line head .* verdict explanation, separated",
+        ),
         (HEADER + "no\tcapital\toslo\n", ":2: expected 4 columns .* separated by tabs, got 3: "),
         (HEADER + "no\tcapital\t\tY\n", ":2: expected 4 columns .* separated by tabs, got an empty one"),
         (HEADER + "no\tcapital\toslo\tyes\n", ":2: expected Y, N or nothing yet as the known verdict, got 'yes'"),

@@ -117,8 +117,8 @@ def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError]
     made = read_pool(folder)
     pool, own = made.pool, Path(folder)
     require_right_settings(folder, made.settings)
-    said = own / JUDGEMENTS
-    if not is_initialised(folder) and said.is_file() and said.stat().st_size:
+    judged = own / JUDGEMENTS
+    if not is_initialised(folder) and judged.is_file() and judged.stat().st_size:
         raise FormatError(
             f"expected the people who judged, since {JUDGEMENTS} has judgements, found no such file; put it back, or "
             "name the same people with kgtrec campaign init",
@@ -415,9 +415,9 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
     return tuple(line_of)
 
 
-def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
-    """Write sources.txt: ``comment``, then one host per line."""
-    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources))
+def write_sources(folder: PathLike, sources: Iterable[str]) -> None:
+    """Write sources.txt: ``SOURCES_COMMENT``, then one host per line."""
+    update_text(Path(folder, SOURCES), SOURCES_COMMENT + "".join(f"{host}\n" for host in sources))
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:

@@ -435,9 +435,8 @@ def append_lines(path: Path, data: bytes) -> None:
             if before == 0:  # the file itself may be new
                 _sync_folder(path.parent)
             if not path.exists() or not os.path.samestat(os.fstat(descriptor), path.stat()):
-                raise KgtrecError(
-                    f"{path}: was replaced by another file while lines were added, and has none of them; add them again"
-                )
+                found = "was replaced by another file while lines were added, and has none of them"
+                raise KgtrecError(f"{path}: {found}; add them again")
         except BaseException:
             with suppress(OSError):  # a part of an unacknowledged write must not remain
                 os.ftruncate(descriptor, before)

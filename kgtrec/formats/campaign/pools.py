@@ -345,12 +345,9 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
     if not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
-    if settings.get("campaign_format") != FORMAT_VERSION:
-        raise FormatError(
-            f"expected campaign format {FORMAT_VERSION}, found {settings.get('campaign_format')!r}; "
-            f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}",
-            path=path / SETTINGS,
-        )
+    if (version := settings.get("campaign_format")) != FORMAT_VERSION:
+        by = f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}"
+        raise FormatError(f"expected campaign format {FORMAT_VERSION}, found {version!r}; {by}", path=path / SETTINGS)
     return settings
 
 

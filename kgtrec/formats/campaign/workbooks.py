@@ -112,11 +112,9 @@ def rows_of_workbook(path: PathLike) -> list[Row]:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise FormatError(f"expected a workbook of at most {_MOST_BYTES >> 20} MiB; {_SAVE}", path=path)
+    expected = "expected an Excel workbook (.xlsx), found"
     if data.startswith(_OLE):
-        raise FormatError(
-            "expected an Excel workbook (.xlsx), found an older one or one with a password; save it as .xlsx without",
-            path=path,
-        )
+        raise FormatError(f"{expected} an older one or one with a password; save it as .xlsx without", path=path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings():
             _require_cells_alone(path, archive.infolist())
@@ -126,9 +124,7 @@ def rows_of_workbook(path: PathLike) -> list[Row]:
         raise
     except Exception as error:  # whatever openpyxl meets in a damaged file
         reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise FormatError(
-            f"expected an Excel workbook (.xlsx), found another file or a damaged one ({reason}); {_SAVE}", path=path
-        ) from None
+        raise FormatError(f"{expected} another file or a damaged one ({reason}); {_SAVE}", path=path) from None
 
 
 def _wrong(path: PathLike, expected: str, found: str) -> FormatError:
@@ -242,9 +238,8 @@ def write_workbook(
     from openpyxl.worksheet.datavalidation import DataValidation
 
     if len(rows) >= MOST_ROWS:
-        raise KgtrecError(
-            f"{path}: expected at most {MOST_ROWS - 1:,} tasks in a workbook, got {len(rows):,}; {_OTHERS}"
-        )
+        most = f"at most {MOST_ROWS - 1:,} tasks in a workbook"
+        raise KgtrecError(f"{path}: expected {most}, got {len(rows):,}; {_OTHERS}")
     kept = [[escaped(content) for content in row] for row in rows]
     longest = max((content for row in kept for content in row), key=len, default="")
     if len(longest) > LONGEST_CELL:
@@ -295,14 +290,14 @@ def write_workbook(
     n_links = 0
     sheet.append([cell(column.name, heading) for column in columns])
     for row, is_first in zip(kept, begins, strict=True):
-        made = []
+        cells = []
         for column, content in zip(columns, row, strict=True):
             is_link = column.holds_links and _LINK.fullmatch(content) is not None and n_links < MOST_LINKS
-            made.append(cell(content, styles[bool(is_first), is_link]))
+            cells.append(cell(content, styles[bool(is_first), is_link]))
             if is_link:
-                made[-1].hyperlink = content
+                cells[-1].hyperlink = content
                 n_links += 1
-        sheet.append(made)
+        sheet.append(cells)
     if rows:
         sheet.auto_filter.ref = f"A1:{get_column_letter(len(columns))}{len(rows) + 1}"
     saved = io.BytesIO()
