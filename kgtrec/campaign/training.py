@@ -73,7 +73,7 @@ def with_training(
 
 
 def _chosen(settings: Mapping[str, Any], gold: Gold, n: int) -> list[list[str]]:
-    """At least n that are gold, those chosen before first; at the end those that were chosen and are gold no more."""
+    """At least n that are gold, those chosen before first; at the end those that were chosen and are no longer gold."""
     labels = list(map(list, gold.labels))
     before = list(settings.get("training_gold", []))
     is_explained = [bool(text) for text in gold.explanation.to_pylist()]

@@ -149,16 +149,8 @@ class Asker:
         if self._pending is None:
             return None
         triple, question, arm, contribution = self._pending
-        triples = self._all.triples
-        return Asked(
-            self._n_asked + 1,
-            triples.entities[triples.head[triple]],
-            triples.relations[triples.relation[triple]],
-            triples.entities[triples.tail[triple]],
-            self._all.questions.ids[question],
-            self._all.runs[arm],
-            int(self._all.rank[contribution]),
-        )
+        labels, asked_for = self._all.triples.labels_at(triple), self._all.questions.ids[question]
+        return Asked(self._n_asked + 1, *labels, asked_for, self._all.runs[arm], int(self._all.rank[contribution]))
 
     def answer(self, verdict: str | bool) -> None:
         """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.

@@ -409,31 +409,31 @@ def _gathered(
     if not names:
         raise KgtrecError("expected at least one run, found none")
     tell_mixed_runs(known_listed)
-    ordered = sorted(range(len(names)), key=lambda place: names[place].encode())
-    sizes = [len(parts[place]) for place in ordered]
+    ordered = sorted(range(len(names)), key=lambda run: names[run].encode())
+    sizes = [len(parts[run]) for run in ordered]
     joined = ["question", "entity", "rank", "is_open", *["score"] * keep_scores]
-    by_column = {name: [getattr(parts[place], name) for place in ordered] for name in joined}
+    by_column = {name: [getattr(parts[run], name) for run in ordered] for name in joined}
     parts.clear()  # each column is freed once it is joined
     columns: dict[str, Any] = {name: np.concatenate(by_column.pop(name)) for name in joined}
     columns["run"] = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
-    return Gathered(candidates, tuple(names[place] for place in ordered), Contributions(**columns))
+    return Gathered(candidates, tuple(names[run] for run in ordered), Contributions(**columns))
 
 
 def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
     """One run's first candidates for the questions pooled for; their ``run`` is 0."""
     collection = candidates.collection
-    question_of = _codes(run, run.questions, collection.questions.ids, "question")
-    entity_of = _codes(run, run.entities, collection.entities, "entit", one="y", more="ies")
-    codes = question_of, entity_of
-    first, *others = (_contributions_in(part, codes, candidates, depth, cut, seed) for part in run.parts())
+    codes = (
+        _codes(run, run.questions, collection.questions.ids, "question"),
+        _codes(run, run.entities, collection.entities, "entit", one="y", more="ies"),
+    )
+    first, *others = (_contributions_in(part, *codes, candidates, depth, cut, seed) for part in run.parts())
     return first.joined(*others)
 
 
 def _contributions_in(
-    run: Run, codes: tuple[Codes, Codes], candidates: Candidates, depth: int, cut: Cut, seed: int
+    run: Run, question_of: Codes, entity_of: Codes, candidates: Candidates, depth: int, cut: Cut, seed: int
 ) -> Contributions:
     """The same of a run whose labels have these codes in the collection."""
-    question_of, entity_of = codes
     is_asked = np.zeros(len(candidates.collection.questions) + 1, np.bool_)
     is_asked[candidates.rows] = True  # the last element is that of code -1
     first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
@@ -470,7 +470,7 @@ def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, what: str, one: str
             f"{others[0]!r}): they are of different collections"
         )
     if len(missing):
-        shown = ", ".join(own[int(place)] for place in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        shown = ", ".join(own[row] for row in missing[:3].tolist()) + (", ..." if len(missing) > 3 else "")
         warn(
             f"{run.name}: {len(missing)} of its {len(own)} {what}{more} are not in the collection and are left out "
             f"({shown})"
@@ -618,8 +618,8 @@ def _some_questions(question: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
     """The rows of all questions, those of some questions at a time."""
     part = (np.cumsum(np.bincount(question)) // _ROWS).astype(np.int32)
     part_of = part[question]
-    for place in np.unique(part):
-        yield np.flatnonzero(part_of == place)
+    for number in np.unique(part):
+        yield np.flatnonzero(part_of == number)
 
 
 def _sample(

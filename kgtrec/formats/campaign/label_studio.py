@@ -77,8 +77,8 @@ _README = """# {n} tasks for Label Studio
    account, its e-mail address or its number in the export (`completed_by`, `annotator`), and the person's name in
    people.tsv. {people}
 7. `kgtrec campaign import CAMPAIGN export.json --user-map users.tsv`. Every annotation is checked there: a changed task
-   or label, a choice that is none, a link that leads to no verified source and two verdicts of one person on a task are
-   refused, each named by its task and annotation; `--keep-going` takes the others.
+   or label, an unknown choice, a link that leads to no verified source and two verdicts of one person on a task are
+   refused, each named by its task and annotation; `--keep-going` stores the others.
 """
 
 

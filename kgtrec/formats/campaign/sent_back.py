@@ -48,7 +48,7 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
     Raises
     ------
     FormatError
-        For the first line that is none.
+        For the first malformed line.
     """
     path = Path(folder, SENT_BACK)
     if not path.exists():
