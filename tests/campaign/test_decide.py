@@ -81,8 +81,8 @@ def test_a_story_and_what_it_comes_to(story: str, state: str, verdict: str | Non
 def test_all_stories_at_once():
     """Triples do not get into each other's way, whatever the order in which their events mix."""
     stories = list(CASES.values())
-    waiting = [events_of(story, triple) for triple, (story, *_) in enumerate(stories)]
-    mixed = [events[place] for place in range(6) for events in waiting if place < len(events)]
+    events_of_each = [events_of(story, triple) for triple, (story, *_) in enumerate(stories)]
+    mixed = [events[place] for place in range(6) for events in events_of_each if place < len(events)]
     decided = decide(pool_of([len(stories)]), Automatic.none(len(stories)), judgements_of(mixed))
     assert in_words(decided) == [(state, verdict) for _, state, verdict in stories]
     assert waiting(decided.state).tolist() == [
