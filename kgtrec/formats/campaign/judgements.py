@@ -198,7 +198,6 @@ def _parsed(data: memoryview) -> dict[str, pa.StringArray] | None:
         str(data, "utf-8")
         table = pa_json.read_json(
             pa.BufferReader(data),
-            read_options=pa_json.ReadOptions(use_threads=False),  # more threads cost more than they save
             parse_options=pa_json.ParseOptions(
                 explicit_schema=pa.schema(dict.fromkeys(KEYS, pa.string())), unexpected_field_behavior="error"
             ),
