@@ -70,7 +70,7 @@ def accept(
     correct: bool = False,
     unassigned: bool = False,
     keep_going: bool = False,
-    places: NDArray[np.intp] | None = None,
+    triples: NDArray[np.intp] | None = None,
 ) -> Accepted:
     """Check verdicts against the campaign as recorded so far, and make events of those that are new.
 
@@ -116,8 +116,8 @@ def accept(
         Whether annotators may judge triples that they were not assigned.
     keep_going : bool
         Whether to accept the other verdicts if some are refused.
-    places : (n,) int array, optional
-        The result of :func:`places_of`, from those who have called it already.
+    triples : (n,) int array, optional
+        The result of :func:`triples_about`, from those who have called it already.
 
     Returns
     -------
@@ -156,38 +156,43 @@ def accept(
     if not is_time(time):
         raise KgtrecError(f"expected a time in UTC such as 2026-11-21T20:00:00Z, got {time!r}")
     rows = list(incoming)
-    triple = places_of(campaign, rows) if places is None else places
-    desk = _Desk(campaign, rows, triple, time=time, correct=correct, unassigned=unassigned)
-    desk.work()
-    refused = tuple(Refusal(rows[place].place, desk.refused[place]) for place in sorted(desk.refused))
+    triple = triples_about(campaign, rows) if triples is None else triples
+    checker = _VerdictChecker(campaign, rows, triple, time=time, correct=correct, unassigned=unassigned)
+    checker.check_all()
+    refused = tuple(Refusal(rows[row].place, checker.refused[row]) for row in sorted(checker.refused))
     if refused and not keep_going:
         raise RefusedError(refused)
-    return Accepted(desk.judgements(), desk.repeated, desk.twice, desk.corrections, refused)
+    return Accepted(checker.judgements(), checker.repeated, checker.again, checker.corrections, refused)
 
 
-def places_of(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.intp]:
-    """(n,) row in the pool's triples of what each verdict is about, -1 where it is none or not that of the number."""
+def triples_about(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.intp]:
+    """Find the pool's triple that each verdict is about, (n,) rows; -1 where it is none or not that of the number."""
     pool, n = campaign.pool, len(campaign.pool)
     task = np.array([row.task if row.task is not None and 1 <= row.task <= n else 0 for row in rows], np.intp) - 1
-    # a label with half a surrogate pair is in no vocabulary
-    labels = [[_encodable(getattr(row, name)) for row in rows] for name in ("head", "relation", "tail")]
-    vocabularies = pool.triples.entities, pool.triples.relations, pool.triples.entities
-    codes = [
-        np.where([text is None for text in texts], -1, vocabulary.encode(labels_of([text or "" for text in texts])))
-        for texts, vocabulary in zip(labels, vocabularies, strict=True)
-    ]
-    by_labels = pool.rows(*(code.astype(np.int32) for code in codes))
+    codes = []
+    for name, own in (
+        ("head", pool.triples.entities),
+        ("relation", pool.triples.relations),
+        ("tail", pool.triples.entities),
+    ):
+        texts = (getattr(row, name) or "" for row in rows)
+        codes.append(own.encode(labels_of(["" if has_half_a_pair(text) else text for text in texts])))  # "" is no label
+    by_labels = pool.rows(*codes)
     says_labels = np.array([(row.head, row.relation, row.tail) != (None, None, None) for row in rows], np.bool_)
     says_task = np.array([row.task is not None for row in rows], np.bool_)
     is_right = (by_labels == task) | ~says_task
     doubtful = np.flatnonzero((by_labels >= 0) & ~is_right)
     if len(doubtful):  # a number as pages that are files have it
         checks = check_numbers(pool.triples.take(by_labels[doubtful]))
-        is_right[doubtful] = checks == np.array([rows[place].task for place in doubtful.tolist()])
+        is_right[doubtful] = checks == np.array([rows[row].task for row in doubtful.tolist()])
     return np.where(says_labels, np.where(is_right, by_labels, -1), task)
 
 
-class _Desk:
+_Key = tuple[str, str, int]  # person, role, row of the triple
+_Words = tuple[str, str, str]  # verdict, source and note
+
+
+class _VerdictChecker:
     """Checks verdicts one by one, given the earlier ones on the same triples."""
 
     def __init__(
@@ -202,117 +207,100 @@ class _Desk:
     ) -> None:
         self.campaign, self.rows, self.time, self.correct = campaign, rows, time, correct
         self.refused: dict[int, str] = {}  # index in rows -> reason
-        self.repeated = self.twice = self.corrections = 0
-        self.new: set[tuple[str, str, int]] = set()  # keys of the verdicts accepted here
-        self.accepted: dict[int, tuple[int, str]] = {}  # index in rows -> row of the triple, time; in order
+        self.repeated = self.again = self.corrections = 0
+        self.new: set[_Key] = set()  # of the verdicts accepted here
+        self.accepted: dict[int, str] = {}  # index in rows -> time; in order
         self.roles = roles_of(campaign.people)
-        is_readable = np.array([row.wrong == "" for row in rows], np.bool_)
-        self.triple = np.where(is_readable, triple, -1)
-        self.concerned = np.unique(self.triple[self.triple >= 0])
+        self.triple = [-1 if row.wrong else int(one) for row, one in zip(rows, triple, strict=True)]
+        self.concerned = np.unique(np.array([one for one in self.triple if one >= 0], np.intp))
         self.wrong_link = cache(partial(wrong_link, hosts=campaign.sources))  # one page proves several verdicts
         self.state: dict[int, int] = {}
-        self._remember()
+        self.events = events = campaign.judgements.take(np.isin(campaign.judgements.triple, self.concerned))
+        self.recorded: dict[_Key, tuple[_Words, str]] = {}  # the last one of each person, and its time
+        self.last: dict[_Key, str] = {}  # when the last of those came of which only the last counts
+        self.role: dict[tuple[str, int], str] = {}  # person and triple -> the role in which they judged it first
+        columns = (events.role, events.triple, events.verdict, events.source, events.note, events.time)
+        names = events.decoded("annotator").to_pylist()
+        for name, role, one, verdict, source, note, when in zip(names, *(c.tolist() for c in columns), strict=True):
+            key = name, ROLES[role], one
+            self.recorded[key] = (VERDICTS[verdict], source, note), when
+            self.last[_rivals(*key)] = when
+            self.role.setdefault((name, one), ROLES[role])
         own = campaign.assignments
         self.only_assigned = len(own) > 0 and not unassigned
-        theirs = own.about(self.concerned)
-        names = own.annotators.decode(own.annotator[theirs]).to_pylist()
-        self.assigned = set(zip(names, own.triple[theirs].tolist(), strict=True))
-        self._find_contradictions()
+        own = own.take(own.about(self.concerned))
+        self.assigned = set(zip(own.decoded("annotator").to_pylist(), own.triple.tolist(), strict=True))
+        self.other: dict[int, int] = {}  # index -> an earlier, different row of the same person, role and triple
+        first: dict[tuple[str | None, str, int], int] = {}
+        for index, row in enumerate(rows):
+            earlier = first.setdefault((row.person, row.role, self.triple[index]), index)
+            if _words(rows[earlier]) != _words(row):
+                self.other[index] = earlier
+                self.other.setdefault(earlier, index)
 
-    def work(self) -> None:
+    def check_all(self) -> None:
         """Take every row, those of adjudicators after the others."""
-        adjudicates = np.array([row.role == ROLES[ADJUDICATOR] for row in self.rows], np.bool_)
-        for place in np.flatnonzero(~adjudicates).tolist():
-            self.take(place)
-        if adjudicates.any():
-            self.settle()
-            for place in np.flatnonzero(adjudicates).tolist():
-                self.take(place)
+        indices: dict[bool, list[int]] = {False: [], True: []}
+        for index, row in enumerate(self.rows):
+            indices[row.role == ROLES[ADJUDICATOR]].append(index)
+        for index in indices[False]:
+            self.check(index)
+        if indices[True]:  # by the states after the annotators' verdicts
+            now = replace(self.campaign, judgements=self.events.joined(self.judgements()))
+            states = states_of_triples(now, self.concerned)
+            self.state = dict(zip(self.concerned.tolist(), states.tolist(), strict=True))
+        for index in indices[True]:
+            self.check(index)
 
-    def _remember(self) -> None:
-        """Read the earlier verdicts on the triples of the rows."""
-        said = self.campaign.judgements
-        self.events = events = said.take(np.isin(said.triple, self.concerned))
-        self.said: dict[tuple[str, str, int], tuple[str, str, str]] = {}
-        self.when: dict[tuple[str, str, int], str] = {}
-        self.last: dict[tuple[str, str, int], str] = {}  # when the last of those came of which only the last counts
-        self.role: dict[tuple[str, int], str] = {}  # person and triple -> the role in which they judged it first
-        names = events.annotators.decode(events.annotator).to_pylist()
-        columns = events.triple.tolist(), events.role.tolist(), events.verdict.tolist()
-        texts = events.source.to_pylist(), events.note.to_pylist(), events.time.to_pylist()
-        for name, triple, role, verdict, source, note, time in zip(names, *columns, *texts, strict=True):
-            key = name, ROLES[role], triple
-            self.said[key], self.when[key] = (VERDICTS[verdict], source, note), time
-            self.last[_rivals(*key)] = time
-            self.role.setdefault((name, triple), ROLES[role])
-
-    def _find_contradictions(self) -> None:
-        """Find different verdicts among the rows of one person in one role on one triple."""
-        self.first: dict[tuple[str | None, str, int], int] = {}
-        self.again: dict[int, int] = {}  # index -> an earlier, different row of the same person, role and triple
-        for place, row in enumerate(self.rows):
-            if self.triple[place] < 0:
-                continue
-            earlier = self.first.setdefault((row.person, row.role, int(self.triple[place])), place)
-            if _words(self.rows[earlier]) != _words(row):
-                self.again[place] = earlier
-                self.again.setdefault(earlier, place)
-
-    def settle(self) -> None:
-        """Find the triples that wait for an adjudicator, after the annotators' verdicts."""
-        now = replace(self.campaign, judgements=self.events.joined(self.judgements()))
-        found = states_of_triples(now, self.concerned)
-        self.state = dict(zip(self.concerned.tolist(), found.tolist(), strict=True))
-
-    def take(self, place: int) -> None:
+    def check(self, index: int) -> None:
         """Accept a verdict, or refuse it."""
-        row, triple = self.rows[place], int(self.triple[place])
-        if wrong := self._wrong(place):
-            self.refused[place] = wrong
-            return
-        key = str(row.person), row.role, triple
-        if self.said.get(key) == _words(row):
-            self.twice += key in self.new
+        row, triple = self.rows[index], self.triple[index]
+        key, words = (str(row.person), row.role, triple), _words(row)
+        wrong = self._wrong_by_itself(index)
+        if not wrong and key in self.recorded and self.recorded[key][0] == words:
+            self.again += key in self.new
             self.repeated += key not in self.new
             return
-        links = self.campaign.links(row.role)
-        words = wrong_source(row.verdict, row.source, self.wrong_link, links) or wrong_note(row.note)
-        if wrong := words or self._not_now(place):
-            self.refused[place] = wrong
+        wrong = (
+            wrong
+            or wrong_source(row.verdict, row.source, self.wrong_link, self.campaign.links(row.role))
+            or wrong_note(row.note)
+            or self._wrong_now(index)
+        )
+        if wrong:
+            self.refused[index] = wrong
             return
-        self.corrections += key in self.said
-        self.said[key] = _words(row)
+        before = self.last.get(_rivals(*key), "")
+        time = self.time if self.time > before else second_after(before)
+        self.corrections += key in self.recorded
+        self.recorded[key] = words, time
+        self.last[_rivals(*key)] = self.accepted[index] = time
         self.role.setdefault((key[0], triple), row.role)
         self.new.add(key)
-        before = self.last.get(_rivals(*key), "")
-        self.last[_rivals(*key)] = time = self.time if self.time > before else second_after(before)
-        self.accepted[place] = triple, time
 
-    def _wrong(self, place: int) -> str:
-        """Why a verdict is invalid by itself, or the empty string."""
-        row, triple = self.rows[place], int(self.triple[place])
-        if row.wrong:
-            return row.wrong
-        if wrong := wrong_person(row.person, row.role, self.roles):
+    def _wrong_by_itself(self, index: int) -> str:
+        """Why a verdict is invalid whatever was recorded, or the empty string."""
+        row = self.rows[index]
+        if wrong := row.wrong or wrong_person(row.person, row.role, self.roles):
             return wrong
-        if triple < 0:
+        if self.triple[index] < 0:
             return self._no_triple(row)
         if row.verdict not in VERDICTS:
             return f"expected one of {', '.join(VERDICTS)}, found {quoted(row.verdict)}{nearest(row.verdict, VERDICTS)}"
-        if place in self.again:
-            other = self.rows[self.again[place]]
+        if index in self.other:
+            other = self.rows[self.other[index]]
             return f"expected one verdict of {row.person!r} on this triple, found another one at {other.place}"
         return ""
 
     def _no_triple(self, row: Incoming) -> str:
         n = len(self.campaign.pool)
         labels = row.head, row.relation, row.tail
-        if None in labels and labels != (None, None, None):
-            return "expected all of head, relation and tail, or only a task number, found some of them"
         if labels == (None, None, None):
             if row.task is None:
                 return "expected a task number, or head, relation and tail, found neither"
             return f"expected a task of 1 to {n}, found {row.task}"
+        if None in labels:
+            return "expected all of head, relation and tail, or only a task number, found some of them"
         found = " ".join(map(quoted, map(str, labels)))
         if row.task is None or not 1 <= row.task <= n:
             number = "" if row.task is None else f" as task {row.task}"
@@ -320,65 +308,62 @@ class _Desk:
         texts = self.campaign.pool.triples.labels_at(row.task - 1)
         return f"expected task {row.task} to be {' '.join(map(repr, texts))}, found {found}"
 
-    def _not_now(self, place: int) -> str:
+    def _wrong_now(self, index: int) -> str:
         """Why a verdict cannot be recorded now, or the empty string."""
-        row, triple = self.rows[place], int(self.triple[place])
-        campaign, person = self.campaign, str(row.person)
+        row, triple = self.rows[index], self.triple[index]
+        automatic, person = self.campaign.automatic, str(row.person)
         if not self.roles[person][row.role]:
             return f"expected an active {row.role}, found {person!r}, who has left"
-        rule = campaign.automatic.rule[triple]
-        if rule >= 0 and (wrong := wrong_triple(row.role, campaign.automatic.rules[rule])):
+        rule = automatic.rule[triple]
+        if rule >= 0 and (wrong := wrong_triple(row.role, automatic.rules[rule])):
             return wrong
         key = person, row.role, triple
-        if key in self.said and not self.correct and row.before != self.said[key]:
+        if key in self.recorded and not self.correct and row.before != self.recorded[key][0]:
+            words, when = self.recorded[key]
             what, before, now = next(
-                (what, before, now)
-                for what, before, now in zip(("verdict", "link", "note"), self.said[key], _words(row), strict=True)
-                if before != now
+                change
+                for change in zip(("verdict", "link", "note"), words, _words(row), strict=True)
+                if change[1] != change[2]
             )
             return (
-                f"expected the earlier verdict of {person!r}, {what} {quoted(before)} of {self.when[key]}, "
+                f"expected the earlier verdict of {person!r}, {what} {quoted(before)} of {when}, "
                 f"found {quoted(now)}; give --correct to replace it"
             )
         if wrong := wrong_role(person, row.role, self.role.get((person, triple), row.role)):
             return wrong
-        must_be_assigned = self.only_assigned and row.role == ROLES[ANNOTATOR] and key not in self.said
+        must_be_assigned = self.only_assigned and row.role == ROLES[ANNOTATOR] and key not in self.recorded
         if must_be_assigned and (person, triple) not in self.assigned:
             return f"expected a task that is assigned to {person!r}, found another; give --unassigned to accept it"
         return wrong_state(self.state[triple]) if row.role == ROLES[ADJUDICATOR] else ""
 
     def judgements(self) -> Judgements:
         """The events accepted so far, in the order of acceptance."""
-        rows = [self.rows[place] for place in self.accepted]
+        rows = [self.rows[index] for index in self.accepted]
         people, person = Vocabulary.encoding(labels_of([str(row.person) for row in rows]))
         return Judgements(
-            np.array([triple for triple, _ in self.accepted.values()], np.int32),
+            np.array([self.triple[index] for index in self.accepted], np.int32),
             person,
             np.array([ROLES.index(row.role) for row in rows], np.int8),
             np.array([VERDICTS.index(row.verdict) for row in rows], np.int8),
             labels_of([row.source for row in rows]),
             labels_of([row.note for row in rows]),
-            labels_of([time for _, time in self.accepted.values()]),
+            labels_of(list(self.accepted.values())),
             people,
         )
 
 
-def _rivals(person: str, role: str, triple: int) -> tuple[str, str, int]:
+def _rivals(person: str, role: str, triple: int) -> _Key:
     """By which verdicts are known of which only the last one counts, see :meth:`Judgements.in_time`."""
     return (person if role == ROLES[ANNOTATOR] else ""), role, triple
 
 
 def second_after(time: str) -> str:
-    """The time of an event that takes the place of one of this time, whatever the clock says."""
+    """Give the time of an event that takes the place of one of this time, whatever the clock says."""
     with suppress(ValueError, OverflowError):  # a time of a file may be no time of a clock
         return (datetime.fromisoformat(time).replace(tzinfo=None) + timedelta(seconds=1)).isoformat() + "Z"
     return time
 
 
-def _words(row: Incoming) -> tuple[str, str, str]:
+def _words(row: Incoming) -> _Words:
     """The contents of a verdict, without its time."""
     return row.verdict, row.source, row.note
-
-
-def _encodable(text: str | None) -> str | None:
-    return None if text is None or has_half_a_pair(text) else text

@@ -12,13 +12,14 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of, judged_in_another_role, waiting
 from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.campaign import Campaign
+from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR
 from kgtrec.data.triples import Triples, triple_keys
 from kgtrec.kernels.sampling.random_order import Keys, hashed, hashes_of_texts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class Sides(Columns):
     """The last verdict, link and note of each annotator on some triples; side A of a triple is its first row."""
 
     place: NDArray[np.intp]  # (m,) which of the triples that were asked for, sorted
@@ -26,14 +27,11 @@ class Sides:
     source: pa.StringArray  # (m,)
     note: pa.StringArray  # (m,)
 
-    def __len__(self) -> int:
-        return len(self.place)
-
 
 def queue_of(
     campaign: Campaign, person: str | None = None, *, state: NDArray[np.int8] | None = None
 ) -> NDArray[np.intp]:
-    """(m,) rows of the pool's triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
+    """Find the pool's triples that wait for an adjudicator, (m,) rows in the order of the pool: conflicts and doubts.
 
     Parameters
     ----------
@@ -55,14 +53,14 @@ def queue_of(
 
 
 def by_question(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Sorted rows of the pool with those of one question together, questions in the order of their first rows."""
+    """Put sorted rows of the pool that belong to one question together, questions in the order of their first rows."""
     question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     _, first, place = np.unique(question, return_index=True, return_inverse=True)
     return rows[np.argsort(first[place], kind="stable")]
 
 
 def sides_of(campaign: Campaign, rows: NDArray[np.integer]) -> Sides:
-    """What annotators have said of triples, without their names: arguments should count, not people.
+    """Collect the annotators' verdicts on triples, without their names: arguments should count, not people.
 
     The order of a triple's sides is a hash of the campaign's seed, the labels of the triple and what is said: it does
     not depend on the annotators, nor on who judged first, and neither Yes nor No is more often side A.
@@ -78,19 +76,19 @@ def sides_of(campaign: Campaign, rows: NDArray[np.integer]) -> Sides:
     Sides
         Of these triples, in their order.
     """
-    said = campaign.judgements
-    said = said.take((said.role == ANNOTATOR) & np.isin(said.triple, rows)).latest()
+    events = campaign.judgements
+    events = events.take((events.role == ANNOTATOR) & np.isin(events.triple, rows)).latest()
     order = np.argsort(rows)
-    place = order[np.searchsorted(rows, said.triple, sorter=order)]
+    place = order[np.searchsorted(rows, events.triple, sorter=order)]
     own = campaign.pool.triples.take(np.asarray(rows, np.intp))
     own = Triples.of_columns(  # under vocabularies of their own, which cost no more than these
         own.entities.decode(own.head), own.relations.decode(own.relation), own.entities.decode(own.tail)
     )
     key = triple_keys(own, campaign.assignment_seed)[place]
-    by_words = hashed(key, _hashes(said.source), _hashes(said.note))  # of those who say the same
-    order = np.lexsort((by_words, hashed(key, said.verdict.astype(np.uint64)), place))
-    said = said.take(order)
-    return Sides(place[order], said.verdict, said.source, said.note)
+    by_words = hashed(key, _hashes(events.source), _hashes(events.note))  # of those who say the same
+    order = np.lexsort((by_words, hashed(key, events.verdict.astype(np.uint64)), place))
+    events = events.take(order)
+    return Sides(place[order], events.verdict, events.source, events.note)
 
 
 def _hashes(texts: pa.StringArray) -> Keys:

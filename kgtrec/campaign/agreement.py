@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
+from kgtrec.campaign.decide import require_judgements_of
 from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Automatic, Campaign
+from kgtrec.data.columns import Columns
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
@@ -57,7 +59,7 @@ class AgreementReport(Framed, Result):
         return f"<AgreementReport: {len(self.statistics)} statistics{per}>"
 
     def value(self, statistic: str) -> float:
-        """One statistic of all annotators.
+        """Look up one statistic of all annotators.
 
         Raises
         ------
@@ -69,15 +71,15 @@ class AgreementReport(Framed, Result):
         return float(self.values[0, self.statistics.index(statistic)])
 
     def to_table(self) -> pa.Table:
-        """A row per group and statistic: its columns, triples, questions, pairs, statistic, value, and the interval."""
+        """List groups and statistics: their columns, triples, questions, pairs, statistic, value, and the interval."""
         sizes = {"triples": self.triples, "questions": self.questions, "pairs": self.pairs}
-        columns: dict[str, Any] = {name: (0, each) for name, each in (*self.groups.items(), *sizes.items())}
+        columns: dict[str, Any] = {name: (0, labels) for name, labels in (*self.groups.items(), *sizes.items())}
         ends = {"value": self.values, "low": self.low, "high": self.high}
         ends = {name: end for name, end in ends.items() if end is not None}
         return long_table(self.values.shape, {**columns, "statistic": (1, self.statistics), **ends})
 
     def tables(self) -> tuple[Table, ...]:
-        """One table, ``agreement``: statistics down, or groups down and statistics across."""
+        """Make one table, ``agreement``: statistics down, or groups down and statistics across."""
         data, title = self.to_table(), "Agreement of annotators"
         if not self.groups:
             ends = () if self.confidence is None else interval_columns(self.confidence)
@@ -89,18 +91,18 @@ class AgreementReport(Framed, Result):
 
     def _caption(self) -> str:
         if self.groups:
-            told = f"{counted(len(self.pairs), 'group')}; in each only the triples that at least two annotators judged"
+            text = f"{counted(len(self.pairs), 'group')}; in each only the triples that at least two annotators judged"
         else:
-            told = (
+            text = (
                 f"{self.triples[0]:,} triples of {self.questions[0]:,} questions judged by at least two of "
                 f"{self.annotators[0]:,} annotators, {self.pairs[0]:,} pairs of verdicts"
             )
-        told += "; unsure is" + (" left out" if self.unsure == "leave out" else " a verdict like Y and N")
+        text += "; unsure is" + (" left out" if self.unsure == "leave out" else " a verdict like Y and N")
         if self.confidence is not None:
-            told += f"; {self.confidence * 100:g}% bootstrap intervals, {self.resample}s resampled"
+            text += f"; {self.confidence * 100:g}% bootstrap intervals, {self.resample}s resampled"
             if self.low is not None and np.isnan(self.low).all(axis=1).any():
-                told += ", where there are at least two"
-        return told
+                text += ", where there are at least two"
+        return text
 
 
 PER = ("relation", "pair")
@@ -128,7 +130,7 @@ def annotator_agreement(
     seed: int = 0,
     tells: bool = True,
 ) -> AgreementReport:
-    """Agreement between annotators, with bootstrap intervals.
+    """Measure the agreement between annotators, with bootstrap intervals.
 
     The last verdict of each annotator on each triple counts; those of adjudicators and experts do not. Triples that
     fewer than two annotators judged are left out of everything, also of the prevalence.
@@ -211,41 +213,41 @@ def annotator_agreement(
     cluster = np.arange(len(pool), dtype=np.int32) if resample == "triple" else asked
     verdicts = _verdicts(pool, judgements, cluster, leave_out_unsure=unsure == "leave out")
     n_categories = 2 if unsure == "leave out" else len(VERDICTS)
-    groups: list[tuple[tuple[str, ...], _Verdicts]] = list(_grouped(pool, judgements.annotators, verdicts, per))
+    groups = list(_grouped(pool, judgements.annotators, verdicts, per))
     values = np.full((len(groups), len(STATISTICS)), np.nan)
     ends = np.full((2, *values.shape), np.nan)
     sizes = np.zeros((4, len(groups)), np.int64)
-    for place, (_, own) in enumerate(groups):
+    for group, (_, own) in enumerate(groups):
         sums = _Sums.of(own, n_categories)
-        values[place] = sums.statistics(sums.total())
-        n_questions = len(np.unique(asked[own.triple]))
-        sizes[:, place] = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), n_questions
+        values[group] = sums.statistics(sums.total())
+        counts = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), len(np.unique(asked[own.triple]))
+        sizes[:, group] = counts
         if confidence is not None and sums.n_clusters > 1:
-            ends[:, place] = percentile_interval(sums.of_samples(resamples, seed), confidence)
+            ends[:, group] = percentile_interval(sums.of_samples(resamples, seed), confidence)
     if tells:
-        _tell(values, sizes[1], per)
+        _warn_undefined(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}
     low, high = (None, None) if confidence is None else ends
+    n_triples, n_pairs, n_annotators, n_questions = sizes
     return AgreementReport(
-        STATISTICS, values, sizes[0], sizes[1], sizes[2], sizes[3], labels, low, high, unsure, resample, confidence
+        STATISTICS,
+        values,
+        n_triples,
+        n_pairs,
+        n_annotators,
+        n_questions,
+        labels,
+        low,
+        high,
+        unsure,
+        resample,
+        confidence,
     )
 
 
-class AgreementOptions(TypedDict, total=False):
-    """The options of :func:`annotator_agreement`."""
-
-    per: Literal["relation", "pair"] | None
-    unsure: Literal["own category", "leave out"]
-    confidence: float | None
-    resample: Literal["question", "triple"]
-    resamples: int
-    seed: int
-    tells: bool
-
-
-def campaign_agreement(campaign: Campaign, **options: Unpack[AgreementOptions]) -> AgreementReport:
-    """Agreement between the annotators of a campaign, in which triples are judged with their questions.
+def campaign_agreement(campaign: Campaign, **options: Any) -> AgreementReport:
+    """Measure the agreement between the annotators of a campaign, in which triples are judged with their questions.
 
     Parameters
     ----------
@@ -267,7 +269,7 @@ def campaign_agreement(campaign: Campaign, **options: Unpack[AgreementOptions]) 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Verdicts:
+class _Verdicts(Columns):
     """Verdicts that count, sorted by (triple, annotator); each triple has at least two."""
 
     triple: NDArray[np.int32]
@@ -275,42 +277,31 @@ class _Verdicts:
     verdict: NDArray[np.int8]
     cluster: NDArray[np.int32]  # what is resampled together
 
-    def __len__(self) -> int:
-        return len(self.triple)
-
     @property
     def n_triples(self) -> int:
         return int(np.count_nonzero(np.diff(self.triple))) + (len(self) > 0)
 
-    def take(self, rows: NDArray[Any]) -> _Verdicts:
-        return _Verdicts(self.triple[rows], self.annotator[rows], self.verdict[rows], self.cluster[rows])
-
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows of both verdicts of each pair on one triple, sorted by annotator."""
-        first, second = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        pairs = [np.zeros((2, 0), np.intp)]
         _, most = np.unique(self.triple, return_counts=True)
         for apart in range(1, int(most.max(initial=1))):
             rows = np.flatnonzero(self.triple[apart:] == self.triple[:-apart])
-            first.append(rows)
-            second.append(rows + apart)
-        return np.concatenate(first), np.concatenate(second)
+            pairs.append(np.stack([rows, rows + apart]))
+        first, second = np.concatenate(pairs, axis=1)
+        return first, second
 
 
 def _verdicts(pool: Pool, judgements: Judgements, cluster: NDArray[np.int32], *, leave_out_unsure: bool) -> _Verdicts:
-    foreign = judgements.triple[(judgements.triple < 0) | (judgements.triple >= len(pool))]
-    if len(foreign):
-        raise CollectionError(
-            f"expected judgements of the pool's {len(pool):,} triples, found one of row {foreign[0]}; "
-            "they are of another pool"
-        )
+    require_judgements_of(pool, judgements)
     latest = judgements.take(judgements.role == ANNOTATOR).latest()
     if leave_out_unsure:
         latest = latest.take(latest.verdict != UNSURE)
     annotator = judgements.annotators.byte_order[latest.annotator]
     order = np.lexsort((annotator, latest.triple))
     triple = latest.triple[order]
-    found = _Verdicts(triple, annotator[order], latest.verdict[order], cluster[triple])
-    return found.take(np.bincount(triple, minlength=len(pool))[triple] >= 2)
+    verdicts = _Verdicts(triple, annotator[order], latest.verdict[order], cluster[triple])
+    return verdicts.take(np.bincount(triple, minlength=len(pool))[triple] >= 2)
 
 
 def _grouped(
@@ -393,7 +384,7 @@ class _Sums:
         tables = sums[..., len(patterns) :].reshape(*sums.shape[:-1], self.n_tables, c, c)
         verdicts = times @ patterns.astype(np.float64)
         n = verdicts.sum(axis=-1)
-        found: Mapping[str, NDArray[np.float64]] = {
+        statistics: Mapping[str, NDArray[np.float64]] = {
             "prevalence": np.divide(verdicts[..., YES], n, out=np.full_like(n, np.nan), where=n > 0),
             "raw": raw_agreement(patterns, times),
             "positive": specific_agreement(patterns, YES, times),
@@ -402,15 +393,13 @@ class _Sums:
             "AC1": gwet_ac1(patterns, times),
             "alpha": krippendorff_alpha(patterns, times),
         }
-        return np.stack([found[name] for name in STATISTICS], axis=-1)
+        return np.stack([statistics[name] for name in STATISTICS], axis=-1)
 
 
-def _tell(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None) -> None:
+def _warn_undefined(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None) -> None:
     """Warn of statistics without a value, once each, with the reason."""
     if not pairs.any():
-        names = ", ".join(STATISTICS)
-        message = f"no triple was judged by two annotators, so there is no value for any of {names}"
-        warn(message)
+        warn(f"no triple was judged by two annotators, so there is no value for any of {', '.join(STATISTICS)}")
         return
     for column, name in enumerate(STATISTICS):
         missing = int(np.isnan(values[:, column]).sum())

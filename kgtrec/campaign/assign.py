@@ -103,25 +103,30 @@ def assign(
     lacking[automatic.is_automatic] = 0
     lacking = np.maximum(lacking, 0)
 
-    before = _tasks(everybody.encode(previous.annotators.labels)[previous.annotator], previous.triple)
-    kept = _kept(before, judged, active, lacking, hashed(person_key[before.person], question_key[group[before.triple]]))
+    before_person = everybody.encode(previous.annotators.labels)[previous.annotator]
+    before = _Tasks(before_person.astype(np.int64), previous.triple.astype(np.int64))
+    # earlier tasks that still wait for their annotator; where there are too many, the lowest keys are kept
+    kept = before.where(np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged))
+    key = hashed(person_key[kept.person], question_key[group[kept.triple]])
+    kept = kept.where(places_by_key(kept.triple, key) <= lacking[kept.triple])
     lacking -= np.bincount(kept.triple, minlength=len(pool))
-    desk = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
-    given = desk.deal(lacking, lambda found: _too_few(people, active, per_triple, found))
-    todo = desk.hand_over(_joined(kept, given), judged, np.isin(active, _joined(before, judged).person, invert=True))
+    workload = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
+    dealt = workload.deal(lacking, lambda missing: _too_few(people, active, per_triple, missing))
+    is_new = np.isin(active, _joined(before, judged).person, invert=True)
+    todo = workload.hand_over(_joined(kept, dealt), judged, is_new)
 
     named = judged.person < len(people.names)  # a person may have been removed from the people
     tasks = _joined(judged.where(named), todo)
     by_group = question_key[group[tasks.triple]]  # the same for everybody: partly done tasks overlap
-    by_triple = _own_keys(person_key[tasks.person], pool.triples.take(tasks.triple))
+    by_triple = hashed(person_key[tasks.person], triple_keys(pool.triples.take(tasks.triple)))
     order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.person]))
     return Assignments(tasks.person[order].astype(np.int32), tasks.triple[order].astype(np.int32), people.names)
 
 
 def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.intp]:
-    """(n,) places of triples in the order in which one person sees them: seed and labels decide, and nothing else.
+    """Put triples into the order in which one person sees them, (n,) rows: seed and labels decide, and nothing else.
 
-    That of :func:`assign` within a group. It tells nothing of systems, ranks, times and other people.
+    That of :func:`assign` within a group. It reveals nothing about systems, ranks, times and other people.
 
     Examples
     --------
@@ -131,16 +136,11 @@ def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.int
     [[0, 2, 3, 1], [2, 0, 1, 3]]
     """
     person_key = hashed(seed, label_hashes(Vocabulary.of([person])))
-    return np.argsort(_own_keys(person_key, triples), kind="stable")
-
-
-def _own_keys(person_key: Keys, triples: Triples) -> Keys:
-    """(n,) by which each triple stands in the order of its person."""
-    return hashed(person_key, triple_keys(triples))
+    return np.argsort(hashed(person_key, triple_keys(triples)), kind="stable")
 
 
 def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
-    """(n,) per triple of the pool the question, a row in its questions, with whose triples it is judged.
+    """Find the question with whose triples each triple of the pool is judged, (n,) row in its questions.
 
     A triple that was pooled for its head and its tail question belongs to the one that has more triples for people to
     judge; if both have equally many, a hash of seed and question id decides. Judgements do not change groups.
@@ -152,8 +152,7 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     key = hashed(seed, label_hashes(pool.questions.ids))
     best = np.lexsort((key[question], -size[question], triple))
     _, first = np.unique(triple[best], return_index=True)
-    group: NDArray[np.int32] = question[best][first]
-    return group
+    return np.asarray(question[best][first])
 
 
 class _Tasks(NamedTuple):
@@ -171,10 +170,6 @@ class _Tasks(NamedTuple):
         return np.isin(self.person * n + self.triple, others.person * n + others.triple)
 
 
-def _tasks(person: NDArray[np.int32], triple: NDArray[np.int32]) -> _Tasks:
-    return _Tasks(person.astype(np.int64), triple.astype(np.int64))
-
-
 def _joined(*tasks: _Tasks) -> _Tasks:
     return _Tasks(*(np.concatenate(columns) for columns in zip(*tasks, strict=True)))
 
@@ -185,13 +180,6 @@ def _judged(judgements: Judgements, everybody: Vocabulary, n_triples: int) -> _T
     person = everybody.encode(judgements.annotators.labels)[judgements.annotator[as_annotator]].astype(np.int64)
     pairs = np.unique(person * n_triples + judgements.triple[as_annotator])
     return _Tasks(pairs // max(n_triples, 1), pairs % max(n_triples, 1))
-
-
-def _kept(before: _Tasks, judged: _Tasks, active: _Codes, lacking: _Codes, key: Keys) -> _Tasks:
-    """Earlier tasks that still wait for their annotator; where there are too many, the lowest keys are kept."""
-    waiting = np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged)
-    tasks = before.where(waiting)
-    return tasks.where(places_by_key(tasks.triple, key[waiting]) <= lacking[tasks.triple])
 
 
 class _Workload:
@@ -207,12 +195,12 @@ class _Workload:
         waiting: _Tasks,  # of these, the unjudged ones
     ) -> None:
         self.active, self.person_key, self.question_key, self.group = active, person_key, question_key, group
-        self.place = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
-        self.place[active] = np.arange(len(active))
-        self.taken = taken.where(self.place[taken.person] >= 0)
-        self.load = np.bincount(self.place[waiting.person], minlength=len(active))
+        self.row_of = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
+        self.row_of[active] = np.arange(len(active))
+        self.taken = taken.where(self.row_of[taken.person] >= 0)
+        self.load = np.bincount(self.row_of[waiting.person], minlength=len(active))
         self.is_in_group = np.zeros((len(question_key), len(active)), np.bool_)
-        self.is_in_group[group[self.taken.triple], self.place[self.taken.person]] = True
+        self.is_in_group[group[self.taken.triple], self.row_of[self.taken.person]] = True
 
     def deal(self, lacking: _Codes, too_few: Callable[[int], KgtrecError]) -> _Tasks:
         """Assign each triple to as many more people as it lacks.
@@ -222,7 +210,7 @@ class _Workload:
         """
         open_triples = np.flatnonzero(lacking)
         holders = np.zeros(len(lacking), np.uint64)  # equal for triples that the same people have
-        np.add.at(holders, self.taken.triple, hashed(self.person_key[self.place[self.taken.person]], 1))
+        np.add.at(holders, self.taken.triple, hashed(self.person_key[self.row_of[self.taken.person]], 1))
         keys = self.group[open_triples], lacking[open_triples], holders[open_triples]
         units = _units(*(key.astype(np.uint64) for key in keys))
         first = open_triples[units.first]
@@ -230,11 +218,10 @@ class _Workload:
         unit_of = np.full(len(lacking), -1)
         unit_of[first] = np.arange(len(first))
         mine = unit_of[self.taken.triple] >= 0
-        has[unit_of[self.taken.triple[mine]], self.place[self.taken.person[mine]]] = True
+        has[unit_of[self.taken.triple[mine]], self.row_of[self.taken.person[mine]]] = True
         key = hashed(self.question_key[self.group[first]], holders[first])
         wanted = lacking[first]
-        which: list[int] = []
-        chosen: list[NDArray[np.intp]] = []
+        chosen = [np.zeros((2, 0), np.intp)]  # units, and the row in active of a person for each
         for unit in np.lexsort((key, -units.size)).tolist():
             at = self.group[first[unit]]
             best = self._best(~has[unit], key[unit], prefer=self.is_in_group[at])[: wanted[unit]]
@@ -242,15 +229,12 @@ class _Workload:
                 raise too_few(int(wanted[unit]) - len(best))
             self.load[best] += units.size[unit]
             self.is_in_group[at, best] = True
-            which.append(unit)
-            chosen.append(best)
-        if not which:
-            return _NONE
-        pair_unit, who = np.repeat(which, wanted[which]), self.active[np.concatenate(chosen)]
-        n_rows = units.size[pair_unit]
+            chosen.append(np.stack([np.full(len(best), unit), best]))
+        unit_of_pair, row = np.concatenate(chosen, axis=1)
+        n_rows = units.size[unit_of_pair]
         within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
-        rows = units.order[np.repeat(units.start[pair_unit], n_rows) + within]
-        return _Tasks(np.repeat(who, n_rows), open_triples[rows])
+        rows = units.order[np.repeat(units.start[unit_of_pair], n_rows) + within]
+        return _Tasks(np.repeat(self.active[row], n_rows), open_triples[rows])
 
     def hand_over(self, todo: _Tasks, judged: _Tasks, is_new: NDArray[np.bool_]) -> _Tasks:
         """Move whole groups that are not begun to new people, from those who have more than an even share."""
@@ -260,8 +244,8 @@ class _Workload:
         n_active = len(self.active)
         begun = np.zeros_like(self.is_in_group)
         judged = judged.where(np.isin(judged.person, self.active))
-        begun[self.group[judged.triple], self.place[judged.person]] = True
-        who, group = self.place[todo.person], self.group[todo.triple]
+        begun[self.group[judged.triple], self.row_of[judged.person]] = True
+        who, group = self.row_of[todo.person], self.group[todo.triple]
         rows = np.flatnonzero((self.load > share)[who] & ~is_new[who] & ~begun[group, who])
         units = _units((group[rows].astype(np.int64) * n_active + who[rows]).astype(np.uint64))
         person = todo.person.copy()
@@ -276,18 +260,17 @@ class _Workload:
                 self.load[of] -= size
                 self.load[takers[0]] += size
                 self.is_in_group[at, takers[0]] = True
-                person[rows[units.rows(unit)]] = self.active[takers[0]]
+                person[rows[units.order[units.start[unit] :][:size]]] = self.active[takers[0]]
         return _Tasks(person, todo.triple)
 
     def _best(
         self, may: NDArray[np.bool_], key: np.uint64, prefer: NDArray[np.bool_] | None = None
     ) -> NDArray[np.intp]:
         """Possible people, preferred ones first, then by load; for equal loads, a hash decides."""
-        places = may.nonzero()[0]
-        tie = self.person_key[places] * (key | np.uint64(1))
-        first = np.zeros(len(places), np.bool_) if prefer is None else ~prefer[places]
-        best: NDArray[np.intp] = places[np.lexsort((tie, self.load[places], first))]
-        return best
+        rows = may.nonzero()[0]
+        tie = self.person_key[rows] * (key | np.uint64(1))
+        is_other = np.zeros(len(rows), np.bool_) if prefer is None else ~prefer[rows]
+        return np.asarray(rows[np.lexsort((tie, self.load[rows], is_other))])
 
 
 class _Units(NamedTuple):
@@ -296,14 +279,7 @@ class _Units(NamedTuple):
     order: NDArray[np.intp]  # (n,) rows, those of a unit together
     start: NDArray[np.intp]  # (u,) start of each unit in it
     size: NDArray[np.intp]  # (u,)
-
-    @property
-    def first(self) -> NDArray[np.intp]:
-        """(u,) one row of each."""
-        return self.order[self.start]
-
-    def rows(self, unit: int) -> NDArray[np.intp]:
-        return self.order[self.start[unit] : self.start[unit] + self.size[unit]]
+    first: NDArray[np.intp]  # (u,) one row of each
 
 
 def _units(*keys: Keys) -> _Units:
@@ -311,16 +287,13 @@ def _units(*keys: Keys) -> _Units:
     new = np.ones(len(order), np.bool_)
     new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
     start = np.flatnonzero(new)
-    return _Units(order, start, np.diff(np.append(start, len(order))))
-
-
-_NONE = _Tasks(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    return _Units(order, start, np.diff(np.append(start, len(order))), order[start])
 
 
 def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:
-    found = ", ".join(sorted(people.names[code] for code in active)) or "none"
+    names = ", ".join(sorted(people.names[code] for code in active)) or "none"
     return KgtrecError(
         f"expected at least {per_triple} active annotators, as every triple is judged by so many, found {len(active)} "
-        f"({found}): {missing} too few; name more with kgtrec campaign init --annotator, or ask for fewer with "
+        f"({names}): {missing} too few; name more with kgtrec campaign init --annotator, or ask for fewer with "
         "--per-triple"
     )

@@ -28,7 +28,7 @@ class Calibration(Framed, Result):
     confidence: float
 
     def __repr__(self) -> str:
-        return f"<Calibration: {self.right.sum():,} of {self.told.sum():,} right, {len(self.annotators)} people>"
+        return f"<Calibration: {self.right.sum():,} of {self.sure.sum():,} right, {len(self.annotators)} people>"
 
     @property
     def right(self) -> NDArray[np.int64]:
@@ -36,23 +36,22 @@ class Calibration(Framed, Result):
         return self.said[:, NO, NO] + self.said[:, YES, YES]
 
     @property
-    def told(self) -> NDArray[np.int64]:
+    def sure(self) -> NDArray[np.int64]:
         """(annotators,) verdicts Y and N; who is unsure is neither right nor wrong."""
-        told: NDArray[np.int64] = self.said[:, :, [NO, YES]].sum(axis=(1, 2))
-        return told
+        return np.asarray(self.said[:, :, [NO, YES]].sum(axis=(1, 2)))
 
     @property
     def share(self) -> NDArray[np.float64]:
         """(annotators,) share of those that are right, NaN of somebody who has said neither Y nor N."""
-        return self.right / np.where(self.told > 0, self.told, np.nan)
+        return self.right / np.where(self.sure > 0, self.sure, np.nan)
 
     @property
     def interval(self) -> NDArray[np.float64]:
         """(2, annotators) Wilson interval of the share."""
-        return wilson_interval(self.right, self.told, self.confidence)
+        return wilson_interval(self.right, self.sure, self.confidence)
 
     def to_table(self) -> pa.Table:
-        """A row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n.
+        """List a row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n.
 
         ``false_y``: of known N that were called Y; ``false_n``: of known Y that were called N.
         """
@@ -62,7 +61,7 @@ class Calibration(Framed, Result):
                 "annotator": pa.array(self.annotators, pa.string()),
                 "judged": self.said.sum(axis=(1, 2)),
                 "right": self.right,
-                "wrong": self.told - self.right,
+                "wrong": self.sure - self.right,
                 "unsure": self.said[:, :, UNSURE].sum(axis=1),
                 "share": self.share,
                 "low": low,
@@ -73,33 +72,30 @@ class Calibration(Framed, Result):
         )
 
     def triples_table(self) -> pa.Table:
-        """A row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
+        """List a row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
         triples, known = self.gold.triples, self.gold.verdict.astype(np.intp)
         right = self.votes[np.arange(len(known)), known]
-        told = self.votes[:, [NO, YES]].sum(axis=1)
+        sure = self.votes[:, [NO, YES]].sum(axis=1)
         return pa.table(
             {
-                "head": triples.entities.decode(triples.head),
-                "relation": triples.relations.decode(triples.relation),
-                "tail": triples.entities.decode(triples.tail),
+                **{name: triples.decoded(name) for name in ("head", "relation", "tail")},
                 "verdict": pa.array([VERDICTS[verdict] for verdict in known], pa.string()),
                 "right": right,
-                "wrong": told - right,
+                "wrong": sure - right,
                 "unsure": self.votes[:, UNSURE],
-                "share": right / np.where(told > 0, told, np.nan),
+                "share": right / np.where(sure > 0, sure, np.nan),
             }
         )
 
     def tables(self) -> tuple[Table, ...]:
-        """``people``, how often each is right, and ``triples``, those that were judged, most often wrong first."""
+        """Make tables of ``people``, how often each is right, and ``triples``, those judged, most often wrong first."""
         people, triples = self.to_table(), self.triples_table()
         counts = (Column("annotator"), *map(Column, ("judged", "right", "wrong", "unsure")))
         share = [replace(one, form="share", digits=1) for one in (Column("share"), *interval_columns(self.confidence))]
         false = Column("false_y", "N called Y"), Column("false_n", "Y called N")
-        wrong, told = triples.column("wrong").to_numpy(), self.votes.sum(axis=1)
-        judged = np.flatnonzero(told)
-        rows = judged[np.argsort(-wrong[judged], kind="stable")]
-        columns = tuple(Column(name) for name in triples.column_names[:-1])
+        judged = np.flatnonzero(self.votes.sum(axis=1))
+        rows = judged[np.argsort(-triples.column("wrong").to_numpy()[judged], kind="stable")]
+        columns = tuple(map(Column, triples.column_names[:-1]))
         return (
             Table("people", "", "", people, (*counts, *share, *false)),
             Table("triples", "", "", triples, columns, rows=rows.tolist()),
@@ -107,7 +103,7 @@ class Calibration(Framed, Result):
 
 
 def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
-    """How often each annotator of a campaign is right on its gold, the triples of the pool whose verdict is known.
+    """Measure how often each annotator is right on the gold of a campaign, triples of the pool of known verdict.
 
     Of somebody's verdicts on a triple the last one counts. Who says unsure is neither right nor wrong.
 
@@ -145,9 +141,9 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
     triple = row_in_gold[said.triple]
     people = np.unique(said.annotator)
     people = people[np.argsort(said.annotators.byte_order[people])]
-    place = np.zeros(len(said.annotators), np.int64)
-    place[people] = np.arange(len(people))
-    cell = (place[said.annotator] * 2 + gold.verdict[triple]) * len(VERDICTS) + said.verdict
+    row_of = np.zeros(len(said.annotators), np.int64)
+    row_of[people] = np.arange(len(people))
+    cell = (row_of[said.annotator] * 2 + gold.verdict[triple]) * len(VERDICTS) + said.verdict
     counts = np.bincount(cell, minlength=len(people) * 2 * len(VERDICTS))
     votes = np.bincount(triple * len(VERDICTS) + said.verdict, minlength=len(gold) * len(VERDICTS))
     return Calibration(

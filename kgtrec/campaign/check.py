@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.decide import previous_of, states_before
 from kgtrec.campaign.verdict_rules import (
     Refusal,
-    host_of,
+    hosts_of,
     roles_of,
     wrong_link,
     wrong_note,
@@ -73,13 +73,8 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
     --------
     See ``kgtrec check``.
     """
-    said = campaign.judgements
-    found: dict[int, str] = {}
-    for rule in (_persons, _sources, _notes):
-        _add(found, rule(campaign))
-    shared: dict[int, str] = {}
-    for rule in (_triples, _times, _roles, _states):
-        _add(shared, rule(campaign))
+    events = campaign.judgements
+    shared = _wrong_states(campaign) | _wrong_roles(campaign) | _wrong_times(campaign) | _wrong_triples(campaign)
     notes = [*_unlisted(campaign), *_without_link(campaign)]
     made = campaign.settings.get("pool")
     source = made.get("source") if isinstance(made, dict) else None
@@ -87,57 +82,56 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
         reasons = Counter(Refusal("", message).reason for message in shared.values())
         listed = "; ".join(f"{number:,} times: {reason}" for reason, number in reasons.most_common())
         notes.append(
-            f"{len(shared):,} of {len(said):,} events would not be accepted now; they were published elsewhere "
+            f"{len(shared):,} of {len(events):,} events would not be accepted now; they were published elsewhere "
             f"({source}), where other rules held: {listed}"
         )
         shared = {}
-    every = shared | found  # of several the one that acceptance reports first
+    # of several the one that acceptance reports first
+    every = shared | _wrong_notes(campaign) | _wrong_sources(campaign) | _wrong_people(campaign)
     return JudgementCheck(tuple(Refusal(f"{place}:{row + 1}", every[row]) for row in sorted(every)), tuple(notes))
 
 
-_Found = tuple[NDArray[np.intp], Callable[[int], str]]  # events to check, and what is wrong with one, if anything
+_Findings = dict[int, str]  # row of an event -> what is wrong with it
 
 
-def _add(found: dict[int, str], looked: _Found) -> None:
-    rows, wrong = looked
-    for row in rows.tolist():
-        if row not in found and (message := wrong(row)):
-            found[row] = message
+def _findings(rows: NDArray[np.intp], wrong: Callable[[int], str]) -> _Findings:
+    return {row: message for row in rows.tolist() if (message := wrong(row))}
 
 
-def _per_value(codes: NDArray[np.int64], wrong: Callable[[int], str]) -> _Found:
-    """Check each value once, with an event that has it; then the events of the wrong ones."""
-    distinct, first, code = np.unique(codes, return_index=True, return_inverse=True)
+def _per_value(codes: NDArray[np.int64], wrong: Callable[[int], str]) -> _Findings:
+    """Check each value once, with an event that has it, and report all events of the wrong ones."""
+    _, first, code = np.unique(codes, return_index=True, return_inverse=True)
     messages = [wrong(row) for row in first.tolist()]
     is_wrong = np.array([bool(message) for message in messages], np.bool_)
-    rows = np.flatnonzero(is_wrong[code]) if len(distinct) else np.zeros(0, np.intp)
-    return rows, lambda row: messages[code[row]]
+    return {row: messages[code[row]] for row in np.flatnonzero(is_wrong[code]).tolist()}
 
 
-def _codes(texts: pa.StringArray) -> tuple[Vocabulary, NDArray[np.int64]]:
-    distinct, code = Vocabulary.encoding(texts)
-    return distinct, code.astype(np.int64)
+def _codes(texts: pa.StringArray) -> NDArray[np.int64]:
+    return Vocabulary.encoding(texts)[1].astype(np.int64)
 
 
-def _persons(campaign: Campaign) -> _Found:
-    said, roles = campaign.judgements, roles_of(campaign.people)
+def _wrong_people(campaign: Campaign) -> _Findings:
+    events, roles = campaign.judgements, roles_of(campaign.people)
 
     def wrong(row: int) -> str:
-        return wrong_person(said.annotators[said.annotator[row]], ROLES[said.role[row]], roles)
+        return wrong_person(events.annotators[events.annotator[row]], ROLES[events.role[row]], roles)
 
-    return _per_value(said.annotator.astype(np.int64) * len(ROLES) + said.role, wrong)
+    return _per_value(events.annotator.astype(np.int64) * len(ROLES) + events.role, wrong)
 
 
-def _sources(campaign: Campaign) -> _Found:
-    said = campaign.judgements
-    links, code = _codes(said.source)
-    wrong_form = partial(wrong_link, hosts=())
+def _wrong_sources(campaign: Campaign) -> _Findings:
+    events, wrong_form = campaign.judgements, partial(wrong_link, hosts=())
 
     def wrong(row: int) -> str:
-        needed = ASKED if _may_lack_links(campaign, said.role[row]) else REQUIRED
-        return wrong_source(VERDICTS[said.verdict[row]], links[int(code[row])], wrong_form, needed)
+        needed = ASKED if _may_lack_links(campaign, events.role[row]) else REQUIRED
+        return wrong_source(VERDICTS[events.verdict[row]], events.source[row].as_py(), wrong_form, needed)
 
-    return _per_value((code * len(VERDICTS) + said.verdict) * len(ROLES) + said.role, wrong)
+    return _per_value((_codes(events.source) * len(VERDICTS) + events.verdict) * len(ROLES) + events.role, wrong)
+
+
+def _wrong_notes(campaign: Campaign) -> _Findings:
+    notes = campaign.judgements.note
+    return _per_value(_codes(notes), lambda row: wrong_note(notes[row].as_py()))
 
 
 def _may_lack_links(campaign: Campaign, role: int) -> bool:
@@ -147,80 +141,77 @@ def _may_lack_links(campaign: Campaign, role: int) -> bool:
 
 def _without_link(campaign: Campaign) -> list[str]:
     """How many Y and N lack a link that they would need now, and did not always."""
-    said = campaign.judgements
+    events = campaign.judgements
     changed = [
         code for code, role in enumerate(ROLES) if _may_lack_links(campaign, code) and campaign.links(role) == REQUIRED
     ]
-    lacking = np.isin(said.role, changed) & (said.verdict != UNSURE) & values_of(pc.equal(said.source, ""))
+    lacking = np.isin(events.role, changed) & (events.verdict != UNSURE) & values_of(pc.equal(events.source, ""))
     n = int(np.count_nonzero(lacking))
     return [f"{n:,} verdicts Y and N have no link, and were recorded when none was required"] if n else []
 
 
-def _notes(campaign: Campaign) -> _Found:
-    notes, code = _codes(campaign.judgements.note)
-    return _per_value(code, lambda row: wrong_note(notes[int(code[row])]))
+def _wrong_triples(campaign: Campaign) -> _Findings:
+    events, automatic = campaign.judgements, campaign.automatic
+    rule = automatic.rule[events.triple]
+    rows = np.flatnonzero(rule >= 0)
+    return _findings(rows, lambda row: wrong_triple(ROLES[events.role[row]], automatic.rules[rule[row]]))
 
 
-def _triples(campaign: Campaign) -> _Found:
-    said, automatic = campaign.judgements, campaign.automatic
-    rule = automatic.rule[said.triple]
-    return np.flatnonzero(rule >= 0), lambda row: wrong_triple(ROLES[said.role[row]], automatic.rules[rule[row]])
-
-
-def _times(campaign: Campaign) -> _Found:
-    said = campaign.judgements
-    person = np.where(said.role == ANNOTATOR, said.annotator, -1)
-    before = previous_of(person, said.role, said.triple, _codes(said.time)[1])
+def _wrong_times(campaign: Campaign) -> _Findings:
+    events = campaign.judgements
+    person = np.where(events.role == ANNOTATOR, events.annotator, -1)
+    before = previous_of(person, events.role, events.triple, _codes(events.time))
 
     def wrong(row: int) -> str:
         return (
-            f"expected times that tell which verdict on the triple is the last, found {said.time[row]} here and on "
+            f"expected times that show which verdict on the triple is the last, found {events.time[row]} here and on "
             f"line {before[row] + 1}, which says something else; change one of the times, or remove a line"
         )
 
-    return np.flatnonzero((before >= 0) & (said.verdict != said.verdict[before])), wrong
+    return _findings(np.flatnonzero((before >= 0) & (events.verdict != events.verdict[before])), wrong)
 
 
-def _roles(campaign: Campaign) -> _Found:
-    said = campaign.judgements
-    before = previous_of(said.annotator, said.triple)
+def _wrong_roles(campaign: Campaign) -> _Findings:
+    events = campaign.judgements
+    before = previous_of(events.annotator, events.triple)
     first = np.where(before >= 0, before, np.arange(len(before)))
     while np.any(first != first[first]):  # halves the distance to the first one each time
         first = first[first]
 
     def wrong(row: int) -> str:
-        return wrong_role(said.annotators[said.annotator[row]], ROLES[said.role[row]], ROLES[said.role[first[row]]])
+        return wrong_role(
+            events.annotators[events.annotator[row]], ROLES[events.role[row]], ROLES[events.role[first[row]]]
+        )
 
-    return np.flatnonzero(said.role != said.role[first]), wrong
+    return _findings(np.flatnonzero(events.role != events.role[first]), wrong)
 
 
-def _states(campaign: Campaign) -> _Found:
+def _wrong_states(campaign: Campaign) -> _Findings:
     """A verdict is right if it is in the order of the lines, or, as in merged copies of a campaign, of the times."""
-    said = campaign.judgements
-    times, when = Vocabulary.encoding(said.time)
+    events = campaign.judgements
+    times, when = Vocabulary.encoding(events.time)
     by_time = np.argsort(times.byte_order[when], kind="stable")
-    states = np.empty((2, len(said)), np.int8)
-    states[0], states[1, by_time] = states_before(said), states_before(said.take(by_time))
+    states = np.empty((2, len(events)), np.int8)
+    states[0], states[1, by_time] = states_before(events), states_before(events.take(by_time))
 
     def wrong(row: int) -> str:
         messages = [wrong_state(int(state)) for state in states[:, row]]
         return messages[0] if all(messages) else ""
 
-    return np.flatnonzero(said.role == ADJUDICATOR), wrong
+    return _findings(np.flatnonzero(events.role == ADJUDICATOR), wrong)
 
 
 def _unlisted(campaign: Campaign) -> list[str]:
     """A note on the links to hosts that are not among the sources."""
+    hosts: Counter[str] = Counter()
     if not campaign.sources:
         return []
-    links, code = _codes(campaign.judgements.source)
-    times = np.bincount(code, minlength=len(links))
-    hosts: Counter[str] = Counter()
-    for link, number in zip(links, times.tolist(), strict=True):
+    links, numbers = pc.value_counts(campaign.judgements.source).flatten()
+    for link, host, number in zip(*(column.tolist() for column in (links, hosts_of(links), numbers)), strict=True):
         if link and not wrong_link(link, ()) and wrong_link(link, campaign.sources):
-            hosts[host_of(link)] += number
+            hosts[host] += number
     if not hosts:
         return []
     some = ", ".join(f"{host} ({number:,})" for host, number in hosts.most_common(_NAMED))
     more = f" and {len(hosts) - _NAMED:,} more" if len(hosts) > _NAMED else ""
-    return [f"{sum(hosts.values()):,} links lead to hosts that sources.txt does not list now: {some}{more}"]
+    return [f"{hosts.total():,} links lead to hosts that sources.txt does not list now: {some}{more}"]

@@ -26,11 +26,11 @@ from kgtrec.data.judgements import (
     Judgements,
 )
 from kgtrec.data.pool import Pool
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError, require
 
 
 def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_triple: int = 2) -> Decisions:
-    """The decision on each triple of a pool, and whom an undecided one waits for.
+    """Decide on each triple of a pool, and find whom an undecided one waits for.
 
     The first rule that applies decides:
 
@@ -95,11 +95,7 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
         raise CollectionError(
             f"expected automatic judgements of {n:,} triples, those of the pool, got {len(automatic):,}"
         )
-    foreign = judgements.triple[(judgements.triple < 0) | (judgements.triple >= n)]
-    if len(foreign):
-        raise CollectionError(
-            f"expected judgements of the pool's {n:,} triples, found one of row {foreign[0]}; they are of another pool"
-        )
+    require_judgements_of(pool, judgements)
     votes = verdict_counts(judgements, n)
     word = last_word(judgements, n, ADJUDICATOR)
     state = states(automatic.is_automatic, votes, word, per_triple=per_triple)
@@ -110,10 +106,17 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
     return Decisions(state, verdict)
 
 
+def require_judgements_of(pool: Pool, judgements: Judgements) -> None:
+    """Raise CollectionError unless all events are about triples of the pool."""
+    n, triple = len(pool), judgements.triple
+    message = f"expected judgements of the pool's {n:,} triples, found one of row {{}}; they are of another pool"
+    require((triple >= 0) & (triple < n), lambda row: CollectionError(message.format(triple[row])))
+
+
 def states(
     is_automatic: NDArray[np.bool_], votes: NDArray[np.int64], word: NDArray[np.int8], *, per_triple: int
 ) -> NDArray[np.int8]:
-    """The state of each triple by the rules of :func:`decide`: (n,) row in ``STATES``.
+    """Find the state of each triple by the rules of :func:`decide`: (n,) row in ``STATES``.
 
     Parameters
     ----------
@@ -138,7 +141,7 @@ def states(
 
 
 def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.int8]:
-    """States of some of the pool's triples, distinct and sorted, which costs no more than reading their events."""
+    """Find the states of some distinct, sorted triples of the pool, at the cost of reading their events."""
     events = campaign.judgements.take(np.isin(campaign.judgements.triple, rows))
     events = replace(events, triple=np.searchsorted(rows, events.triple).astype(np.int32))
     votes, word = verdict_counts(events, len(rows)), last_word(events, len(rows), ADJUDICATOR)
@@ -146,7 +149,7 @@ def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.
 
 
 def states_before(judgements: Judgements) -> NDArray[np.int8]:
-    """(n,) state of each event's triple when the event was recorded, by the verdicts until then.
+    """Find the state of each event's triple when the event was recorded, (n,), by the verdicts until then.
 
     With one annotator per triple, since the number at that time is unknown but not lower.
     """
@@ -160,21 +163,19 @@ def states_before(judgements: Judgements) -> NDArray[np.int8]:
 
     order = np.argsort(judgements.triple, kind="stable")
     triple, change = judgements.triple[order], change[order]
-    is_first = np.ones(n, np.bool_)
-    is_first[1:] = triple[1:] != triple[:-1]
-    first = np.maximum.accumulate(np.where(is_first, np.arange(n), 0)) if n else np.zeros(0, np.intp)
+    first = np.searchsorted(triple, triple)
     votes = np.cumsum(change, axis=0) - change
     votes -= votes[first]
     said = np.where(judgements.role[order] == ADJUDICATOR, np.arange(n), -1)
     last = np.maximum.accumulate(np.concatenate([[-1], said[:-1]]))[:n]
     word = np.where(last >= first, judgements.verdict[order][last], -1).astype(np.int8)
-    found = np.empty(n, np.int8)
-    found[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
-    return found
+    before_each = np.empty(n, np.int8)
+    before_each[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
+    return before_each
 
 
 def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
-    """(n,) per row the row before it that has the same values in all columns, -1 where there is none.
+    """Find for each row, (n,), the row before it that has the same values in all columns; -1 where there is none.
 
     Examples
     --------
@@ -183,33 +184,28 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
     """
     order = np.lexsort(columns[::-1])  # a stable sort
     is_same = np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
-    found = np.full(len(order), -1, np.intp)
-    found[order[1:][is_same]] = order[:-1][is_same]
-    return found
+    before = np.full(len(order), -1, np.intp)
+    before[order[1:][is_same]] = order[:-1][is_same]
+    return before
 
 
 def decisions_of(campaign: Campaign) -> Decisions:
-    """The decision on each triple of a campaign's pool, see :func:`decide`."""
+    """Decide on each triple of a campaign's pool, see :func:`decide`."""
     return decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=campaign.per_triple)
 
 
-def queue(decisions: Decisions) -> NDArray[np.intp]:
-    """(m,) rows of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
+def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Find the rows, (m,), of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
 
     A triple that an adjudicator could not decide does not wait any more, but can still be settled by a later verdict.
     """
-    return waiting(decisions.state)
-
-
-def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
-    """(m,) rows of :func:`queue`, by the state of each triple."""
     return np.flatnonzero((state == CONFLICT) | (state == DOUBTED))
 
 
 def judged_in_another_role(
     judgements: Judgements, person: str, triples: NDArray[np.integer], *, role: int
 ) -> NDArray[np.bool_]:
-    """(n,) which of the triples a person has judged in another role, which bars them from this one.
+    """Find the triples, (n,), that a person has judged in another role, which bars them from this one.
 
     Nobody decides about their own verdict as an adjudicator, or is the expert on their own labels.
 
@@ -228,17 +224,15 @@ def judged_in_another_role(
 
 
 def verdict_counts(judgements: Judgements, n: int) -> NDArray[np.int64]:
-    """(n, 3) number of annotators with each of ``VERDICTS`` on each of n triples, by their last verdicts."""
+    """Count the annotators with each of ``VERDICTS`` on each of n triples, (n, 3), by their last verdicts."""
     of_annotators = judgements.take(judgements.role == ANNOTATOR).latest()
     cell = of_annotators.triple.astype(np.int64) * len(VERDICTS) + of_annotators.verdict
     return np.bincount(cell, minlength=n * len(VERDICTS)).reshape(n, len(VERDICTS))
 
 
 def last_word(judgements: Judgements, n: int, role: int) -> NDArray[np.int8]:
-    """(n,) the last verdict of any person in a role on each of n triples, row in ``VERDICTS``; -1: there is none."""
+    """Find the last verdict of any person in a role on each triple, (n,) row in ``VERDICTS``; -1: there is none."""
     events = np.flatnonzero(judgements.role == role)
     last = np.full(n, -1, np.intp)
     np.maximum.at(last, judgements.triple[events], events)  # events are oldest first
-    found = np.full(n, -1, np.int8)
-    found[last >= 0] = judgements.verdict[last[last >= 0]]
-    return found
+    return np.where(last >= 0, np.append(judgements.verdict, np.int8(-1))[last], np.int8(-1))

@@ -15,6 +15,7 @@ from kgtrec.campaign.qrels import deepest_rank, question_level
 from kgtrec.collection.questions import completions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
+from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -42,7 +43,7 @@ LEFT_OUT_KINDS = ("run", "family")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftOut:
+class LeftOut(Columns):
     """The systems with qrels that lack the unique contributions of some runs; one row per run, then per family.
 
     Ranks are among all the systems, 1 for the best; equal scores share the better rank.
@@ -58,9 +59,6 @@ class LeftOut:
     ranks: NDArray[np.int64]  # (g, s, m)
     tau: NDArray[np.float64]  # (g, m) Kendall's tau-b between the systems' scores before and after; NaN if one is flat
     tau_ap: NDArray[np.float64]  # (g, m) AP correlation of the order after, judged by the order before
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,14 +99,11 @@ class Diagnostics(Result):
     @property
     def positive_rate(self) -> NDArray[np.float64]:
         """(q,) share of positives among the settled triples of each question; NaN where none is settled."""
-        with np.errstate(invalid="ignore"):
-            rate: NDArray[np.float64] = self.question_positive / np.where(
-                self.question_judged > 0, self.question_judged, np.nan
-            )
-        return rate
+        judged = np.where(self.question_judged > 0, self.question_judged, np.nan)
+        return np.asarray(self.question_positive / judged)
 
     def tables(self) -> tuple[Table, ...]:
-        """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
+        """Make the tables ``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
         return self._runs(), self._overlap(), self._depths(), self._questions(), self._systems(), self._left_out()
 
     def _runs(self) -> Table:
@@ -127,9 +122,7 @@ class Diagnostics(Result):
             Column("run"),
             Column("family", names={"": "-"}),
             Column("contributed", "triples"),
-            Column("unique"),
-            Column("judged"),
-            Column("positive"),
+            *map(Column, ("unique", "judged", "positive")),
             Column("unique_positive", "unique positive"),
             _RATE,
         )
@@ -150,14 +143,8 @@ class Diagnostics(Result):
                 "positive_down_to": np.cumsum(self.positive_at),
             }
         )
-        columns = (
-            Column("depth"),
-            Column("pooled"),
-            Column("judged"),
-            Column("positive"),
-            Column("positive_down_to", "down to here"),
-            _RATE,
-        )
+        counts = map(Column, ("depth", "pooled", "judged", "positive"))
+        columns = (*counts, Column("positive_down_to", "down to here"), _RATE)
         return Table("depths", "new positives per depth", "", data, columns, view=_rated(data))
 
     def _questions(self) -> Table:
@@ -180,10 +167,10 @@ class Diagnostics(Result):
             f"{n - len(rate):,} with nothing judged"
         )
         names = ("least", "quarter", "median", "three quarters", "most", "mean")
-        values = [*np.quantile(rate, _QUANTILES), rate.mean()] if len(rate) else [np.nan] * len(names)
-        ends = {"all N": [int(np.count_nonzero(rate == 0))], "all Y": [int(np.count_nonzero(rate == 1))]}
+        values = [*np.quantile(rate, (0, 0.25, 0.5, 0.75, 1)), rate.mean()] if len(rate) else [np.nan] * len(names)
         columns = (*(Column(name, form="share", digits=1) for name in names), Column("all N"), Column("all Y"))
-        view = pa.table({name: [float(value)] for name, value in zip(names, values, strict=True)} | ends)
+        shown = [*map(float, values), int(np.sum(rate == 0)), int(np.sum(rate == 1))]
+        view = pa.table({column.name: [value] for column, value in zip(columns, shown, strict=True)})
         return Table("questions", "positive rate per question", caption, data, columns, view=view)
 
     def _systems(self) -> Table:
@@ -234,14 +221,11 @@ class Diagnostics(Result):
             groups.setdefault((row["kind"], row["name"], row["measure"]), []).append(row)
         shown = []
         for rows in groups.values():
-            row = max(
-                (row for row in rows if row["is_left_out"]),
-                key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])),
-                default=None,
-            )
-            if row is None:
+            own = [row for row in rows if row["is_left_out"]]
+            if not own:
                 shown.append(rows[0] | {"system": "-", "before": None, "after": None, "rank": "-"})
                 continue
+            row = max(own, key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])))
             change = row["after"] / row["before"] - 1 if row["before"] else None
             shown.append(row | {"change": change, "rank": f"{row['rank_before']} > {row['rank_after']}"})
         view = data.schema.append(pa.field("change", pa.float64())).append(pa.field("rank", pa.string()))
@@ -250,8 +234,7 @@ class Diagnostics(Result):
             Column("kind", " "),
             Column("triples"),
             Column("positives", "positive"),
-            Column("measure"),
-            Column("system"),
+            *map(Column, ("measure", "system")),
             Column("before", digits="measure"),
             Column("after", digits="measure"),
             Column("change", form="change", digits=1),
@@ -264,7 +247,6 @@ class Diagnostics(Result):
 
 
 _RATE = Column("rate", form="share", digits=1)
-_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 
 
 def _rated(data: pa.Table) -> pa.Table:
@@ -290,7 +272,7 @@ def diagnose(
     judged_at: int = 10,
     mixed: bool = False,
 ) -> Diagnostics:
-    """The contribution of each run to a pool, and the scores, ranks and order of the systems without it.
+    """Measure the contribution of each run to a pool, and the scores, ranks and order of the systems without it.
 
     To leave a run out is to remove from the qrels the triples that no other run contributed, down to the depth of the
     pool: those judged Y become unjudged, and so do those judged N. The answers known before are kept. The result shows
@@ -446,20 +428,15 @@ def _counts(pool: Pool, kinds: Sequence[NDArray[np.bool_]]) -> tuple[list[NDArra
 def _lost_by(is_from: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
     """(groups, n) which triples only members of each group contributed."""
     n_runs_of = is_from.sum(axis=0)
-    lost = np.zeros((len(groups), len(pool)), np.bool_)
-    for row, members in enumerate(groups):
-        places = [pool.place(name) for name in members]
-        lost[row] = is_from[places].sum(axis=0) == n_runs_of
-    return lost
+    lost = [is_from[np.isin(pool.runs, members)].sum(axis=0) == n_runs_of for members in groups]
+    return np.array(lost, np.bool_).reshape(len(groups), len(pool))
 
 
 def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
     """(runs, runs) Jaccard."""
     size, common = is_from.sum(axis=1), shared_triples(is_from)
     union = size[:, None] + size - common
-    with np.errstate(invalid="ignore"):
-        overlap: NDArray[np.float64] = common / np.where(union > 0, union, np.nan)
-    return overlap
+    return np.asarray(common / np.where(union > 0, union, np.nan))
 
 
 def _scores(
@@ -488,8 +465,7 @@ def _n_lacking(system: System, qrels: Qrels) -> int:
     asked = np.zeros(len(system.questions), np.bool_)
     for part in [system] if isinstance(system, AnswerRanks) else system.parts():
         asked[part.question] = True
-    found = qrels.questions.encode(system.questions.labels)[asked]
-    return len(qrels.questions) - int(np.count_nonzero(found >= 0))
+    return len(qrels.questions) - int(np.sum(qrels.questions.encode(system.questions.labels)[asked] >= 0))
 
 
 def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -522,8 +498,8 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
         warnings.simplefilter("ignore", KgtrecWarning)  # reported for all judgements
         for row in range(1, len(kept)):
             if kept[row].any():
-                restricted = _restricted(qrels, kept[row])
-                values[row] = evaluate(restricted, system, labels, unlisted_answers="candidates").values[0, :, 0]
+                fewer = qrels.take(kept[row])
+                values[row] = evaluate(fewer, system, labels, unlisted_answers="candidates").values[0, :, 0]
     return values
 
 
@@ -543,18 +519,18 @@ def _run_scores(
     grades are their own row numbers, which then show the rows to leave out.
     """
     numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))
-    found = match(run, numbered).ranking
+    whole = match(run, numbered).ranking
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     none = np.zeros(len(order), np.int32)
     values = np.empty((len(kept), len(measures)))
     for row, stays in enumerate(kept):
-        stands = stays[found.grade]
+        is_kept = stays[whole.grade]
         ranking = JudgedRanking(
-            n_questions=found.n_questions,
-            num_retrieved=found.num_retrieved,
-            question=found.question[stands],
-            position=found.position[stands],
-            grade=qrels.grade[found.grade[stands]],
+            n_questions=whole.n_questions,
+            num_retrieved=whole.num_retrieved,
+            question=whole.question[is_kept],
+            position=whole.position[is_kept],
+            grade=qrels.grade[whole.grade[is_kept]],
             judged_question=qrels.question[stays],
             judged_grade=qrels.grade[stays],
         )
@@ -563,10 +539,6 @@ def _run_scores(
             items = ItemValues(measure(ranking)[order], none, order, None, None, relevant)
             values[row, column] = summarise(measure, items, 1, run.name)[0]
     return values
-
-
-def _restricted(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
-    return replace(qrels, question=qrels.question[rows], entity=qrels.entity[rows], grade=qrels.grade[rows])
 
 
 def _ranks(scores: NDArray[np.float64], better: Sequence[bool]) -> NDArray[np.int64]:

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.collection.questions import completed_rows
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
+from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -33,7 +35,7 @@ from kgtrec.kernels.sampling.sampled_precision import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PositiveEstimates:
+class PositiveEstimates(Columns):
     """Number of positive triples in the whole pool, estimated from a sample, one row per group of triples."""
 
     by: str  # kind of the groups
@@ -43,14 +45,11 @@ class PositiveEstimates:
     positives: NDArray[np.float64]  # (g,) estimated, in the whole pool
     error: NDArray[np.float64]  # (g,) standard error; NaN where a stratum has one judged triple of several
 
-    def __len__(self) -> int:
-        return len(self.groups)
-
     def __repr__(self) -> str:
         return f"<PositiveEstimates: {len(self)} by {self.by}>"
 
     def to_table(self) -> pa.Table:
-        """One row per group."""
+        """List a row per group."""
         numbers = {name: arrow_of(getattr(self, name)) for name in ("judged", "found", "positives", "error")}
         return pa.table({self.by: self.groups} | numbers)
 
@@ -107,7 +106,7 @@ class _Strata:
 
 
 def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
-    """(n,) how many triples, sampled or not, each settled triple of a pool represents; 0 for undecided ones.
+    """Find how many triples, sampled or not, each settled triple of a pool represents, (n,); 0 for undecided ones.
 
     Raises
     ------
@@ -123,7 +122,7 @@ def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
 
 
 def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> PositiveEstimates:
-    """Number of positives in the pool that was sampled from.
+    """Estimate the number of positives in the pool that was sampled from.
 
     A stratum of ranks was sampled at random without replacement, question by question or over all of them; its triples
     without a verdict are assumed to be missing at random, and those that a rule has judged are a separate stratum. If
@@ -166,7 +165,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     group, labels = _groups(pool, strata, by)
     # in units of the triples that each one of its stratum represents on average
     unit = (strata.population / strata.drawn)[strata.stratum]
-    found = estimated_totals(
+    estimate = estimated_totals(
         np.where(verdict == 1, strata.weight / unit, 0.0)[settled],
         strata.stratum[settled],
         strata.population,
@@ -175,7 +174,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     )
     judged = np.bincount(group[settled], minlength=len(labels))
     hits = np.bincount(group[verdict == 1], minlength=len(labels))
-    return PositiveEstimates(by, labels, judged, hits, found.total, np.sqrt(found.variance))
+    return PositiveEstimates(by, labels, judged, hits, estimate.total, np.sqrt(estimate.variance))
 
 
 def estimate_ap(
@@ -188,7 +187,7 @@ def estimate_ap(
     bounds: Sequence[int] = (),
     by: str | None = None,
 ) -> Scores:
-    """Average precision of runs, estimated from a judged sample of a pool.
+    """Estimate the average precision of runs from a judged sample of a pool.
 
     The answers of the collection are certain. Each of the other candidates of a question and a stratum is relevant with
     the same probability, whose distribution over the questions is estimated from all judgements, and the estimate is
@@ -239,7 +238,13 @@ def estimate_ap(
     if by not in (None, "question"):
         raise KgtrecError(f"expected a value for each question or one for all (by None), found {by!r}")
     verdict = _verdicts(pool, decisions)
-    _require_asked(collection, pool)
+    row = collection.questions.ids.encode(pool.questions.ids.labels)
+    is_asked = (row >= 0) & (row == pool.questions.rows_in(collection.questions))
+    if not is_asked.all():
+        raise CollectionError(
+            f"expected the collection of the pool, found one without {np.sum(~is_asked):,} of the pool's "
+            f"{len(is_asked):,} questions, such as {pool.questions.ids[int(is_asked.argmin())]!r}"
+        )
     judged = (
         _sampled_rows(collection, pool, decisions)
         if whole is None
@@ -327,7 +332,6 @@ def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _
     kind = strata.kind
     if len(strata.labels) > _MOST_KINDS:  # for a pool with many probabilities: group orders of magnitude
         _, kind = np.unique(np.round(np.log10(pool.probability)), return_inverse=True)
-        kind = kind.reshape(-1)
     qrels, triple = _qrels(collection, pool, verdict >= 0)
     known = triple < 0
     return _JudgedRows.of(
@@ -368,21 +372,14 @@ def _qrels(collection: Collection, pool: Pool, kept: NDArray[np.bool_]) -> tuple
 
     A grade is the row number, and the second value has each row's triple, -1 for an answer.
     """
-    questions, triples = pool.questions, pool.triples
-    rows = np.flatnonzero(kept)
-    head, relation, tail = triples.head[rows], triples.relation[rows], triples.tail[rows]
-    at_head = questions.rows(np.ones(len(rows), np.bool_), relation, tail)
-    at_tail = questions.rows(np.zeros(len(rows), np.bool_), relation, head)
-    answers = collection.qrels
-    own = questions.ids.encode(answers.questions.labels)[answers.question]
-    own_entity = questions.entities.encode(answers.entities.labels)[answers.entity]
-    is_ours = (own >= 0) & (own_entity >= 0) & (answers.grade >= 1)
-    question = np.concatenate([at_head, at_tail, own[is_ours]]).astype(np.int32)
-    entity = np.concatenate([head, tail, own_entity[is_ours]])
-    triple = np.concatenate([rows, rows, np.full(int(is_ours.sum()), -1)])
-    there = question >= 0
-    question, entity, triple = question[there], entity[there], triple[there]
+    questions, rows = pool.questions, np.flatnonzero(kept)
+    question, entity, row = completed_rows(questions, pool.triples.take(rows))
+    answers = collection.qrels.recoded(questions=questions.ids, entities=questions.entities)
+    answers = answers.take((answers.question >= 0) & (answers.entity >= 0) & (answers.grade >= 1))
+    triple = np.concatenate([rows[row], np.full(len(answers), -1)])
     number = np.arange(len(triple), dtype=np.int32)
+    question = np.concatenate([question, answers.question])
+    entity = np.concatenate([entity, answers.entity])
     return Qrels.of(question, entity, number, questions.ids, questions.entities), triple
 
 
@@ -394,19 +391,6 @@ def _groups(pool: Pool, strata: _Strata, by: str) -> tuple[NDArray[np.intp], pa.
         codes, group = np.unique(pool.triples.relation, return_inverse=True)
         return group, pool.triples.relations.decode(codes)
     return np.zeros(len(pool), np.intp), pa.array(["pool"], pa.string())
-
-
-def _require_asked(collection: Collection, pool: Pool) -> None:
-    """CollectionError unless the collection has the questions of the pool, with the same ids."""
-    ours, asked = collection.questions, pool.questions
-    row = ours.ids.encode(asked.ids.labels)
-    other = (row < 0) | (row != asked.rows_in(ours))
-    if other.any():
-        first = asked.ids[int(np.argmax(other))]
-        raise CollectionError(
-            f"expected the collection of the pool, found one without {int(other.sum()):,} of the "
-            f"pool's {len(other):,} questions, such as {first!r}"
-        )
 
 
 def _verdicts(pool: Pool, decisions: Decisions) -> NDArray[np.int8]:

@@ -19,7 +19,7 @@ from kgtrec.kernels.sampling.proportions import part_interval, weighted_interval
 def draw_sample(
     pool: Pool, decisions: Decisions, *, size: int = 200, seed: int = 0, with_automatic: bool = False
 ) -> ExpertSample:
-    """Decided triples for an expert to judge again, half of them Y and half N, with one more Y if the size is odd.
+    """Draw decided triples for an expert to judge again, half of them Y and half N, with one more Y if the size is odd.
 
     Within Y and within N all triples have the same probability. If there are too few of one label, all of them are
     taken, and correspondingly more of the other.
@@ -82,7 +82,7 @@ def draw_sample(
 
 
 def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: float = 0.95) -> SampleReport:
-    r"""The quality of the labels by the experts' verdicts on the sample; labels as they were when it was drawn.
+    r"""Estimate the quality of the labels, as they were when the sample was drawn, by the experts' verdicts on it.
 
     The last verdict of any expert on a triple counts. A triple of the sample without one, or whose last one is
     "unsure", is left out. With agreement :math:`p_Y` on the labels Y and :math:`p_N` on N, and with :math:`N_Y` and
@@ -144,9 +144,9 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     between_0_and_1("a confidence", confidence)
     n = 1 + int(max(sample.triple.max(initial=-1), judgements.triple.max(initial=-1)))
     word = last_word(judgements, n, EXPERT)[sample.triple]
-    told = (word == YES) | (word == NO)
-    judged = np.bincount(sample.verdict[told], minlength=2)
-    agreed = np.bincount(sample.verdict[told & (word == sample.verdict)], minlength=2)
+    is_sure = (word == YES) | (word == NO)
+    judged = np.bincount(sample.verdict[is_sure], minlength=2)
+    agreed = np.bincount(sample.verdict[word == sample.verdict], minlength=2)
     unsure = np.bincount(sample.verdict[word == UNSURE], minlength=2)
     population = sample.population
     for verdict in (YES, NO):
@@ -155,9 +155,8 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
                 f"no expert has judged a triple of label {VERDICTS[verdict]} Y or N, so there is no agreement on "
                 f"{VERDICTS[verdict]}, nor any statistic that depends on it"
             )
-    found = _estimates(agreed, judged, population, confidence)
-    table = np.array([found[name] for name in SAMPLE_STATISTICS])
-    values, low, high = table.T
+    estimates = _estimates(agreed, judged, population, confidence)
+    values, low, high = np.array([estimates[name] for name in SAMPLE_STATISTICS]).T
     return SampleReport(values, low, high, population, sample.drawn, judged, agreed, unsure, confidence)
 
 

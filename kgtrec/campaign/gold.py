@@ -1,8 +1,8 @@
-"""Triples of a pool whose verdict is known: drawn from it, so that nothing can tell them from the rest.
+"""Triples of a pool whose verdict is known: drawn from it, so that nothing distinguishes them from the rest.
 
 Nothing that annotators are given depends on gold: who judges what, in which order, what a page or a file shows, where a
-verdict is stored, are the same with gold.tsv and without it. So the choice of the triples alone could tell them, and a
-random one does not.
+verdict is stored, are the same with gold.tsv and without it. So only the choice of the triples could reveal them, and
+a random one does not.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from kgtrec.kernels.sampling.proportions import wilson_interval
 
 _FEW = 10  # gold tasks of an annotator, below which their number is reported
 _DRAWS = 999  # drawings at random that gold is held against
-_MOST = 0.002  # share of these that may be told as well as gold is, by each of five guesses
+_MOST = 0.002  # share of these that may be guessed as well as gold is, by each of five guesses
 
 
 def rows_in_pool(pool: Pool, gold: Gold) -> NDArray[np.intp]:
-    """(g,) row of each gold triple in the pool's triples, -1 where it is none of them."""
+    """Find each gold triple in the pool's triples, (g,) rows; -1 where it is none of them."""
     own = gold.triples.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
     return pool.rows(own.head, own.relation, own.tail)
 
 
 def gold_tasks(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gold: Gold) -> NDArray[np.intp]:
-    """(g,) row in the pool's triples of each gold triple that annotators judge without knowing it, -1 of the others.
+    """Find the gold that annotators judge without knowing it, (g,) rows in the pool's triples; -1 of the others.
 
     The others are not in the pool, are judged by a rule, or were chosen for the training round.
     """
@@ -52,7 +52,7 @@ def _trained(settings: Mapping[str, Any], gold: Gold) -> NDArray[np.bool_]:
 
 
 def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gold: Gold, share: float) -> Gold:
-    """Gold, with so many more triples of the pool that ``share`` of what people judge is gold.
+    """Add triples of the pool to gold, so that ``share`` of what people judge is gold.
 
     They are drawn at random, all with the same probability, and somebody is to fill in their verdicts. The campaign's
     seed, the labels and the checksums of the pool decide: annotators know the first two at most.
@@ -98,10 +98,10 @@ def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gol
 
 
 def gold_notes(campaign: Campaign) -> str:
-    """What keeps gold from being of use, with figures, a line each: empty where nothing does.
+    """Describe what keeps gold from being of use, with figures, a line each: empty where nothing does.
 
     That it is not among what people judge, that verdicts are not filled in, that an annotator has little of it; and by
-    what gold can be told from the rest, better than nearly every random choice of as many triples could.
+    what gold can be guessed, better than nearly every random choice of as many triples could.
 
     Parameters
     ----------
@@ -111,18 +111,18 @@ def gold_notes(campaign: Campaign) -> str:
     --------
     See ``kgtrec campaign status``.
     """
-    pool, gold, own, told = campaign.pool, campaign.gold, campaign.assignments, []
+    pool, gold, own, notes = campaign.pool, campaign.gold, campaign.assignments, []
     row = gold_tasks(pool, campaign.automatic, campaign.settings, gold)
     if n := int((is_idle := (row < 0) & ~_trained(campaign.settings, gold)).sum()):
         one = " ".join(map(legible, gold.labels[int(is_idle.argmax())]))
-        told.append(
+        notes.append(
             f"{GOLD}: {n:,} of {counted(len(gold), 'triple')}, as {one}, would stand out among what annotators judge, "
             "since the pool does not ask people for them; they can be of the training round alone, and kgtrec campaign "
             "init --gold-share 0.05 draws gold from the pool"
         )
     is_empty = (row >= 0) & (gold.verdict == NOT_YET)
     if n := int(is_empty.sum()):
-        told.append(f"{GOLD}: {n:,} of {counted(int((row >= 0).sum()), 'triple')} of the pool lack a verdict, Y or N")
+        notes.append(f"{GOLD}: {n:,} of {counted(int((row >= 0).sum()), 'triple')} of the pool lack a verdict, Y or N")
     is_gold = np.zeros(len(pool), np.bool_)
     is_gold[row[(row >= 0) & ~is_empty]] = True
     if is_gold.any() and len(own):
@@ -131,20 +131,20 @@ def gold_notes(campaign: Campaign) -> str:
         least = int(np.argmin(n_gold))
         if (n := int(n_gold[least])) < _FEW:
             low = wilson_interval(np.array(n), np.array(n), 0.95)[0] if n else 0.0
-            told.append(
+            notes.append(
                 f"{GOLD}: {n} of the {np.bincount(place)[least]:,} tasks of {legible(own.annotators[people[least]])} "
                 f"are gold; even if all these are right, the 95% interval of that share begins at {low:.0%}"
             )
-    told += [
-        f"{GOLD}: gold can be told from the rest by {what}: AUC {auc:.2f}, where 99 of 100 random draws of as "
+    notes += [
+        f"{GOLD}: gold can be guessed by {what}: AUC {auc:.2f}, where 99 of 100 random draws of as "
         f"many triples have at most {limit:.2f}"
         for what, auc, limit in _guesses(campaign, is_gold)
     ]
-    return "\n".join(told)
+    return "\n".join(notes)
 
 
 def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, float, float]]:
-    """By what gold can be told, with the AUC of who knows its share for each value, and that of random choices."""
+    """By what gold can be guessed, with the AUC of who knows its share for each value, and that of random choices."""
     pool, for_people = campaign.pool, ~campaign.automatic.is_automatic
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[for_people]
     triples, asked, is_gold = pool.triples.take(for_people), pool.questions, is_gold[for_people]
@@ -163,15 +163,15 @@ def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, 
         "how often its entity is a candidate": np.bincount(entity)[entity],
     }
     rng = np.random.default_rng(campaign.assignment_seed)
-    found = []
+    guesses = []
     for what, value in values.items():
         _, stratum = np.unique(value, return_inverse=True)
         size = np.bincount(stratum)
         own = _auc(size, np.bincount(stratum[is_gold], minlength=len(size))[None])[0]
         others = _auc(size, rng.multivariate_hypergeometric(size, n_gold, _DRAWS, method="marginals"))
         if (1 + (others >= own).sum()) / (1 + _DRAWS) <= _MOST:
-            found.append((what, float(own), float(np.quantile(others, 0.99))))
-    return found
+            guesses.append((what, float(own), float(np.quantile(others, 0.99))))
+    return guesses
 
 
 def _auc(size: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -179,5 +179,4 @@ def _auc(size: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.float64
     order = np.argsort(-gold / size, axis=1, kind="stable")
     gold, rest = (np.take_along_axis(counts, order, axis=1) for counts in (gold, size - gold))
     after = rest.sum(axis=1, keepdims=True) - np.cumsum(rest, axis=1)
-    area: NDArray[np.float64] = (gold * (after + rest / 2)).sum(axis=1) / (gold.sum(axis=1) * rest.sum(axis=1))
-    return area
+    return np.asarray((gold * (after + rest / 2)).sum(axis=1) / (gold.sum(axis=1) * rest.sum(axis=1)))

@@ -21,7 +21,7 @@ LONGEST_NAME = 200  # characters
 def changed_people(
     people: People, named: Mapping[int, Sequence[str]], left: Sequence[str] = ()
 ) -> tuple[People, list[str]]:
-    """The people with some more, and without those who have left; nobody is ever removed.
+    """Add people, and note who has left; nobody is ever removed.
 
     Parameters
     ----------

@@ -22,7 +22,6 @@ from kgtrec.campaign.qrels import (
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import ROLES
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted
@@ -34,13 +33,9 @@ from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 class Publication:
     """Qrels of a campaign at every depth of its pool, with what is said of them."""
 
-    questions: Questions
-    by_depth: tuple[Qrels, ...]  # at depth 0, 1, ...; the last one has all
     report: QrelsReport
-    readme: str
-    record: Mapping[str, Any]  # the report for programs
-    command: Mapping[str, Any]  # what made it, for the manifest of a collection
-    collection: Collection | None = None  # with these questions and the last qrels
+    collection: Collection | None  # with the questions and the last qrels
+    parts: Mapping[str, Any]  # of the folder, as :func:`write_qrels_folder` takes them
 
     def write(self, folder: PathLike, report_text: str, *, force: bool = False) -> None:
         """Write the folder, see :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder`.
@@ -52,17 +47,7 @@ class Publication:
             The report for people.
         force : bool
         """
-        write_qrels_folder(
-            folder,
-            self.questions,
-            self.by_depth,
-            readme=self.readme,
-            report_text=report_text,
-            report=self.record,
-            collection=self.collection,
-            command=self.command,
-            force=force,
-        )
+        write_qrels_folder(folder, report_text=report_text, collection=self.collection, force=force, **self.parts)
 
 
 def publication_of(
@@ -74,7 +59,7 @@ def publication_of(
     named: Questions | None = None,
     known: Triples | None = None,
 ) -> Publication:
-    """The qrels of a campaign, to be published.
+    """Make the qrels of a campaign, to be published.
 
     Parameters
     ----------
@@ -100,53 +85,49 @@ def publication_of(
     See ``kgtrec campaign qrels``.
     """
     pool, known_answers = campaign.pool, campaign.known_answers
-    decisions = decisions_of(campaign)
-    if depth is not None:
-        depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
-    deepest = deepest_rank(pool) if depth is None else depth
-    depths = range(deepest + 1)
+    decisions, deepest = decisions_of(campaign), deepest_rank(pool)
+    depth = deepest if depth is None else min(depth, deepest)  # below the pool there is nothing, and no file for it
+    depths = range(depth + 1)
     collection = None
     if level == "triple":
         named = base.questions if named is None and base is not None else named
-        each = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
-        questions, by_depth = each[-1][0], [qrels for _, qrels in each]
+        several = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
+        questions, by_depth = several[-1][0], [qrels for _, qrels in several]
         if base is not None:
             collection = of_topics(base, questions, by_depth[-1], known)
     elif base is not None:
-        questions = base.questions
-        by_depth = [with_judgements(base, pool, decisions, at).qrels for at in depths]
-        collection = with_judgements(base, pool, decisions, depth)
+        collections = [with_judgements(base, pool, decisions, at) for at in depths]
+        collection, questions, by_depth = collections[-1], base.questions, [made.qrels for made in collections]
     else:
         questions = pool.questions
         by_depth = [question_level(pool, known_answers, decisions, at) for at in depths]
     if len(by_depth[-1]) == 0:
         raise KgtrecError("nothing is judged and nothing was known before, so there are no qrels yet")
     report = report_qrels(pool, known_answers, campaign.automatic, decisions, depth, level=level)
-    return Publication(
-        questions,
-        tuple(by_depth),
-        report,
-        readme_text(report, campaign, is_collection=base is not None),
-        {"collection": _whose(campaign, collection, named if level == "triple" else None)} | report.to_dict(),
-        {"name": "campaign qrels", "level": level, "depth": deepest, "pool": campaign.settings.get("files", {})},
-        collection,
-    )
-
-
-def _whose(campaign: Campaign, collection: Collection | None, named: Questions | None) -> str:
-    """The stamp of the collection that the question ids are of; "" where nobody knows whose some are."""
-    if collection is not None:
-        return collection.stamp
-    is_own = named is None or bool((named.ids.encode(campaign.pool.questions.ids.labels) >= 0).all())
-    return campaign.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
+    is_new = level == "triple" and named is not None and (named.ids.encode(pool.questions.ids.labels) < 0).any()
+    # a new id such as head-new0 is in no run; "" where nobody knows whose some ids are
+    stamp = collection.stamp if collection is not None else "" if is_new else known_answers.collection
+    parts = {
+        "questions": questions,
+        "by_depth": tuple(by_depth),  # at depth 0, 1, ...; the last one has all
+        "readme": readme_text(report, campaign, is_collection=base is not None),
+        "report": {"collection": stamp} | report.to_dict(),
+        "command": {
+            "name": "campaign qrels",
+            "level": level,
+            "depth": depth,
+            "pool": campaign.settings.get("files", {}),
+        },
+    }
+    return Publication(report, collection, parts)
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:
-    """The README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
+    """Write the README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
     from jinja2 import Environment, StrictUndefined
 
-    said, settings = campaign.judgements, campaign.settings
-    people = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
+    events, settings = campaign.judgements, campaign.settings
+    people = {name: len(np.unique(events.annotator[events.role == code])) for code, name in enumerate(ROLES)}
     words = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701  # nosec B701 # Markdown
     words.filters |= {"counted": counted, "thousands": "{:,}".format}
     return words.from_string((files("kgtrec.campaign") / "readme.jinja").read_text(encoding="utf-8")).render(

@@ -31,8 +31,9 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError, require
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
+from kgtrec.pooling.summary import triples_of
 
 LEVELS = ("question", "triple")
 _UNSETTLED = {
@@ -81,28 +82,27 @@ class QrelsReport(Result):
     @property
     def new_positives(self) -> NDArray[np.int64]:
         """(depth,) positives that the pool found down to depth 1, 2, ...: cumulative, without the known answers."""
-        total: NDArray[np.int64] = np.cumsum(self.positive_at[1:])
-        return total
+        return np.asarray(np.cumsum(self.positive_at[1:]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
+        """Convert it to plain numbers, for JSON."""
         counts = "questions never_pooled pooled_questions nothing_pooled without_positive judgements"
         triples = "positives positives_from negatives negatives_from unjudged"
-        found = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
-        return {**found, "depths": self._depths().data.to_pylist()}
+        numbers = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
+        return {**numbers, "depths": self._depths().data.to_pylist()}
 
     def tables(self) -> tuple[Table, ...]:
-        """``sources``, where judgements came from, and ``depths``, how much each depth of the pool added."""
+        """Make tables of ``sources``, where judgements came from, and ``depths``, what each depth of the pool added."""
         return self._sources(), self._depths()
 
     def _sources(self) -> Table:
-        told = (
+        described = (
             f"{self.questions:,} questions, those that were pooled for"
             if self.level == "question"
             else f"{self.questions:,} questions of the positive triples, {self.never_pooled:,} of them never pooled for"
         )
         caption = (
-            f"{self.level} level, pool depth {self.depth}\n{told}\n"
+            f"{self.level} level, pool depth {self.depth}\n{described}\n"
             f"{self.pooled_questions:,} questions were pooled for, {self.nothing_pooled:,} of them without any "
             f"candidate; {self.without_positive:,} have no positive\n"
             f"{self.judgements:,} judgements of entities for questions, from these triples:"
@@ -151,7 +151,7 @@ class QrelsReport(Result):
 
 
 def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
-    """The questions that the pool was made for, with all their judgements so far.
+    """Make qrels of the questions that the pool was made for, with all their judgements so far.
 
     Each settled triple gives its grade, 1 or 0, to those of its two questions that are among them, even if it was
     pooled for only one. Undecided triples stay unjudged.
@@ -200,15 +200,27 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
     >>> len(question_level(pool, known_answers, said_no, depth=2))
     1
     """
-    _require_fitting(pool, known_answers, decisions, depth)
     settled, verdict = _settled(pool, decisions, depth)
-    return _judged(pool.questions, known_answers, pool.triples.take(settled), verdict)
+    questions, known = pool.questions, _known_triples(pool, known_answers)
+    question, entity, row = completed_rows(questions, pool.triples.take(settled))
+    answered, answer, _ = completed_rows(questions, known)
+    n = np.int64(len(questions.entities))
+    # a known answer may be written for only one of its questions, or with a grade above 1
+    more = ~is_among(answered * n + answer, known_answers.question * n + known_answers.entity)
+    return Qrels.of(
+        np.concatenate([known_answers.question, answered[more], question]),
+        np.concatenate([known_answers.entity, answer[more], entity]),
+        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
+        questions.ids,
+        questions.entities,
+        collection=known_answers.collection,
+    )
 
 
 def triple_level(
     pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None, *, named: Questions | None = None
 ) -> tuple[Questions, Qrels]:
-    """The questions of the positive triples, known answers and those judged Y, with all their judgements so far.
+    """Make questions of the positive triples, known answers and those judged Y, with all their judgements so far.
 
     Pooled questions keep their ids. Others are named ``head-new0``, ``tail-new0``, ... by the depth at which they first
     occur, so that a question has one name at all depths of a pool. Pooled questions without a positive are left out.
@@ -250,24 +262,13 @@ def triple_level(
     >>> list(questions.ids), qrels.entities.decode(qrels.entity).to_pylist()
     (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
     """
-    _require_fitting(pool, known_answers, decisions, depth)
     settled, verdict = _settled(pool, decisions, depth)
-    triples = pool.triples.take(settled)
-    known = _triples_of(known_answers, pool.questions)
+    known, triples = _known_triples(pool, known_answers), pool.triples.take(settled)
     # known answers first, then by depth and label, so that a new question's number does not depend on the depth
-    found = settled[verdict == 1]
-    names = pool.triples.entities.byte_order, pool.triples.relations.byte_order
-    found = found[
-        np.lexsort(
-            (
-                names[0][pool.triples.tail[found]],
-                names[0][pool.triples.head[found]],
-                names[1][pool.triples.relation[found]],
-                pool.depth[found],
-            )
-        )
-    ]
-    positive = known.joined(pool.triples.take(found))
+    entity_place, relation_place = triples.entities.byte_order, triples.relations.byte_order
+    by_label = entity_place[triples.tail], entity_place[triples.head], relation_place[triples.relation]
+    order = np.lexsort((*by_label, pool.depth[settled]))
+    positive = known.joined(triples.take(order[verdict[order] == 1]))
     questions = _questions_of(positive, pool.questions, named)
     judged = positive.joined(triples.take(verdict == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
@@ -285,7 +286,7 @@ def report_qrels(
     *,
     level: str = "question",
 ) -> QrelsReport:
-    """Where the judgements of :func:`question_level` or :func:`triple_level` come from, and how much each depth added.
+    """Report the sources of the judgements of :func:`question_level` or :func:`triple_level`, and each depth's part.
 
     Parameters
     ----------
@@ -317,7 +318,7 @@ def report_qrels(
         raise KgtrecError(f"expected level to be 'question' or 'triple', found {level!r}")
     within = pool.depth <= deepest
     contributed = pool.question[pool.rank <= deepest]
-    known = _triples_of(known_answers, pool.questions)
+    known = triples_of(known_answers, pool.questions)
     positive, negative = (within & (decisions.verdict == verdict) for verdict in (1, 0))
     by_rule = within & negative & automatic.is_automatic
     by_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1) for rows in (within, positive, negative)]
@@ -346,7 +347,7 @@ def report_qrels(
         unjudged={
             name: int(np.count_nonzero(within & (decisions.verdict < 0) & (decisions.state == code)))
             for code, name in enumerate(STATES)
-            if name in ("open", "conflict", "doubted", "undecidable")
+            if name in _UNSETTLED
         },
         pooled_at=pooled_at,
         judged_at=judged_at,
@@ -357,7 +358,7 @@ def report_qrels(
 
 
 def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, depth: int | None = None) -> Collection:
-    """A collection with the settled triples of a pool added to its judgements; questions and stamp are unchanged.
+    """Add the settled triples of a pool to a collection's judgements; questions and stamp are unchanged.
 
     Each settled triple gives its grade to those of its two questions that are in the collection, even if the pool was
     not made for them.
@@ -380,25 +381,25 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
         If an entity or a relation of a settled triple is not in the collection, a settled triple is known from train or
         valid, or the collection's qrels have another grade for it.
     """
-    _require_depth(depth)
-    _require_decisions(pool, decisions)
     settled, verdict = _settled(pool, decisions, depth)
     triples = _recoded(collection, pool.triples.take(settled))
     question, entity, row = completed_rows(collection.questions, triples)
     n = np.int64(len(collection.entities))
     added = question * n + entity
     known = collection.known
-    _refuse_known(collection.questions, question, entity, is_among(added, known.question * n + known.entity))
+    _require_unknown(collection.questions, question, entity, is_among(added, known.question * n + known.entity))
     own, grade = collection.qrels, verdict[row]
     there = own.question * n + own.entity
     _, at_own, at_added = np.intersect1d(there, added, assume_unique=True, return_indices=True)
-    if (wrong := np.flatnonzero((own.grade[at_own] >= 1) != (grade[at_added] >= 1))).size:
-        place = at_own[wrong[0]]
-        pair = own.questions[own.question[place]], own.entities[own.entity[place]]
-        raise CollectionError(
+
+    def error(row: int) -> CollectionError:
+        pair = own.questions[own.question[at_own[row]]], own.entities[own.entity[at_own[row]]]
+        return CollectionError(
             f"expected judgements that agree with the collection's qrels, found ({pair[0]}, {pair[1]}) of grade "
-            f"{own.grade[place]} there and {grade[at_added[wrong[0]]]} here"
+            f"{own.grade[at_own[row]]} there and {grade[at_added[row]]} here"
         )
+
+    require((own.grade[at_own] >= 1) == (grade[at_added] >= 1), error)
     new = ~is_among(added, there)
     merged = Qrels.of(
         np.concatenate([own.question, question[new]]),
@@ -411,7 +412,7 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
 
 
 def of_topics(collection: Collection, questions: Questions, qrels: Qrels, further: Triples | None = None) -> Collection:
-    """A collection of other questions with the same entities and the known triples of a collection.
+    """Make a collection of other questions with the same entities and the known triples of a collection.
 
     Parameters
     ----------
@@ -440,21 +441,16 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     own = _recoded(collection, own)
     asked = Questions(questions.ids, questions.is_head, own.relation, own.head, entities, relations)
     code = entities.encode(qrels.entities.labels)[qrels.entity]
-    _refuse_unknown(code, qrels.entities.decode(qrels.entity), "an entity")
+    _require_labels(code, qrels.decoded("entity"), "an entity")
     judged = Qrels.of(qrels.question, code, qrels.grade, asked.ids, entities)
-    known, answers = collection.known, collection.qrels
     # known answers of the collection's own questions are triples, which may answer one of these too
-    parts = [
-        (collection.questions.triples(known.question[known.split == split], known.entity[known.split == split]), split)
-        for split in range(len(SPLITS))
-    ]
-    answer = answers.grade >= 1
-    parts += [
-        (collection.train, 0),
-        (collection.questions.triples(answers.question[answer], answers.entity[answer]), 2),
-    ]
+    known = collection.questions.triples(collection.known.question, collection.known.entity)
+    parts = [(known.take(collection.known.split == split), split) for split in range(len(SPLITS))]
+    parts += [(collection.train, 0), (triples_of(collection.qrels, collection.questions), 2)]
     if further is not None:
-        parts.append((_recoded(collection, further, entity_names(collection), strict=False), 1))
+        own = further.recoded(entities=entity_names(collection), relations=relations)
+        own = own.take((own.head >= 0) & (own.relation >= 0) & (own.tail >= 0))
+        parts.append((replace(own, entities=entities), 1))
     n = np.int64(len(entities))
     pairs = judged.question * n + judged.entity
     rows = []
@@ -463,7 +459,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
         keys = question * n + entity
         is_judged = is_among(keys, pairs)
         if split < 2:  # a left-out answer that is judged is an answer here
-            _refuse_known(asked, question, entity, is_judged)
+            _require_unknown(asked, question, entity, is_judged)
         rows.append(keys[~is_judged] * len(SPLITS) + split)
     pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(SPLITS))
     question, entity = np.divmod(pair, n)
@@ -472,7 +468,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
 
 
 def deepest_rank(pool: Pool) -> int:
-    """The greatest pool depth of any triple; 0 for an empty pool."""
+    """Find the greatest pool depth of any triple; 0 for an empty pool."""
     return int(pool.depth.max(initial=0))
 
 
@@ -482,99 +478,53 @@ def _by_state(decisions: Decisions, rows: NDArray[np.bool_]) -> dict[str, int]:
     return {"agreed": int(np.count_nonzero(rows & agreed)), "adjudicated": int(np.count_nonzero(rows & ~agreed))}
 
 
-def _require_fitting(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None) -> None:
-    _require_depth(depth)
-    _require_decisions(pool, decisions)
-    if not (
-        known_answers.questions.same_as(pool.questions.ids) and known_answers.entities.same_as(pool.questions.entities)
-    ):
+def _known_triples(pool: Pool, known_answers: Qrels) -> Triples:
+    """The triples of the answers known before, none of which is pooled."""
+    asked = pool.questions
+    if not (known_answers.questions.same_as(asked.ids) and known_answers.entities.same_as(asked.entities)):
         raise CollectionError("expected known answers with the vocabularies of the pool's questions, found other ones")
-    known = _triples_of(known_answers, pool.questions)
-    pooled = np.flatnonzero(is_among(known.keys(), pool.triples.keys()))
-    if len(pooled):
-        raise CollectionError(
-            f"expected a pool without the answers known before, found {known.labels_at(pooled[0])} in both"
-        )
+    known = triples_of(known_answers, asked)
+    message = "expected a pool without the answers known before, found {} in both"
+    is_pooled = is_among(known.keys(), pool.triples.keys())
+    require(~is_pooled, lambda row: CollectionError(message.format(known.labels_at(row))))
+    return known
 
 
-def _require_depth(depth: int | None) -> None:
-    if depth is not None and depth < 0:
-        raise KgtrecError(f"expected a depth of 0 or more, found {depth}")
-
-
-def _require_decisions(pool: Pool, decisions: Decisions) -> None:
-    if len(decisions) != len(pool):
-        raise CollectionError(f"expected decisions on the pool's {len(pool):,} triples, found {len(decisions):,}")
-
-
-def _refuse_known(
-    questions: Questions, question: NDArray[np.int32], entity: NDArray[np.int32], known: NDArray[np.bool_]
+def _require_unknown(
+    questions: Questions, question: NDArray[np.int32], entity: NDArray[np.int32], is_known: NDArray[np.bool_]
 ) -> None:
-    if not known.any():
-        return
-    place = int(np.argmax(known))
-    pair = questions.ids[int(question[place])], questions.entities[int(entity[place])]
-    raise CollectionError(
-        f"expected judgements of unknown triples only, found ({pair[0]}, {pair[1]}), which is a known triple of the "
-        "collection; was the pool made for another collection?"
-    )
-
-
-def _refuse_unknown(code: NDArray[np.int32], labels: pa.StringArray, what: str) -> None:
-    if (wrong := np.flatnonzero(code < 0)).size:
-        raise CollectionError(
-            f"expected {what} of the collection, found {labels[int(wrong[0])].as_py()!r}; was the pool made for "
+    def error(row: int) -> CollectionError:
+        return CollectionError(
+            f"expected judgements of unknown triples only, found ({questions.ids[question[row]]}, "
+            f"{questions.entities[entity[row]]}), which is a known triple of the collection; was the pool made for "
             "another collection?"
         )
 
+    require(~is_known, error)
 
-def _recoded(
-    collection: Collection, triples: Triples, names: Vocabulary | None = None, *, strict: bool = True
-) -> Triples:
-    """The triples with the collection's vocabularies; those with a label it lacks are refused, or ignored.
 
-    ``names`` are the triples' labels of the collection's entities, if it has ids for them; default: the ids.
-    """
-    found = triples.recoded(entities=collection.entities if names is None else names, relations=collection.relations)
-    if strict:
-        for code, own in ((found.head, triples.head), (found.tail, triples.tail)):
-            _refuse_unknown(code, triples.entities.decode(own), "an entity")
-        _refuse_unknown(found.relation, triples.relations.decode(triples.relation), "a relation")
-    there = (found.head >= 0) & (found.relation >= 0) & (found.tail >= 0)
-    return replace(found.take(there), entities=collection.entities)
+def _require_labels(code: NDArray[np.int32], labels: pa.StringArray, what: str) -> None:
+    message = "expected {} of the collection, found {!r}; was the pool made for another collection?"
+    require(code >= 0, lambda row: CollectionError(message.format(what, labels[row].as_py())))
+
+
+def _recoded(collection: Collection, triples: Triples) -> Triples:
+    """The triples with the collection's vocabularies, which have all of their labels."""
+    recoded = triples.recoded(entities=collection.entities, relations=collection.relations)
+    for column, what in {"head": "an entity", "tail": "an entity", "relation": "a relation"}.items():
+        _require_labels(getattr(recoded, column), triples.decoded(column), what)
+    return recoded
 
 
 def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """Rows of the triples that have a verdict and are within the depth, and their grades."""
-    kept = decisions.verdict >= 0
-    if depth is not None:
-        kept &= pool.depth <= depth
-    rows = np.flatnonzero(kept)
+    if depth is not None and depth < 0:
+        raise KgtrecError(f"expected a depth of 0 or more, found {depth}")
+    if len(decisions) != len(pool):
+        raise CollectionError(f"expected decisions on the pool's {len(pool):,} triples, found {len(decisions):,}")
+    is_within = np.True_ if depth is None else pool.depth <= depth
+    rows = np.flatnonzero((decisions.verdict >= 0) & is_within)
     return rows, decisions.verdict[rows].astype(np.int32)
-
-
-def _judged(questions: Questions, known_answers: Qrels, triples: Triples, verdict: NDArray[np.int32]) -> Qrels:
-    """The known answers, the other answers from their triples, and the triples' grades for each of their questions."""
-    question, entity, row = completed_rows(questions, triples)
-    answered, answer, _ = completed_rows(questions, _triples_of(known_answers, questions))
-    n = np.int64(len(questions.entities))
-    # a known answer may be written for only one of its questions, or with a grade above 1
-    more = ~is_among(answered * n + answer, known_answers.question * n + known_answers.entity)
-    return Qrels.of(
-        np.concatenate([known_answers.question, answered[more], question]),
-        np.concatenate([known_answers.entity, answer[more], entity]),
-        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
-        questions.ids,
-        questions.entities,
-        collection=known_answers.collection,
-    )
-
-
-def _triples_of(qrels: Qrels, questions: Questions) -> Triples:
-    """The distinct triples of the answers in the qrels, by first row; the questions of the qrels are ``questions``."""
-    answer = qrels.grade >= 1
-    triples = questions.triples(qrels.question[answer], qrels.entity[answer])
-    return triples.take(np.sort(first_places(triples.keys())))
 
 
 def _questions_of(positive: Triples, pooled: Questions, named: Questions | None) -> Questions:
@@ -590,12 +540,9 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
     is_head, relation, anchor, row = is_head[order], relation[order], anchor[order], row[order]
     ids = pooled.ids.decode(np.maximum(row, 0)) if len(pooled) else pa.nulls(len(row), pa.string())
     ids = pc.if_else(pa.array(row >= 0), ids, pa.scalar(None, pa.string()))
+    asked = Questions(Vocabulary.of([]), is_head, relation, anchor, positive.entities, positive.relations)
     if named is not None:
-        relations, entities = (
-            other.encode(own.labels)
-            for other, own in ((named.relations, positive.relations), (named.entities, positive.entities))
-        )
-        there = named.rows(is_head, relations[relation], entities[anchor])
+        there = asked.rows_in(named)
         others = pc.if_else(pa.array(there >= 0), named.ids.decode(np.maximum(there, 0)), pa.scalar(None, pa.string()))
         taken = values_of(pc.and_(pc.is_null(ids), pc.fill_null(pc.is_in(others, value_set=pooled.ids.labels), False)))
         if taken.any():
@@ -608,13 +555,13 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
     number = np.where(is_head, np.cumsum(is_new & is_head), np.cumsum(is_new & ~is_head)) - 1
     side = pc.if_else(pa.array(is_head), f"{SIDES[0]}-new", f"{SIDES[1]}-new")
     names = pc.coalesce(ids, pc.binary_join_element_wise(side, pc.cast(pa.array(number), pa.string()), ""))
-    return Questions(Vocabulary.of(names), is_head, relation, anchor, positive.entities, positive.relations)
+    return replace(asked, ids=Vocabulary.of(names))
 
 
 def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
     """(deepest + 1,) how many questions the positives down to each depth have."""
     positive = np.flatnonzero((decisions.verdict == 1) & (pool.depth <= deepest))
-    known = _triples_of(known_answers, pool.questions)
+    known = triples_of(known_answers, pool.questions)
     triples = known.joined(pool.triples.take(positive))
     depth = np.concatenate([np.zeros(len(known), np.int32), pool.depth[positive]])
     key = np.concatenate(
@@ -623,8 +570,7 @@ def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, 
             for side, anchor in enumerate((triples.head, triples.tail))
         ]
     )
-    depth = np.tile(depth, 2)
-    order = np.lexsort((depth, key))
-    first = np.r_[True, key[order][1:] != key[order][:-1]][: len(order)]
-    counts: NDArray[np.int64] = np.cumsum(np.bincount(depth[order][first], minlength=deepest + 1))
-    return counts
+    _, question = np.unique(key, return_inverse=True)
+    first = np.full(question.max(initial=-1) + 1, deepest)
+    np.minimum.at(first, question, np.tile(depth, 2))
+    return np.cumsum(np.bincount(first, minlength=deepest + 1))

@@ -11,13 +11,13 @@ from kgtrec.campaign.wording import readable
 from kgtrec.data.campaign import template_parts
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import naming
 
 _ASKED = "what"  # stands for the answer
 
 
 def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    """The questions in words: the template of the relation with the anchor's name, and ``what`` for the answer.
+    """Put the questions into words: the template of the relation with the anchor's name, and ``what`` for the answer.
 
     Parameters
     ----------
@@ -52,10 +52,8 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
     parts = {}
     for relation in np.unique(asked.relation).tolist():
         label = asked.relations[relation]
-        try:
+        with naming(f"relation {label!r}"):
             parts[relation] = template_parts(templates.get(label, f"{{head}} {readable(label)} {{tail}}"))
-        except KgtrecError as error:
-            raise KgtrecError(f"relation {label!r}: {error}") from None
     queries = []
     for anchor, relation, is_head in zip(anchors, asked.relation.tolist(), asked.is_head.tolist(), strict=True):
         filled = {"{head}": _ASKED if is_head else anchor, "{tail}": anchor if is_head else _ASKED}
@@ -64,7 +62,7 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
 
 
 def documents_of(collection: Collection, names: Mapping[str, str], descriptions: Mapping[str, str]) -> list[str]:
-    """What each entity is: its name, or the words of its label, and its description if there is one.
+    """Describe each entity: its name, or the words of its label, and its description if there is one.
 
     Returns
     -------
@@ -80,5 +78,5 @@ def documents_of(collection: Collection, names: Mapping[str, str], descriptions:
     """
     labels = entity_names(collection)
     called = names_of(labels, np.arange(len(labels), dtype=np.int32), names).to_pylist()
-    told = (descriptions.get(label) for label in labels)
-    return [name if about is None else f"{name}: {about}" for name, about in zip(called, told, strict=True)]
+    about = (descriptions.get(label) for label in labels)
+    return [name if text is None else f"{name}: {text}" for name, text in zip(called, about, strict=True)]

@@ -11,51 +11,31 @@ from kgtrec.formats.campaign.folder import write_assignments, write_people, writ
 from kgtrec.formats.files import PathLike
 
 
-def share_out(
-    folder: PathLike,
-    campaign: Campaign,
-    *,
-    people: People | None = None,
-    per_triple: int | None = None,
-    seed: int | None = None,
+def shared_out(
+    campaign: Campaign, *, people: People | None = None, per_triple: int | None = None, seed: int | None = None
 ) -> Campaign:
     """Share the open triples of a campaign out among its active annotators, see :func:`kgtrec.campaign.assign`.
 
     Parameters
     ----------
-    folder : path
-        Of the campaign, whose lock the caller holds (:func:`kgtrec.formats.output.locks.campaign_lock`).
     campaign : Campaign
-        What the folder holds now.
     people : People, optional
-        Others who take part from now on; they are written too, once the triples can be shared out among them.
+        Who takes part from now on. Default: as before.
     per_triple, seed : int, optional
         New settings. Default: as before.
 
     Returns
     -------
     Campaign
-        What the folder holds then.
+        For :func:`write_shares`.
 
     Raises
     ------
     KgtrecError
-        If there are not enough active annotators; nothing is written then.
+        If there are not enough active annotators.
     """
-    changed = shared_out(campaign, people=people, per_triple=per_triple, seed=seed)
-    write_shares(folder, campaign, changed)
-    return changed
-
-
-def shared_out(
-    campaign: Campaign, *, people: People | None = None, per_triple: int | None = None, seed: int | None = None
-) -> Campaign:
-    """What :func:`share_out` would write."""
-    settings = dict(campaign.settings)
-    if per_triple is not None:
-        settings["annotators_per_triple"] = per_triple
-    if seed is not None:
-        settings["assignment_seed"] = seed
+    new = {"annotators_per_triple": per_triple, "assignment_seed": seed}
+    settings = dict(campaign.settings) | {name: number for name, number in new.items() if number is not None}
     changed = replace(campaign, settings=settings, people=campaign.people if people is None else people)
     assignments = assign(
         changed.pool,
@@ -70,7 +50,10 @@ def shared_out(
 
 
 def write_shares(folder: PathLike, campaign: Campaign, changed: Campaign) -> None:
-    """Write what is different in a campaign after :func:`shared_out`; the caller holds its lock."""
+    """Write what is different in a campaign after :func:`shared_out`.
+
+    The caller holds the lock of the campaign (:func:`kgtrec.formats.output.locks.campaign_lock`).
+    """
     if changed.settings != campaign.settings:  # first: whoever is stopped here can share out again without the options
         write_settings(folder, changed.settings)
     if changed.people is not campaign.people:
@@ -79,7 +62,7 @@ def write_shares(folder: PathLike, campaign: Campaign, changed: Campaign) -> Non
 
 
 def moved_tasks(before: Assignments, after: Assignments) -> dict[str, tuple[int, int]]:
-    """Person -> how many tasks they lose and get; those for whom nothing is different are left out.
+    """Count the tasks that each person loses and gets; those for whom nothing is different are left out.
 
     Examples
     --------

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.campaign.accept import Accepted, accept, places_of
+from kgtrec.campaign.accept import Accepted, accept, triples_about
 from kgtrec.campaign.decide import decisions_of, states_of_triples
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import Incoming
@@ -38,14 +38,6 @@ class Policies(TypedDict, total=False):
     correct: bool
     unassigned: bool
     keep_going: bool
-
-
-class _Decided(NamedTuple):
-    """The states of a pool's triples after so many additions to the events."""
-
-    of: tuple[object, ...]  # the edition of the events, and what else decides
-    n_added: int
-    state: NDArray[np.int8]
 
 
 class OpenCampaign:
@@ -82,9 +74,10 @@ class OpenCampaign:
         self.folder = Path(folder)
         self._paths = {name: str(self.folder / name) for name in (*POOL_FILES, *EDITED, GUIDELINES)}
         self._campaign: Campaign | None = None  # with arbitrary judgements; the current ones are in _said
-        self._said: JudgementsFile | None = None
+        self._judgements: JudgementsFile | None = None
         self._states: dict[str, FileState | None] = {}
-        self._decided = _Decided((), 0, np.zeros(0, np.int8))
+        #: the edition of the events and what else decides; how many additions to them there were; the states then
+        self._decided: tuple[tuple[object, ...], int, NDArray[np.int8]] = (), 0, np.zeros(0, np.int8)
         self.broken: list[FormatError] = []
 
     @property
@@ -96,11 +89,11 @@ class OpenCampaign:
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        return replace(campaign, judgements=said.events)
+        campaign, judgements = self._updated()
+        return replace(campaign, judgements=judgements.events)
 
     def campaign_of(self, person: str) -> Campaign:
-        """All that the folder holds now, but of the judgements only those of one person.
+        """Read all that the folder holds now, but of the judgements only those of one person.
 
         What a page shows to somebody who judges blind. It costs much less than all of them where there are many.
 
@@ -109,42 +102,40 @@ class OpenCampaign:
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        return replace(campaign, judgements=said.of(person))
+        campaign, judgements = self._updated()
+        return replace(campaign, judgements=judgements.of(person))
 
     def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
-        """All that the folder holds now, but of the judgements only those on some of the pool's triples.
+        """Read all that the folder holds now, but of the judgements only those on some of the pool's triples.
 
         Raises
         ------
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        return replace(campaign, judgements=said.about(np.asarray(triples, np.intp)))
+        campaign, judgements = self._updated()
+        return replace(campaign, judgements=judgements.about(np.asarray(triples, np.intp)))
 
     def states(self) -> NDArray[np.int8]:
-        """(n,) the state of each of the pool's triples now, row in ``STATES``: those of :func:`kgtrec.campaign.decide`.
+        """Find the state of each of the pool's triples now, (n,) row in ``STATES``, see :func:`kgtrec.campaign.decide`.
 
-        After the first time it costs no more than what was said since.
+        After the first time it costs no more than what was added since.
 
         Raises
         ------
         FormatError
             As :func:`kgtrec.campaign.read_campaign`.
         """
-        campaign, said = self._updated()
-        of, known = (said.edition, campaign.automatic, campaign.per_triple), self._decided
-        if known.of != of:
-            found = decisions_of(replace(campaign, judgements=said.events)).state
-        else:
-            found = known.state
-            changed = np.unique(np.concatenate([np.zeros(0, np.intp), *said.added[known.n_added :]]))
-            if len(changed):
-                found = found.copy()
-                found[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)
-        self._decided = _Decided(of, len(said.added), found)
-        return found
+        campaign, judgements = self._updated()
+        decided_by = judgements.edition, campaign.automatic, campaign.per_triple
+        before, n_added, states = self._decided
+        if before != decided_by:
+            states = decisions_of(replace(campaign, judgements=judgements.events)).state
+        elif len(changed := np.unique(np.concatenate([np.zeros(0, np.intp), *judgements.added[n_added:]]))):
+            states = states.copy()
+            states[changed] = states_of_triples(replace(campaign, judgements=judgements.about(changed)), changed)
+        self._decided = decided_by, len(judgements.added), states
+        return states
 
     def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: Unpack[Policies]) -> Accepted:
         """Store verdicts; when this returns, they are on the disk.
@@ -174,11 +165,11 @@ class OpenCampaign:
                     "expected the judgements of this campaign, found no such file; put it back", path=path
                 )
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time is None else time
-            campaign, said = self._updated()
-            places = places_of(campaign, rows)
-            known = replace(campaign, judgements=said.about(np.unique(places[places >= 0])))
-            accepted = accept(known, rows, time=now, places=places, **policies)
-            said.append(accepted.judgements)
+            campaign, judgements = self._updated()
+            triples = triples_about(campaign, rows)
+            known = replace(campaign, judgements=judgements.about(triples[triples >= 0]))
+            accepted = accept(known, rows, time=now, triples=triples, **policies)
+            judgements.append(accepted.judgements)
             return accepted
 
     def _updated(self) -> tuple[Campaign, JudgementsFile]:
@@ -187,7 +178,7 @@ class OpenCampaign:
         changed = {name for name, state in states.items() if name not in self._states or state != self._states[name]}
         if changed:
             require_initialised(self.folder)
-        campaign, said = self._campaign, self._said
+        campaign, judgements = self._campaign, self._judgements
         if campaign is not None and changed.intersection(POOL_FILES) == {SETTINGS}:
             settings = read_settings(self.folder)  # assigning changes the settings, but not the pool
             require_right_settings(self.folder, settings)
@@ -196,15 +187,15 @@ class OpenCampaign:
         elif changed.intersection(POOL_FILES):
             campaign = None
         broken: list[FormatError] = []
-        if campaign is None or said is None:
+        if campaign is None or judgements is None:
             self.broken = broken
             campaign = read_campaign_without_judgements(self.folder, broken)
-            said = JudgementsFile(self.folder / JUDGEMENTS, campaign.pool)
+            judgements = JudgementsFile(self.folder / JUDGEMENTS, campaign.pool)
         elif names := changed.intersection(EDITED):
             self.broken = broken if TEMPLATES in names else self.broken
             campaign = reread(self.folder, campaign, names, broken)
-        self._campaign, self._said = campaign, said
+        self._campaign, self._judgements = campaign, judgements
         if changed:
             self._states = {name: state for name, state in states.items() if state is None or state.is_old}
-        said.update()
-        return campaign, said
+        judgements.update()
+        return campaign, judgements

@@ -13,30 +13,16 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.wording import JOINTED, draft_template, readable
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, check_template, template_parts
+from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, nearest
-
-__all__ = [
-    "check_template",
-    "draft_template",
-    "names_of",
-    "phrase",
-    "phrase_tasks",
-    "phrase_triples",
-    "readable",
-    "relations_without_template",
-    "search_text",
-    "tasks_for",
-    "tasks_for_adjudicator",
-]
+from kgtrec.errors import KgtrecError, naming, nearest
 
 
 def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
-    """Triples of a campaign's pool as questions; see :func:`phrase_triples`.
+    """Phrase triples of a campaign's pool as questions; see :func:`phrase_triples`.
 
     Parameters
     ----------
@@ -53,13 +39,13 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
     KgtrecError
         If a needed template is invalid.
     """
-    triples = campaign.pool.triples.take(np.asarray(rows, np.intp))
+    triples = campaign.pool.triples.take(rows)
     texts: list[str] = phrase_triples(triples, campaign.templates, campaign.names).to_pylist()
     return texts
 
 
 def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mapping[str, str]) -> pa.StringArray:
-    """Triples as questions, by the templates of their relations and the names of head and tail.
+    """Phrase triples as questions, by the templates of their relations and the names of head and tail.
 
     An entity without a name goes by the words of its label, see
     :func:`kgtrec.campaign.wording.readable`. A relation without a template is asked for in general words, those of
@@ -101,10 +87,8 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     texts = []
     for relation, rows in zip(relations, np.split(order, starts[1:]), strict=bool(len(relations))):
         label = triples.relations[relation]
-        try:
+        with naming(f"relation {label!r}"):
             parts = template_parts(templates.get(label, draft_template(label)))
-        except KgtrecError as error:
-            raise KgtrecError(f"relation {label!r}: {error}") from None
         chosen = arrow_of(rows)
         filled = dict(zip(SLOTS, (head.take(chosen), tail.take(chosen)), strict=True))
         pieces = [filled[part] if part in filled else labels_of([part])[0] for part in parts]
@@ -117,7 +101,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
 
 
 def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str, str]) -> pa.StringArray:
-    """(n,) what people call the entities of ``codes``: the name, or the words of the label where there is none.
+    """Find what people call the entities of ``codes``, (n,): the name, or the words of the label where there is none.
 
     Examples
     --------
@@ -139,17 +123,19 @@ def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str,
 
 
 def relations_without_template(campaign: Campaign) -> dict[str, int]:
-    """Relations of the pool that people are asked about in general words -> how many triples, most first.
+    """Count the triples of each relation that people are asked about in general words, most first.
 
     They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
-    found = [(relation, int(counts[row])) for row, relation in enumerate(triples.relations) if counts[row]]
-    drafts = {relation: draft_template(relation) for relation, _ in found}
-    lacking = [one for one in found if campaign.templates.get(one[0], drafts[one[0]]) == drafts[one[0]]]
-    return dict(sorted(lacking, key=lambda one: (-one[1], one[0])))
+    lacking = {}
+    for relation, count in zip(triples.relations, counts.tolist(), strict=True):
+        draft = draft_template(relation) if count else ""
+        if count and campaign.templates.get(relation, draft) == draft:
+            lacking[relation] = count
+    return dict(sorted(lacking.items(), key=lambda item: (-item[1], item[0])))
 
 
 def phrase_tasks(
@@ -161,7 +147,7 @@ def phrase_tasks(
     shown: Mapping[str, pa.StringArray] | None = None,
     earlier: Judgements | None = None,
 ) -> Tasks:
-    """Triples of the pool as tasks.
+    """Make tasks of triples of the pool.
 
     Parameters
     ----------
@@ -180,15 +166,15 @@ def phrase_tasks(
     rows = np.asarray(rows, np.int64)
     question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     triples = campaign.pool.triples
-    said = np.full(len(triples), -1, np.int64)
+    event_of = np.full(len(triples), -1, np.int64)
     verdict, source, note = labels_of([""]), labels_of([""]), labels_of([""])
     if earlier is not None:
-        said[earlier.triple] = np.arange(len(earlier))
+        event_of[earlier.triple] = np.arange(len(earlier))
         verdict = pa.concat_arrays([labels_of(VERDICTS).take(arrow_of(earlier.verdict)), verdict])
         source = pa.concat_arrays([earlier.source, source])
         note = pa.concat_arrays([earlier.note, note])
-    place = said[rows]
-    filled = arrow_of(np.where(place < 0, len(verdict) - 1, place))
+    event = event_of[rows]
+    filled = arrow_of(np.where(event < 0, len(verdict) - 1, event))
     triples = triples.take(rows)
     return Tasks(
         (rows + 1).astype(np.int32),
@@ -210,7 +196,7 @@ def phrase_tasks(
 
 
 def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[str, str]) -> pa.StringArray:
-    """(n,) what to look up for the questions at ``rows``: anchor and relation in words, as a triple orders them.
+    """Write what to look up for the questions at ``rows``, (n,): anchor and relation in words, as a triple orders them.
 
     Parameters
     ----------
@@ -239,7 +225,7 @@ def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[
 def tasks_for(
     campaign: Campaign, annotator: str | None = None, *, everything: bool = False, first: int | None = None
 ) -> Tasks:
-    """The tasks that annotators still have to judge, in their order.
+    """Make the tasks that annotators still have to judge, in their order.
 
     Blind: they contain no verdict of others, no rank and no run, and nothing of them depends on which triples are gold.
 
@@ -267,39 +253,35 @@ def tasks_for(
             f"expected an annotator with assigned tasks, found nobody called {annotator!r}{nearest(annotator, names)}; "
             "see people.tsv and kgtrec campaign assign"
         )
-    given = campaign.assignments
+    assignments = campaign.assignments
     latest = campaign.judgements.latest()
     latest = latest.take(latest.role == ANNOTATOR)
     # who judged, under the codes of the assignments
     person = annotators.encode(latest.annotators.labels)[latest.annotator]
     n_people = max(len(annotators), 1)
-    of_given = given.triple.astype(np.int64) * n_people + given.annotator
-    is_done = np.isin(of_given, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
+    assigned = assignments.triple.astype(np.int64) * n_people + assignments.annotator
+    is_done = np.isin(assigned, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
     kept = np.ones(len(is_done), np.bool_) if everything else ~is_done
-    people: list[tuple[str, ...]]
     if annotator is not None:
         own = annotators.encode([annotator])[0]
-        kept &= given.annotator == own
-        places, earlier = np.flatnonzero(kept)[:first], latest.take(person == own)
-        people = [(annotator,)] * len(places)
-    else:
-        _, place = np.unique(given.triple[kept], return_index=True)
-        places, earlier = np.flatnonzero(kept)[np.sort(place)][:first], None
-        people = _given_to(given, given.triple[places])
-    return phrase_tasks(campaign, given.triple[places], people, earlier=earlier)
+        triples = assignments.triple[kept & (assignments.annotator == own)][:first]
+        return phrase_tasks(campaign, triples, [(annotator,)] * len(triples), earlier=latest.take(person == own))
+    triples = assignments.triple[kept]
+    _, place = np.unique(triples, return_index=True)
+    triples = triples[np.sort(place)][:first]
+    return phrase_tasks(campaign, triples, _assigned_to(assignments, triples))
 
 
-def _given_to(given: Assignments, triples: NDArray[np.int32]) -> list[tuple[str, ...]]:
-    """(n,) who was given each of the triples, in byte order of their names."""
-    by = np.lexsort((given.annotators.byte_order[given.annotator], given.triple))
-    names = given.annotators.decode(given.annotator[by]).to_pylist()
-    triple = given.triple[by]
+def _assigned_to(assignments: Assignments, triples: NDArray[np.int32]) -> list[tuple[str, ...]]:
+    """(n,) who is asked to judge each of the triples, in byte order of their names."""
+    by = np.lexsort((assignments.annotators.byte_order[assignments.annotator], assignments.triple))
+    names, triple = assignments.take(by).decoded("annotator").to_pylist(), assignments.triple[by]
     first, last = np.searchsorted(triple, triples), np.searchsorted(triple, triples, "right")
     return [tuple(names[begin:end]) for begin, end in zip(first.tolist(), last.tolist(), strict=True)]
 
 
 def tasks_for_adjudicator(campaign: Campaign, person: str | None = None) -> Tasks:
-    """The triples in conflict or doubted as tasks for an adjudicator, candidates of one question together.
+    """Make tasks for an adjudicator of the triples in conflict or doubted, candidates of one question together.
 
     Every annotator's verdict, link and note is shown, as ``verdict_1``, ``source_1``, ``note_1``, ``verdict_2`` and so
     on, without names and in the order of :func:`kgtrec.campaign.adjudicate.sides_of`.

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.decide import decisions_of, queue
+from kgtrec.campaign.decide import decisions_of, waiting
 from kgtrec.campaign.tasks import relations_without_template
 from kgtrec.data.campaign import MANAGER, Campaign
 from kgtrec.data.judgements import ANNOTATOR, CONFLICT, DOUBTED, NO, OPEN, STATES, UNSURE, VERDICTS, YES, Decisions
@@ -46,7 +46,7 @@ class CampaignProgress(Result):
         return int(self.states[:, [CONFLICT, DOUBTED]].sum())
 
     def tables(self) -> tuple[Table, ...]:
-        """``states`` of all triples, ``relations`` and ``sides``, the same for each, and ``annotators``, their work."""
+        """Make tables of the ``states`` of all triples, also by ``relations`` and ``sides``, and ``annotators``."""
         states = _states_table("relation", self.relations, np.hstack([self.states, self.verdicts]))
         total = (Column("relation", " "), *map(Column, states.column_names[1:]))
         judged = self.said.sum(axis=1)
@@ -61,8 +61,7 @@ class CampaignProgress(Result):
         columns = (
             Column("annotator"),
             Column("active", names={"True": "yes", "False": "no"}),
-            Column("assigned"),
-            Column("judged"),
+            *map(Column, ("assigned", "judged")),
             Column("to_do", "to do"),
             *(Column(VERDICTS[place], form="share", digits=1) for place in (YES, NO, UNSURE)),
         )
@@ -115,15 +114,9 @@ def track(campaign: Campaign) -> CampaignProgress:
     code, relation = np.unique(pool.triples.relation, return_inverse=True)
     labels = pool.questions.relations.decode(code).to_pylist()
     order = sorted(range(len(labels)), key=lambda place: labels[place].encode())
-    settled = decisions.verdict >= 0
-    states = _counted(relation, decisions.state, (len(labels), len(STATES)))
-    verdicts = _counted(relation[settled], decisions.verdict[settled], (len(labels), 2))
     group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
     side = (~pool.questions.is_head[group]).astype(np.intp)
-    sides = [
-        _counted(side, decisions.state, (len(SIDES), len(STATES))),
-        _counted(side[settled], decisions.verdict[settled], (len(SIDES), 2)),
-    ]
+    states, verdicts = _states_and_verdicts(relation, decisions, len(labels))
     lacking = relations_without_template(campaign)
 
     named = people.names.extended(judgements.annotators.labels)
@@ -158,7 +151,7 @@ def track(campaign: Campaign) -> CampaignProgress:
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,
         managers=tuple(sorted((people.names[code] for code in managers), key=str.encode)),
-        sides=np.hstack(sides),
+        sides=np.hstack(_states_and_verdicts(side, decisions, len(SIDES))),
     )
 
 
@@ -173,7 +166,14 @@ def _step(
         if np.all((n_waiting + n_judged)[is_open] == campaign.per_triple):
             return "judge"
         return "people" if n_active < campaign.per_triple else "assign"
-    return "adjudicate" if len(queue(decisions)) else "qrels"
+    return "adjudicate" if len(waiting(decisions.state)) else "qrels"
+
+
+def _states_and_verdicts(row: NDArray[np.intp], decisions: Decisions, n: int) -> list[NDArray[np.int64]]:
+    """(n, states) and (n, 2) how many triples of each row are in each state, and settled as N and as Y."""
+    settled = decisions.verdict >= 0
+    verdicts = _counted(row[settled], decisions.verdict[settled], (n, 2))
+    return [_counted(row, decisions.state, (n, len(STATES))), verdicts]
 
 
 def _counted(row: NDArray[np.integer], column: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The training round of a campaign: which gold triples annotators judge first, and are told the answer of each."""
+"""The training round of a campaign: which gold triples annotators judge first, and then see the answer of each."""
 
 from __future__ import annotations
 
@@ -21,22 +21,20 @@ from kgtrec.kernels.sampling.random_order import hashed
 
 
 def training_rows(campaign: Campaign) -> NDArray[np.intp]:
-    """(t,) rows in gold of what annotators are trained on, in their order; never a triple that they judge later."""
+    """Find what annotators are trained on, (t,) rows in gold, in their order; never a triple that they judge later."""
     rows = campaign.gold.rows(campaign.training)
-    found: NDArray[np.intp] = rows[np.append(may_train(campaign.pool, campaign.gold), False)[rows]]
-    return found
+    return np.asarray(rows[np.append(may_train(campaign.pool, campaign.gold), False)[rows]])
 
 
 def may_train(pool: Pool, gold: Gold) -> NDArray[np.bool_]:
-    """(g,) which gold triples may be told the answer of: those outside the pool whose verdict is known."""
-    found: NDArray[np.bool_] = (rows_in_pool(pool, gold) < 0) & (gold.verdict != NOT_YET)
-    return found
+    """Find the gold triples, (g,), whose answer may be shown: those outside the pool whose verdict is known."""
+    return np.asarray((rows_in_pool(pool, gold) < 0) & (gold.verdict != NOT_YET))
 
 
 def with_training(
     settings: Mapping[str, Any], pool: Pool, gold: Gold, n: int | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a campaign with another training round.
+    """Change the training round in the settings of a campaign.
 
     Parameters
     ----------
@@ -45,8 +43,8 @@ def with_training(
         Nobody is trained on its triples.
     gold : Gold
     n : int, optional
-        How many gold triples annotators judge first and are told the answer of; 0 for no training round. They are the
-        same for everybody: those chosen before, then those with an explanation, known Y and N in turn, by a hash of
+        How many gold triples annotators judge first, and then see the answer of each; 0 for no training round. They are
+        the same for everybody: those chosen before, then those with an explanation, known Y and N in turn, by a hash of
         seed and labels. Default: as before.
 
     Returns
@@ -75,7 +73,7 @@ def with_training(
 
 
 def _chosen(settings: Mapping[str, Any], gold: Gold, n: int) -> list[list[str]]:
-    """At least n that are gold, those chosen before first; at the end those that were chosen and are gold no more."""
+    """At least n that are gold, those chosen before first; at the end those that were chosen and are no longer gold."""
     labels = list(map(list, gold.labels))
     before = list(settings.get("training_gold", []))
     is_explained = [bool(text) for text in gold.explanation.to_pylist()]

@@ -68,7 +68,7 @@ class Refusal:
 
 @lru_cache(maxsize=8)  # a program that goes on asks at each verdict
 def roles_of(people: People) -> Mapping[str, Mapping[str, bool]]:
-    """Person -> role -> whether active in it.
+    """Map each person to their roles, and each role to whether they are active in it.
 
     Examples
     --------
@@ -78,14 +78,14 @@ def roles_of(people: People) -> Mapping[str, Mapping[str, bool]]:
     {'ann': {'annotator': True, 'expert': False}}
     """
     names = list(people.names)
-    found: dict[str, dict[str, bool]] = {name: {} for name in names}
+    roles: dict[str, dict[str, bool]] = {name: {} for name in names}
     for person, role, active in zip(people.person, people.role, people.is_active, strict=True):
-        found[names[person]][PERSON_ROLES[role]] = bool(active)
-    return found
+        roles[names[person]][PERSON_ROLES[role]] = bool(active)
+    return roles
 
 
 def wrong_person(person: str | None, role: str, roles: Mapping[str, Mapping[str, bool]]) -> str:
-    """Whether a person is one of the campaign's people, in that role; also those who have left."""
+    """Check that a person is one of the campaign's people, in that role; also those who have left."""
     if not person:
         return "expected the name of the person who judged, found none; give it with --person"
     if person not in roles:
@@ -109,7 +109,7 @@ def _way_in(own: Sequence[str]) -> str:
 
 
 def wrong_source(verdict: str, source: str, wrong: Callable[[str], str], links: str = REQUIRED) -> str:
-    """What is wrong with the link of a verdict, or with its absence.
+    """Check the link of a verdict, or its absence.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def wrong_source(verdict: str, source: str, wrong: Callable[[str], str], links: 
 
 
 def wrong_note(note: str) -> str:
-    """A note is text of a bounded length without control characters."""
+    """Check that a note is text of a bounded length without control characters."""
     if len(note) > LONGEST_NOTE:
         return f"expected a note of at most {LONGEST_NOTE:,} characters, found {len(note):,}: {quoted(note)}"
     if has_half_a_pair(note):
@@ -148,7 +148,7 @@ def wrong_note(note: str) -> str:
 
 
 def wrong_link(link: str, hosts: Sequence[str]) -> str:
-    """What is wrong with a link to a source, or the empty string.
+    """Check a link to a source.
 
     It must begin with ``https://``, then name a host of letters, digits, dots and dashes (names with other letters in
     their ``xn--`` form), which is one of ``hosts`` or ends in a dot and one of them; any host with a dot is accepted if
@@ -178,7 +178,7 @@ def wrong_link(link: str, hosts: Sequence[str]) -> str:
 
 
 def link_patterns(hosts: Sequence[str]) -> list[tuple[str, str]]:
-    """Regular expressions that match every link which :func:`wrong_link` accepts, each with what else is wrong.
+    """Write regular expressions that match every link which :func:`wrong_link` accepts, each with what else is wrong.
 
     For a page that cannot ask: upper case does not matter in them, and Python and JavaScript read them alike. They let
     some wrong links through, which are refused when the verdict is imported.
@@ -191,7 +191,7 @@ def link_patterns(hosts: Sequence[str]) -> list[tuple[str, str]]:
     >>> wrong
     "expected a link to one of the campaign's sources (wikipedia.org)"
     """
-    found = [
+    patterns = [
         (
             r"https://[^\s\"<>\\^`{|}]+",
             "expected a link that begins with https://, without white space and special characters",
@@ -199,52 +199,40 @@ def link_patterns(hosts: Sequence[str]) -> list[tuple[str, str]]:
     ]
     if hosts:
         own = "|".join(host.lower().replace(".", r"\.") for host in hosts)
-        found.append(
+        patterns.append(
             (
                 rf"https://(?:[a-z0-9_.-]+\.)?(?:{own})(?:[/?#].*)?",
                 f"expected a link to one of the campaign's sources ({_some(hosts)})",
             )
         )
-    return found
+    return patterns
 
 
 def _some(hosts: Sequence[str]) -> str:
     return ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
 
 
-def host_of(link: str) -> str:
-    """The host of a link that :func:`wrong_link` accepts.
-
-    Examples
-    --------
-    >>> host_of("https://EN.wikipedia.org/wiki/Paris")
-    'en.wikipedia.org'
-    """
-    parts = _LINK.fullmatch(link)
-    return parts[1].lower() if parts else ""
-
-
 def hosts_of(links: pa.StringArray) -> pa.StringArray:
-    """(n,) the host of each link, by :func:`host_of`; empty where it is none.
+    """Find the host of each link, (n,); empty where a text is no https link.
 
     Examples
     --------
     >>> hosts_of(pa.array(["https://EN.wikipedia.org/wiki/Paris", "", "https://bnf.fr#x"])).to_pylist()
     ['en.wikipedia.org', '', 'bnf.fr']
     """
-    found = pc.extract_regex(pc.fill_null(links, ""), r"^[Hh][Tt][Tt][Pp][Ss]://(?P<host>[^/?#]*)")
-    return pc.fill_null(pc.ascii_lower(pc.struct_field(found, "host")), "")
+    parts = pc.extract_regex(pc.fill_null(links, ""), r"^[Hh][Tt][Tt][Pp][Ss]://(?P<host>[^/?#]*)")
+    return pc.fill_null(pc.ascii_lower(pc.struct_field(parts, "host")), "")
 
 
 def wrong_triple(role: str, rule: str) -> str:
-    """People do not judge what a rule has judged; an expert may, to check the rules."""
+    """Check that people do not judge what a rule has judged; an expert may, to check the rules."""
     if rule and role != ROLES[EXPERT]:
         return f"expected a triple for people to judge, found one that a rule has judged N ({rule})"
     return ""
 
 
 def wrong_role(person: str, role: str, earlier: str) -> str:
-    """Nobody judges a triple in two roles: an annotator judges blind, the others judge the labels of others.
+    """Check that nobody judges a triple in two roles: annotators judge blind, the others judge the labels of others.
 
     ``earlier`` is the role in which the person judged the triple first.
     """
@@ -257,14 +245,14 @@ def wrong_role(person: str, role: str, earlier: str) -> str:
 
 
 def wrong_state(state: int) -> str:
-    """An adjudicator decides conflicts and doubts, and may correct what adjudicators settled."""
+    """Check that an adjudicator decides conflicts and doubts, or corrects what adjudicators settled."""
     if state in _SETTLED_BY_ADJUDICATORS:
         return ""
     return f"expected a triple in conflict or doubted, found one that is {STATES[state]}"
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is a time in UTC in the form of a judgement.
+    """Check whether a text is a time in UTC in the form of a judgement.
 
     Examples
     --------
@@ -277,11 +265,11 @@ def is_time(text: str) -> bool:
 
 
 def has_half_a_pair(text: str) -> bool:
-    """Whether a text contains half a surrogate pair, which UTF-8 cannot encode."""
+    """Check whether a text contains half a surrogate pair, which UTF-8 cannot encode."""
     return not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def quoted(text: str) -> str:
-    """A text as shown in a message: on one line, and shortened."""
+    """Quote a text for a message: on one line, and shortened."""
     shortened = repr(text[:_SHOWN]) if len(text) <= _SHOWN else f"{repr(text[:_SHOWN])[:-1]}...'"
     return shortened.encode("utf-8", "backslashreplace").decode()

@@ -21,7 +21,7 @@ _BLANKS = re.compile(r"[_\s]+")
 
 
 def draft_template(relation: str) -> str:
-    """A template with the name of the relation, for a person to turn into a sentence.
+    """Draft a template with the name of the relation, for a person to turn into a sentence.
 
     The name of a relation does not say in which direction it reads, and with which words, so the draft does not either.
     It is also used as the question where there is no template.
@@ -35,7 +35,7 @@ def draft_template(relation: str) -> str:
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:
-    """The words in the label of a relation or an entity, without the paths and separators of common KGs.
+    """Extract the words in the label of a relation or an entity, without the paths and separators of common KGs.
 
     A relation is called by a technical name, so that every slash, underscore and capital letter in it may be a joint.
     An entity may be called by what people call it: of its label the path of a URI, underscores and the capitals of a
@@ -71,7 +71,9 @@ def _name(label: str) -> str:
         last = _TITLE.search(text, uri.end()) or _END.search(text, uri.end())
         if last is None:
             return label
-        text = _decoded(last[1])
+        text = unquote(last[1])
+        if not text.isprintable() or "\ufffd" in text:  # the percent signs do not stand for text
+            text = last[1]
     elif text.startswith("/") and not _MACHINE_ID.fullmatch(text) and (last := _LAST.search(text)):
         text = last[0]
     if _MACHINE_ID.fullmatch(text):
@@ -79,9 +81,3 @@ def _name(label: str) -> str:
     if _CAMEL_NAME.fullmatch(text):
         return _CAMEL.sub(" ", text).lower()
     return (_BLANKS.sub(" ", text).strip() if "_" in text else text) or label
-
-
-def _decoded(part: str) -> str:
-    """A part of a URI with its percent signs read, where they stand for text."""
-    text = unquote(part)
-    return text if text.isprintable() and "\ufffd" not in text else part

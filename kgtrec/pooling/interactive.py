@@ -143,22 +143,14 @@ class Asker:
                 raise KgtrecError(f"expected an answer to triple {asked.number} before the next one is asked about")
 
     def next(self) -> Asked | None:
-        """The triple to judge next, the same until it is answered; None when the budget is spent or none is left."""
+        """Choose the triple to judge next, the same until it is answered; None if none is left, or the budget spent."""
         if self._pending is None:
             self._pending = self._find()
         if self._pending is None:
             return None
         triple, question, arm, contribution = self._pending
-        triples = self._all.triples
-        return Asked(
-            self._n_asked + 1,
-            triples.entities[triples.head[triple]],
-            triples.relations[triples.relation[triple]],
-            triples.entities[triples.tail[triple]],
-            self._all.questions.ids[question],
-            self._all.runs[arm],
-            int(self._all.rank[contribution]),
-        )
+        labels, asked_for = self._all.triples.labels_at(triple), self._all.questions.ids[question]
+        return Asked(self._n_asked + 1, *labels, asked_for, self._all.runs[arm], int(self._all.rank[contribution]))
 
     def answer(self, verdict: str | bool) -> None:
         """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.
@@ -188,24 +180,20 @@ class Asker:
 
     def _find(self) -> _Pending | None:
         while self._turns and self._n_asked < self._budget:
-            found = self._put_forward(self._turns[0][3])
-            if found is None:
+            question = self._turns[0][3]
+            best, _ = self._best(question)
+            if best < 0:
                 heappop(self._turns)
-            elif self._verdict[found.triple] != _UNASKED:
-                self._credit(found, int(self._verdict[found.triple]))
-            elif self._recorded[found.triple] != _UNASKED:
-                self._settle(found, int(self._recorded[found.triple]))
+                continue
+            contribution = int(self._rows[self._next[question * len(self._all.runs) + best]])
+            pending = _Pending(int(self._all.triple[contribution]), question, best, contribution)
+            if self._verdict[pending.triple] != _UNASKED:
+                self._credit(pending, int(self._verdict[pending.triple]))
+            elif self._recorded[pending.triple] != _UNASKED:
+                self._settle(pending, int(self._recorded[pending.triple]))
             else:
-                return found
+                return pending
         return None
-
-    def _put_forward(self, question: int) -> _Pending | None:
-        """The triple that the best run for the question offers, None when all lists are exhausted."""
-        best, _ = self._best(question)
-        if best < 0:
-            return None
-        contribution = int(self._rows[self._next[question * len(self._all.runs) + best]])
-        return _Pending(int(self._all.triple[contribution]), question, best, contribution)
 
     def _best(self, question: int) -> tuple[int, float]:
         """The best run for the question, and its value; -1 when all lists are exhausted."""
@@ -225,10 +213,8 @@ class Asker:
 
     def _skip_seen(self, arm: int, question: int) -> None:
         side = int(self._all.questions.is_head[question])
-        place, end = self._next[arm], self._end[arm]
-        while place < end and self._seen[self._all.triple[self._rows[place]], side]:
-            place += 1
-        self._next[arm] = place
+        while self._next[arm] < self._end[arm] and self._seen[self._all.triple[self._rows[self._next[arm]]], side]:
+            self._next[arm] += 1
 
     def _settle(self, pending: _Pending, verdict: int) -> None:
         """Record a verdict on a triple that had none."""
@@ -270,7 +256,7 @@ def asking(
     judged: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> Asker:
-    """An asker over the first ``depth`` candidates of each run, without known triples and answers.
+    """Make an asker over the first ``depth`` candidates of each run, without known triples and answers.
 
     Parameters
     ----------
@@ -330,7 +316,7 @@ def replay(
     judged: Any,
     **options: Any,
 ) -> Pool:
-    """The pool that a strategy would have asked for with the verdicts in ``judged``; unjudged triples count as N.
+    """Make the pool that a strategy would have asked for by the verdicts in ``judged``; unjudged triples count as N.
 
     Parameters
     ----------
@@ -371,16 +357,13 @@ def _require_options(strategy: str, budget: int | None, prior: tuple[float, floa
     one_of("turns of", turns, TURNS)
 
 
-def _recorded(pool: Pool, given: Any) -> NDArray[np.int8]:
+def _recorded(pool: Pool, judged: Any) -> NDArray[np.int8]:
     """(n,) recorded verdict on each triple of the pool, -1 where there is none."""
     recorded = np.full(len(pool), _UNASKED, np.int8)
-    if given is None:
-        return recorded
-    judged = judgements_of(given)
-    questions = pool.questions
-    known = judged.recoded(questions=questions.ids, entities=pool.triples.entities)
-    known = known.take((known.question >= 0) & (known.entity >= 0) & (known.grade >= 0))
-    asked = questions.triples(known.question, known.entity)
-    row = pool.rows(asked.head, asked.relation, asked.tail)
-    np.maximum.at(recorded, row[row >= 0], (known.grade[row >= 0] >= 1).astype(np.int8))
+    if judged is not None:
+        qrels = judgements_of(judged).recoded(questions=pool.questions.ids, entities=pool.triples.entities)
+        qrels = qrels.take((qrels.question >= 0) & (qrels.entity >= 0) & (qrels.grade >= 0))
+        triples = pool.questions.triples(qrels.question, qrels.entity)
+        row = pool.rows(triples.head, triples.relation, triples.tail)
+        np.maximum.at(recorded, row[row >= 0], (qrels.grade[row >= 0] >= 1).astype(np.int8))
     return recorded

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.columns import Columns
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.pool import Pool, home_questions
@@ -18,7 +19,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Codes, Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, one_of, require, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, of_collection, tell_mixed_runs
 from kgtrec.evaluation.given import each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
@@ -37,33 +38,23 @@ _ROWS = 1 << 20  # contributions that are looked at together, to bound the memor
 _LAST_RANK = int(np.iinfo(np.int32).max)  # the largest rank in a pool; no run is longer
 
 
-@dataclass(frozen=True, slots=True)
-class Contributions:
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions(Columns):
     """The contributions of the runs, one row per (run, question, entity), in no particular order."""
 
     run: NDArray[np.int32]  # (c,) index of the run
     question: NDArray[np.int32]  # (c,) row in the collection's questions
     entity: NDArray[np.int32]  # (c,) row in its entities
     rank: NDArray[np.int32]  # (c,) 1-based
-    score: NDArray[np.float64]  # (c,) in the run; empty if no strategy needs it
     is_open: NDArray[np.bool_]  # (c,) False: known already, so that it need not be judged
-
-    def __len__(self) -> int:
-        return len(self.run)
-
-    def where(self, kept: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Contributions:
-        """Some contributions, by a mask or by their rows."""
-        score = self.score[kept] if len(self.score) else self.score
-        return Contributions(
-            self.run[kept], self.question[kept], self.entity[kept], self.rank[kept], score, self.is_open[kept]
-        )
+    score: NDArray[np.float64] | None = None  # (c,) in the run; None if no strategy needs it
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
     """All contributions to the distinct (question, entity) pairs of a pool, by which a strategy scores the pairs."""
 
-    found: Contributions
+    contributions: Contributions
     pair: NDArray[np.intp]  # (c,) the pair of each contribution
     pair_question: NDArray[np.int32]  # (n_pairs,)
     options: Mapping[str, float]  # k and p
@@ -73,9 +64,9 @@ class Lists:
         return len(self.pair_question)
 
     def list_codes(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """(c,) the list, of a run for a question, of each contribution; and (n_lists,) the length of each list."""
-        span = int(self.found.question.max(initial=0)) + 1
-        key = self.found.run.astype(np.int64) * span + self.found.question
+        """Number the list, of a run for a question, of each contribution, (c,), and measure each list, (n_lists,)."""
+        question = self.contributions.question
+        key = self.contributions.run.astype(np.int64) * (int(question.max(initial=0)) + 1) + question
         _, code, size = np.unique(key, return_inverse=True, return_counts=True)
         return code.reshape(-1), size
 
@@ -104,27 +95,30 @@ class Strategy:
 
 
 def _take(lists: Lists) -> NDArray[np.int64]:
-    return fusion.least_rank(lists.found.rank, lists.pair, lists.n_pairs)
+    return fusion.least_rank(lists.contributions.rank, lists.pair, lists.n_pairs)
 
 
 def _rrf(lists: Lists) -> NDArray[np.int64]:
-    return fusion.fused(lists.pair, fusion.reciprocal_rank_points(lists.found.rank, lists.options["k"]), lists.n_pairs)
+    points = fusion.reciprocal_rank_points(lists.contributions.rank, lists.options["k"])
+    return fusion.fused(lists.pair, points, lists.n_pairs)
 
 
 def _rbp(lists: Lists) -> NDArray[np.int64]:
-    return fusion.fused(lists.pair, fusion.rank_biased_points(lists.found.rank, lists.options["p"]), lists.n_pairs)
+    points = fusion.rank_biased_points(lists.contributions.rank, lists.options["p"])
+    return fusion.fused(lists.pair, points, lists.n_pairs)
 
 
 def _borda(lists: Lists) -> NDArray[np.int64]:
     code, size = lists.list_codes()
     candidates = np.bincount(lists.pair_question)
-    points = fusion.borda_points(lists.found.rank, size[code], candidates[lists.found.question])
+    points = fusion.borda_points(lists.contributions.rank, size[code], candidates[lists.contributions.question])
     return fusion.fused(lists.pair, points, lists.n_pairs)
 
 
 def _combsum(lists: Lists) -> NDArray[np.int64]:
     code, size = lists.list_codes()
-    return fusion.fused(lists.pair, fusion.min_max_points(lists.found.score, code, len(size)), lists.n_pairs)
+    points = fusion.min_max_points(np.asarray(lists.contributions.score), code, len(size))
+    return fusion.fused(lists.pair, points, lists.n_pairs)
 
 
 _STRATEGIES = (
@@ -191,7 +185,7 @@ STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _STRA
 
 
 def strategy_of(name: str) -> Strategy:
-    """The strategy of that name.
+    """Look up a strategy.
 
     Raises
     ------
@@ -220,7 +214,7 @@ def pool_runs(
     least: int = DEFAULT_LEAST,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
-    """The triples to be judged, and which run contributed each at which rank.
+    """Choose the triples to be judged, and note which run contributed each at which rank.
 
     Every run is ranked by score, equal scores by a hash of seed, question and entity label, so that a pool depends
     neither on the order of runs or lines nor on the order of entities. Known triples are never included, and neither
@@ -305,31 +299,23 @@ def pool_runs(
     if strategy == "stratified":
         depth = _require_strata(strata, depth)
         least = whole_number("least", least, 1)
-    gathered = gather(
-        collection,
-        runs,
-        depth=depth,
-        cut=cut,
-        questions=questions,
-        known_answers=known_answers,
-        seed=seed,
-        keep_scores=strategy == "combsum",
-        only_open=chosen.score is None,
-        progress=progress,
-    )
-    found, candidates = gathered.found, gathered.candidates
+    rows = _require_rows(questions, len(collection.questions))
+    candidates = _candidates(collection, rows, _answers_of(collection, known_answers))
+    gathered = _gathered(candidates, runs, chosen, depth, cut, seed, progress)
+    contributions = gathered.contributions
     if chosen.score is not None:
-        score, takes_turns = chosen.score, chosen.takes_turns or by_question
-        kept = _first_triples(gathered, score, {"k": k, "p": p}, seed, int(budget or 0), takes_turns)
-        is_kept = np.zeros(len(found), np.bool_)
-        for row in range(0, len(found), _ROWS):
-            part = found.where(slice(row, row + _ROWS))
-            is_kept[row : row + _ROWS] = is_among_sorted(candidates.keys(part), kept) & part.is_open
-        found = found.where(is_kept)
+        takes_turns = chosen.takes_turns or by_question
+        kept = _first_triples(gathered, chosen.score, {"k": k, "p": p}, seed, int(budget or 0), takes_turns)
+        is_kept = contributions.is_open.copy()
+        for first in range(0, len(contributions), _ROWS):
+            some = slice(first, first + _ROWS)
+            triples = candidates.triples(contributions.question[some], contributions.entity[some])
+            is_kept[some] &= is_among_sorted(triples.keys(), kept)
+        contributions = contributions.take(is_kept)
     elif strategy == "stratified":
-        found, probability = _sample(gathered, strata, least, seed)
-        return gathered.pool(found, probability, tuple(last for last, _ in strata))
-    return gathered.pool(found)
+        contributions, probability = _sample(gathered, strata, least, seed)
+        return gathered.pool(contributions, probability, tuple(last for last, _ in strata))
+    return gathered.pool(contributions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,12 +330,8 @@ class Candidates:
     entity_hash: NDArray[np.uint64]  # (entities,)
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """(n,) the triple of each (question, entity)."""
+        """Make the triple of each (question, entity), (n,)."""
         return self.collection.questions.triples(question, entity)
-
-    def keys(self, found: Contributions) -> NDArray[np.int64]:
-        """(c,) one integer per triple."""
-        return self.triples(found.question, found.entity).keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,14 +340,14 @@ class Gathered:
 
     candidates: Candidates
     names: tuple[str, ...]  # of the runs, in byte order
-    found: Contributions
+    contributions: Contributions
 
     def pool(
-        self, found: Contributions, probability: NDArray[np.float64] | None = None, strata: tuple[int, ...] = ()
+        self, chosen: Contributions, probability: NDArray[np.float64] | None = None, strata: tuple[int, ...] = ()
     ) -> Pool:
-        """The pool of some contributions; ``probability`` of each of them, all 1 by default."""
+        """Make the pool of some contributions; ``probability`` of each of them, all 1 by default."""
         collection = self.candidates.collection
-        every = self.candidates.triples(found.question, found.entity)
+        every = self.candidates.triples(chosen.question, chosen.entity)
         # by relation, then head, then tail, which is the order of a pool
         n_entities = len(collection.entities)
         key = (every.relation.astype(np.int64) * n_entities + every.head) * n_entities + every.tail
@@ -380,9 +362,9 @@ class Gathered:
         return Pool.of(
             every.take(first),
             triple,
-            row_of[found.question[order]],
-            found.run[order],
-            found.rank[order],
+            row_of[chosen.question[order]],
+            chosen.run[order],
+            chosen.rank[order],
             self.names,
             collection.questions.take(self.candidates.rows),
             None if probability is None else probability[first],
@@ -390,30 +372,20 @@ class Gathered:
         )
 
 
-def gather(
-    collection: Collection,
+def _gathered(
+    candidates: Candidates,
     runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
-    *,
+    strategy: Strategy,
     depth: int,
-    cut: Cut = "filtered",
-    questions: NDArray[np.int32] | None = None,
-    known_answers: Any = None,
-    seed: int = 0,
-    keep_scores: bool = False,
-    only_open: bool = True,
-    progress: Callable[[int], None] | None = None,
+    cut: Cut,
+    seed: int,
+    progress: Callable[[int], None] | None,
 ) -> Gathered:
-    """The contributions of each run down to ``depth``; see :func:`pool_runs` for the parameters.
+    """The contributions of each run down to ``depth``.
 
-    Parameters
-    ----------
-    keep_scores : bool
-        Keep the scores of runs too.
-    only_open : bool
-        Leave out known triples and answers; otherwise they are marked, and are part of the lists.
+    Known triples and answers are left out, or marked where the strategy scores whole lists.
     """
-    rows = _require_rows(questions, len(collection.questions))
-    candidates = _candidates(collection, rows, _answers_of(collection, known_answers))
+    collection, keep_scores = candidates.collection, strategy.score is _combsum
     known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
     known_listed: dict[str, int] = {}
     belongs = Belonging(collection)
@@ -429,42 +401,39 @@ def gather(
         part = _contributions(run, candidates, depth, cut, seed)
         if cut == "raw":
             known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
-        if only_open:
-            part = part.where(part.is_open)
-        parts.append(part if keep_scores else replace(part, score=np.empty(0)))
+        if not keep_scores:
+            part = replace(part, score=None)
+        parts.append(part.take(part.is_open) if strategy.score is None else part)
         if progress is not None:
             progress(1)
     if not names:
         raise KgtrecError("expected at least one run, found none")
     tell_mixed_runs(known_listed)
-    ordered = sorted(range(len(names)), key=lambda place: names[place].encode())
-    sizes = [len(parts[place]) for place in ordered]
-    by_column = {name: [getattr(parts[place], name) for place in ordered] for name in Contributions.__slots__[1:]}
+    ordered = sorted(range(len(names)), key=lambda run: names[run].encode())
+    sizes = [len(parts[run]) for run in ordered]
+    joined = ["question", "entity", "rank", "is_open", *["score"] * keep_scores]
+    by_column = {name: [getattr(parts[run], name) for run in ordered] for name in joined}
     parts.clear()  # each column is freed once it is joined
-    columns = {name: _joined(by_column.pop(name)) for name in list(by_column)}
-    found = Contributions(np.repeat(np.arange(len(names), dtype=np.int32), sizes), **columns)
-    return Gathered(candidates, tuple(names[place] for place in ordered), found)
-
-
-def _joined(columns: Sequence[NDArray]) -> NDArray:  # type: ignore[type-arg]
-    return np.concatenate(columns)
+    columns: dict[str, Any] = {name: np.concatenate(by_column.pop(name)) for name in joined}
+    columns["run"] = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
+    return Gathered(candidates, tuple(names[run] for run in ordered), Contributions(**columns))
 
 
 def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
     """One run's first candidates for the questions pooled for; their ``run`` is 0."""
     collection = candidates.collection
-    question_of = _codes(run, run.questions, collection.questions.ids, "question")
-    entity_of = _codes(run, run.entities, collection.entities, "entit", one="y", more="ies")
-    codes = question_of, entity_of
-    found = [_contributions_in(part, codes, candidates, depth, cut, seed) for part in run.parts()]
-    return Contributions(*(_joined([getattr(part, name) for part in found]) for name in Contributions.__slots__))
+    codes = (
+        _codes(run, run.questions, collection.questions.ids, "question"),
+        _codes(run, run.entities, collection.entities, "entit", one="y", more="ies"),
+    )
+    first, *others = (_contributions_in(part, *codes, candidates, depth, cut, seed) for part in run.parts())
+    return first.joined(*others)
 
 
 def _contributions_in(
-    run: Run, codes: tuple[Codes, Codes], candidates: Candidates, depth: int, cut: Cut, seed: int
+    run: Run, question_of: Codes, entity_of: Codes, candidates: Candidates, depth: int, cut: Cut, seed: int
 ) -> Contributions:
     """The same of a run whose labels have these codes in the collection."""
-    question_of, entity_of = codes
     is_asked = np.zeros(len(candidates.collection.questions) + 1, np.bool_)
     is_asked[candidates.rows] = True  # the last element is that of code -1
     first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
@@ -488,7 +457,7 @@ def _contributions_in(
     is_open = ~is_among_sorted(candidates.triples(question, entity).keys(), candidates.answers)
     if cut == "raw":
         is_open &= ~candidates.known.holds(question, entity)
-    return Contributions(np.zeros(len(row), np.int32), question, entity, rank, run.score[row], is_open)
+    return Contributions(np.zeros(len(row), np.int32), question, entity, rank, is_open, run.score[row])
 
 
 def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, what: str, one: str = "", more: str = "s") -> Codes:
@@ -501,7 +470,7 @@ def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, what: str, one: str
             f"{others[0]!r}): they are of different collections"
         )
     if len(missing):
-        shown = ", ".join(own[int(place)] for place in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        shown = ", ".join(own[row] for row in missing[:3].tolist()) + (", ..." if len(missing) > 3 else "")
         warn(
             f"{run.name}: {len(missing)} of its {len(own)} {what}{more} are not in the collection and are left out "
             f"({shown})"
@@ -532,24 +501,26 @@ def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: 
     return Candidates(collection, rows, pairs, distinct(answers), *hashes)
 
 
-def _answers_of(collection: Collection, given: Any) -> Qrels:
+def _answers_of(collection: Collection, known_answers: Any) -> Qrels:
     """The answers known before, in the collection's terms; those of its qrels if none are given."""
-    if given is None:
+    if known_answers is None:
         return collection.qrels
-    found = of_collection(judgements_of(given), collection)
+    qrels = of_collection(judgements_of(known_answers), collection)
     ids, entities = collection.questions.ids, collection.entities
-    if found.questions.same_as(ids) and found.entities.same_as(entities):
-        return found
-    own = found.recoded(questions=ids, entities=entities)
-    unknown = np.flatnonzero((own.question < 0) | (own.entity < 0))
-    if len(unknown):
-        pair = found.questions[found.question[unknown[0]]], found.entities[found.entity[unknown[0]]]
-        raise KgtrecError(f"expected known answers of the collection's questions, found ({pair[0]}, {pair[1]})")
+    if qrels.questions.same_as(ids) and qrels.entities.same_as(entities):
+        return qrels
+    own = qrels.recoded(questions=ids, entities=entities)
+
+    def error(row: int) -> KgtrecError:
+        pair = qrels.questions[qrels.question[row]], qrels.entities[qrels.entity[row]]
+        return KgtrecError(f"expected known answers of the collection's questions, found ({pair[0]}, {pair[1]})")
+
+    require((own.question >= 0) & (own.entity >= 0), error)
     return Qrels.of(own.question, own.entity, own.grade, ids, entities)
 
 
 def known_answers_of(pool: Pool, collection: Collection, known_answers: Any = None) -> Qrels:
-    """The answers known before the campaign, for the pool's questions and with their ids.
+    """Find the answers known before the campaign, for the pool's questions and with their ids.
 
     Parameters
     ----------
@@ -568,7 +539,7 @@ def known_answers_of(pool: Pool, collection: Collection, known_answers: Any = No
 
 
 def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[np.int32], Qrels]:
-    """The questions that some triples answer, and these answers as qrels: the input of a pool for those triples.
+    """Find the questions that some triples answer, and make qrels of these answers: the input of a pool for them.
 
     Parameters
     ----------
@@ -590,31 +561,20 @@ def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[
     """
     asked = collection.questions
     names = asked.entities if triples.entities is asked.entities else entity_names(collection)
-    entity = names.encode(triples.entities.labels)
-    relation = asked.relations.encode(triples.relations.labels)[triples.relation]
-    head, tail = entity[triples.head], entity[triples.tail]
-    unknown = np.flatnonzero((head < 0) | (tail < 0) | (relation < 0))
-    row = np.full((2, len(triples)), -1, np.int32)
-    if not len(unknown):
-        yes = np.ones(len(triples), np.bool_)
-        row[0], row[1] = asked.rows(yes, relation, tail), asked.rows(~yes, relation, head)
-        unknown = np.flatnonzero((row < 0).any(axis=0))
-    if len(unknown):
-        place = int(unknown[0])
-        one = triples.take(np.array([place]))
-        labels = [one.decoded(name)[0].as_py() for name in ("head", "relation", "tail")]
+    own = triples.recoded(entities=names, relations=asked.relations)
+    sides = np.array([[True], [False]]).repeat(len(own), axis=1).ravel()
+    row = asked.rows(sides, np.tile(own.relation, 2), np.concatenate([own.tail, own.head]))
+    unknown = (row.reshape(2, -1) < 0).any(axis=0)
+    if unknown.any():
         raise CollectionError(
-            f"expected known answers whose head and tail questions are the collection's, found {' '.join(labels)!r} "
-            f"and {len(unknown) - 1} more; build the collection with them among its test triples"
+            "expected known answers whose head and tail questions are the collection's, found "
+            f"{' '.join(triples.labels_at(int(unknown.argmax())))!r} and {unknown.sum() - 1} more; build the "
+            "collection with them among its test triples"
         )
-    pair = distinct(
-        np.concatenate(
-            [row[0].astype(np.int64) * len(asked.entities) + head, row[1].astype(np.int64) * len(asked.entities) + tail]
-        )
-    )
+    pair = distinct(row * len(asked.entities) + np.concatenate([own.head, own.tail]))
     question, answer = (part.astype(np.int32) for part in np.divmod(pair, len(asked.entities)))
     known_answers = Qrels.of(question, answer, np.ones(len(pair), np.int32), asked.ids, asked.entities)
-    return distinct(question.astype(np.int64)).astype(np.int32), known_answers
+    return np.unique(question), known_answers
 
 
 def _first_triples(
@@ -635,12 +595,12 @@ def _first_triples(
         row = np.lexsort(columns[:2])[: 2 * budget]
         return tuple(column[row] for column in columns)
 
-    for few in _some_questions(gathered.found.question):
-        found = gathered.found.where(few)
-        key = found.question.astype(np.int64) * n_entities + found.entity
+    for few in _some_questions(gathered.contributions.question):
+        some = gathered.contributions.take(few)
+        key = some.question.astype(np.int64) * n_entities + some.entity
         every, first, pair = np.unique(key, return_index=True, return_inverse=True)
-        score = rule(Lists(found, pair.reshape(-1), found.question[first], options))
-        is_open = found.is_open[first]
+        score = rule(Lists(some, pair.reshape(-1), some.question[first], options))
+        is_open = some.is_open[first]
         question, entity = (part.astype(np.int32) for part in np.divmod(every[is_open], n_entities))
         tie = hashed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
         major, minor = -score[is_open], tie
@@ -658,28 +618,28 @@ def _some_questions(question: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
     """The rows of all questions, those of some questions at a time."""
     part = (np.cumsum(np.bincount(question)) // _ROWS).astype(np.int32)
     part_of = part[question]
-    for place in np.unique(part):
-        yield np.flatnonzero(part_of == place)
+    for number in np.unique(part):
+        yield np.flatnonzero(part_of == number)
 
 
 def _sample(
     gathered: Gathered, strata: tuple[tuple[int, float], ...], least: int, seed: int
 ) -> tuple[Contributions, NDArray[np.float64]]:
     """The contributions to a stratified sample of the triples, and each one's probability."""
-    found = gathered.found
-    every = gathered.candidates.triples(found.question, found.entity)
+    contributions = gathered.contributions
+    every = gathered.candidates.triples(contributions.question, contributions.entity)
     _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
-    triple = triple.reshape(-1)
     depth = np.full(len(first), np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(depth, triple, found.rank)
+    np.minimum.at(depth, triple, contributions.rank)
     bounds, fractions = zip(*strata, strict=True)
-    home = home_questions(triple, found.question, found.rank, gathered.candidates.collection.questions)
+    asked = gathered.candidates.collection.questions
+    home = home_questions(triple, contributions.question, contributions.rank, asked)
     cell = home.astype(np.int64) * len(strata) + stratum_of(depth, bounds)
     cells, stratum = np.unique(cell, return_inverse=True)
     share = np.array(fractions)[cells % len(strata)]
     is_in, probability = sampled(stratum.reshape(-1), share, least, triple_keys(every.take(first), seed))
     kept = is_in[triple]
-    return found.where(kept), probability[triple[kept]]
+    return contributions.take(kept), probability[triple[kept]]
 
 
 def _require_options(
@@ -723,7 +683,7 @@ def _require_rows(questions: NDArray[np.int32] | None, n: int) -> NDArray[np.int
     if questions is None:
         return np.arange(n, dtype=np.int32)
     rows = np.asarray(questions)
-    if rows.dtype == np.bool_ or not np.issubdtype(rows.dtype, np.integer) or rows.ndim != 1 or not len(rows):
+    if not np.issubdtype(rows.dtype, np.integer) or rows.ndim != 1 or not len(rows):
         raise KgtrecError(
             f"expected rows of questions, at least one, found an array of {rows.dtype}, shape {rows.shape}"
         )

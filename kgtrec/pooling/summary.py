@@ -13,9 +13,11 @@ from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
 from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.triples import Triples
 from kgtrec.errors import counted
-from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.integer_keys import distinct, first_places
 
 _EACH = 10  # ranks with a line of their own; those below are grouped, in steps of 1, 2 and 5 times a power of ten
 
@@ -41,7 +43,7 @@ class PoolSummary(Result):
     by_runs: NDArray[np.int64]  # (r,) triples that 1, 2, ... runs contributed
 
     def tables(self) -> tuple[Table, ...]:
-        """``size``, what each rank (``ranks``) and run (``runs``) adds; for several runs ``overlap`` and ``agreement``.
+        """Make tables ``size``, ``ranks`` and ``runs``, what each adds; for several ``overlap`` and ``agreement``.
 
         The last two show the share of its triples that each run has in common with each other one, and how many triples
         are from 1, 2, ... runs.
@@ -158,18 +160,14 @@ def summarise_pool(
     shared = shared_triples(is_from)
     asked = distinct(pool.question.astype(np.int64) * max(n, 1) + pool.triple)
     per_question = np.bincount(asked // max(n, 1), minlength=n_questions)
-    by_rule = (
-        {}
-        if automatic is None
-        else {name: int(np.count_nonzero(automatic.rule == code)) for code, name in enumerate(automatic.rules)}
-    )
+    automatic = automatic or Automatic.none(n)
     families = families or {}
     return PoolSummary(
         triples=n,
         stood_for=float(np.sum(1 / pool.probability)),
         contributions=len(pool.triple),
         questions=n_questions,
-        known_answers=None if known_answers is None else _n_triples(pool, known_answers),
+        known_answers=None if known_answers is None else len(triples_of(known_answers, pool.questions)),
         empty_questions=int(np.count_nonzero(per_question == 0)),
         per_question=(
             int(per_question.min(initial=n)),
@@ -177,7 +175,7 @@ def summarise_pool(
             int(per_question.max(initial=0)),
         ),
         new_by_depth=np.bincount(pool.depth, minlength=1)[1:],
-        automatic=by_rule,
+        automatic={name: int(np.sum(automatic.rule == code)) for code, name in enumerate(automatic.rules)},
         runs=pool.runs,
         families=tuple(families.get(name, "") for name in pool.runs),
         size=np.diagonal(shared).copy(),
@@ -187,14 +185,18 @@ def summarise_pool(
     )
 
 
-def _n_triples(pool: Pool, qrels: Qrels) -> int:
-    """How many triples the answers make; one triple may answer both of its questions."""
+def triples_of(qrels: Qrels, questions: Questions) -> Triples:
+    """Find the distinct triples of the answers in qrels of these questions, by first row.
+
+    One triple may answer both of its questions.
+    """
     answer = qrels.grade >= 1
-    return len(distinct(pool.questions.triples(qrels.question[answer], qrels.entity[answer]).keys()))
+    triples = questions.triples(qrels.question[answer], qrels.entity[answer])
+    return triples.take(np.sort(first_places(triples.keys())))
 
 
 def shared_triples(is_from: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(runs, runs) how many triples both of two runs contributed, from (runs, n) :attr:`Pool.is_from`.
+    """Count the triples that both of two runs contributed, (runs, runs), from (runs, n) :attr:`Pool.is_from`.
 
     One row at a time, so that no more memory than for the table itself is needed.
 

@@ -44,7 +44,7 @@ def judge_trivial(
     observed: bool = False,
     share: float = 0.0,
 ) -> Automatic:
-    r"""Which triples of a pool are judged N without a person, and by which rule.
+    r"""Find the triples of a pool that are judged N without a person, and by which rule.
 
     ``head type``, ``tail type``
         The entity has known types, and this side of the relation takes none of them.
@@ -119,35 +119,19 @@ def judge_trivial(
         for name, mask in zip(names, taken, strict=True):
             rule[mask & (rule < 0)] = RULES.index(name)
 
-    fits, unknown = [], []
     if "types" in ways and entity_types is not None and relation_types is not None:
-        fits.append((_BY_FILES, _fits_files(triples, collection, entity_types, relation_types)))
+        fits = _fits_files(triples, collection, entity_types, relation_types)
+        apply(_BY_FILES, fits == UNFIT)
+        _warn_untyped(triples, fits, "known types")
     if observed:
-        fits.append((_BY_TRAIN, _fits_train(triples, collection.train, share)))
-    for names, answers in fits:
-        apply(names, answers == UNFIT)
-        unknown.append(_untyped(triples, answers))
+        fits = _fits_train(triples, collection.train, share)
+        apply(_BY_TRAIN, fits == UNFIT)
+        _warn_untyped(triples, fits, "observed types")
     if "category" in ways:
         apply(_BY_CATEGORY, _second_answers(triples, pool, collection))
-    for found, (names, _) in zip(unknown, fits, strict=True):
-        if found.triples:
-            what = "observed types" if names == _BY_TRAIN else "known types"
-            warn(
-                f"{found.triples:,} of {len(pool):,} triples could not be checked against {what} on both sides, "
-                f"which is not a reason to judge them N: {found.entities:,} entities and {found.relations:,} "
-                "relations have none"
-            )
     used = np.unique(rule[rule >= 0])
-    return Automatic(_recoded(rule, used), tuple(RULES[code] for code in used))
-
-
-@dataclass(frozen=True, slots=True)
-class Untyped:
-    """How much of a pool could not be checked against types, since they are missing."""
-
-    triples: int  # with an entity or a side of the relation without types
-    entities: int  # pooled ones without types
-    relations: int  # pooled ones with a side without types
+    by_place = np.where(rule < 0, -1, np.searchsorted(used, rule)).astype(np.int8)
+    return Automatic(by_place, tuple(RULES[code] for code in used))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +142,7 @@ class TrivialCounts(Result):
     counts: pa.Table  # see :func:`trivial_counts`
 
     def tables(self) -> tuple[Table, ...]:
-        """``rules``, how many triples each of them applies to, and ``relations``, how many of each relation.
+        """Make tables of ``rules``, how many triples each applies to, and ``relations``, how many of each relation.
 
         Examples
         --------
@@ -180,7 +164,7 @@ class TrivialCounts(Result):
 
 
 def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
-    """How many triples of each relation each rule applies to.
+    """Count the triples of each relation that each rule applies to.
 
     Returns
     -------
@@ -210,7 +194,7 @@ def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
 def checked_ways(
     by: Sequence[str], *, observed: bool, given: tuple[EntityTypes | None, RelationTypes | None]
 ) -> tuple[str, ...]:
-    """The ways to judge automatically; KgtrecError if one is unknown, or types are missing or have no use."""
+    """Check the ways to judge automatically; KgtrecError if one is unknown, or types are missing or have no use."""
     named = (by,) if isinstance(by, str) else tuple(by)
     for way in named:
         one_of("ways among", way, WAYS)
@@ -244,36 +228,30 @@ def _under(collection: Collection, pool: Pool) -> Triples:
     return recoded
 
 
-def _slots(triples: Triples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) one number per relation and side: those of the head, and those of the tail."""
-    head = triples.relation.astype(np.int64) * 2
-    return head, head + 1
+def _ends(triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """(2 n,) heads, then tails; and a number for the relation and the side of each."""
+    slot = triples.relation.astype(np.int64) * 2
+    return np.concatenate([triples.head, triples.tail]), np.concatenate([slot, slot + 1])
 
 
 def _fits_files(
     triples: Triples, collection: Collection, entity_types: EntityTypes, relation_types: RelationTypes
 ) -> NDArray[np.int8]:
     """(2, n) whether head and tail fit by the types of files, in the codes of `kgtrec.kernels.triples.types`."""
-    labels = entity_names(collection)
+    labels, relations = entity_names(collection), relation_types.relations
     entity = labels.encode(entity_types.entities.labels)[entity_types.entity]
-    relation = collection.relations.encode(relation_types.relations.labels)[relation_types.relation]
+    relation = collection.relations.encode(relations.labels)[relation_types.relation]
     kind = entity_types.types.encode(relation_types.types.labels)[relation_types.type]
-    _require_common(entity, "an entity", entity_types.entities, "the types of entities", "the collection", labels)
-    name, own = "the types of relations", relation_types
-    _require_common(relation, "a relation", own.relations, name, "the collection", collection.relations)
-    _require_common(kind, "a type", own.types, name, "the types of entities", entity_types.types)
+    name, of_entities = "the types of relations", "the types of entities"
+    _require_common(entity, "an entity", entity_types.entities, of_entities, "the collection", labels)
+    _require_common(relation, "a relation", relations, name, "the collection", collection.relations)
+    _require_common(kind, "a type", relation_types.types, name, of_entities, entity_types.types)
     slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
     ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
     shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)
-    head, tail = _slots(triples)
-    answers = fits_types(
-        np.concatenate([triples.head, triples.tail]),
-        np.concatenate([head, tail]),
-        types_of_entities=(entity[ours], entity_types.type[ours]),
-        types_of_slots=(slot[wanted], kind[wanted]),
-        shape=shape,
-    )
-    return answers.reshape(2, -1)
+    own, by_slot = (entity[ours], entity_types.type[ours]), (slot[wanted], kind[wanted])
+    fits = fits_types(*_ends(triples), types_of_entities=own, types_of_slots=by_slot, shape=shape)
+    return fits.reshape(2, -1)
 
 
 def _require_common(
@@ -288,27 +266,19 @@ def _require_common(
 
 def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.int8]:
     """(2, n) whether head and tail fit by the types in train, in the codes of `kgtrec.kernels.triples.types`."""
-    head, tail = _slots(triples)
-    seen = np.concatenate([train.head, train.tail]), np.concatenate(_slots(train))
-    answers = fits_observed(
-        np.concatenate([triples.head, triples.tail]),
-        np.concatenate([head, tail]),
-        seen=seen,
-        shape=(len(train.entities), 2 * len(train.relations)),
-        share=share,
-    )
-    return answers.reshape(2, -1)
+    shape = len(train.entities), 2 * len(train.relations)
+    return fits_observed(*_ends(triples), seen=_ends(train), shape=shape, share=share).reshape(2, -1)
 
 
-def _untyped(triples: Triples, answers: NDArray[np.int8]) -> Untyped:
-    """``answers`` is (2, n), for head and tail."""
-    ends = np.array([triples.head, triples.tail])
-    no_slot = np.any(answers == UNKNOWN_SLOT, axis=0)
-    return Untyped(
-        int(np.any(answers < 0, axis=0).sum()),
-        len(np.unique(ends[answers == UNKNOWN_ENTITY])),
-        len(np.unique(triples.relation[no_slot])),
-    )
+def _warn_untyped(triples: Triples, fits: NDArray[np.int8], types: str) -> None:
+    """Warn if triples could not be checked, since types are missing; ``fits`` is (2, n), for head and tail."""
+    if n := int(np.any(fits < 0, axis=0).sum()):
+        entities = np.unique(np.array([triples.head, triples.tail])[fits == UNKNOWN_ENTITY])
+        relations = np.unique(triples.relation[np.any(fits == UNKNOWN_SLOT, axis=0)])
+        warn(
+            f"{n:,} of {len(triples):,} triples could not be checked against {types} on both sides, which is not a "
+            f"reason to judge them N: {len(entities):,} entities and {len(relations):,} relations have none"
+        )
 
 
 def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDArray[np.bool_]:
@@ -328,9 +298,3 @@ def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDA
         has_answer = np.append(answered, False)[row]  # -1 (no such question) is the last element
         taken.append((category == CATEGORIES.index(kind)) & was_asked & has_answer)
     return np.array(taken).reshape(len(_BY_CATEGORY), -1)
-
-
-def _recoded(rule: NDArray[np.int8], used: NDArray[np.int8]) -> NDArray[np.int8]:
-    place = np.full(len(RULES) + 1, -1, np.int8)
-    place[used] = np.arange(len(used), dtype=np.int8)
-    return place[rule]  # -1 is the last element, which stays -1

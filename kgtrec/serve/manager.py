@@ -26,9 +26,9 @@ from werkzeug.wsgi import wrap_file
 from kgtrec.campaign.people import LONGEST_NAME, change_people, changed_people
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
-from kgtrec.campaign.tasks import draft_template, readable
 from kgtrec.campaign.track import track
 from kgtrec.campaign.verdict_rules import roles_of
+from kgtrec.campaign.wording import draft_template, readable
 from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, check_template
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.adjudicate import Sides
 from kgtrec.campaign.assign import own_order
-from kgtrec.campaign.tasks import draft_template, phrase_triples, readable, search_text
+from kgtrec.campaign.tasks import phrase_triples, search_text
+from kgtrec.campaign.wording import draft_template, readable
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import REQUIRED, Campaign

@@ -106,7 +106,7 @@ def test_which_of_two_verdicts_is_the_last_must_be_clear():
     first, second = "2026-11-22T08:00:00Z", "2026-11-22T08:00:01Z"
     corrected = [*CONFLICT, (0, "ann", "annotator", "N", WIKI, "")]
     assert wrong(corrected, times=[first, second, first]) == [
-        "j:3: expected times that tell which verdict on the triple is the last, found 2026-11-22T08:00:00Z here and on "
+        "j:3: expected times that show which verdict on the triple is the last, found 2026-11-22T08:00:00Z here and on "
         "line 1, which says something else; change one of the times, or remove a line"
     ]
     assert wrong(corrected, times=[second, second, first]) == []

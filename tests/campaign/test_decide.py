@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.decide import decide, previous_of, queue, states_before
+from kgtrec.campaign.decide import decide, previous_of, states_before, waiting
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.judgements import ROLES, STATES, VERDICTS, Decisions
 from kgtrec.errors import CollectionError, KgtrecError
@@ -81,11 +81,11 @@ def test_a_story_and_what_it_comes_to(story: str, state: str, verdict: str | Non
 def test_all_stories_at_once():
     """Triples do not get into each other's way, whatever the order in which their events mix."""
     stories = list(CASES.values())
-    waiting = [events_of(story, triple) for triple, (story, *_) in enumerate(stories)]
-    mixed = [events[place] for place in range(6) for events in waiting if place < len(events)]
+    events_of_each = [events_of(story, triple) for triple, (story, *_) in enumerate(stories)]
+    mixed = [events[place] for place in range(6) for events in events_of_each if place < len(events)]
     decided = decide(pool_of([len(stories)]), Automatic.none(len(stories)), judgements_of(mixed))
     assert in_words(decided) == [(state, verdict) for _, state, verdict in stories]
-    assert queue(decided).tolist() == [
+    assert waiting(decided.state).tolist() == [
         row for row, (_, state, _) in enumerate(stories) if state in ("conflict", "doubted")
     ]
 
@@ -114,7 +114,7 @@ def test_one_annotator_is_enough_where_one_is_asked_for():
 def test_an_empty_pool():
     """No triples, no decisions."""
     decided = decide(pool_of([]), Automatic.none(0), judgements_of([]))
-    assert (len(decided), len(queue(decided))) == (0, 0)
+    assert (len(decided), len(waiting(decided.state))) == (0, 0)
 
 
 def test_what_does_not_belong_together_is_refused():

@@ -214,7 +214,9 @@ def test_a_random_draw_is_seldom_told():
     for seed in range(100):
         campaign = pooled([1, 2, 3, 4, 5, 6] * 8, seed)
         gold = drawn(campaign, 0.3)
-        told += "can be told" in gold_notes(replace(campaign, gold=Gold.of((*row[:3], "Y", "") for row in gold.listed)))
+        told += "can be guessed" in gold_notes(
+            replace(campaign, gold=Gold.of((*row[:3], "Y", "") for row in gold.listed))
+        )
     assert told < 4
 
 
@@ -251,7 +253,7 @@ def test_calibration_counts_the_last_word_of_each(events):
         own = {triple: verdict for (who, triple), verdict in last.items() if who == name}
         right = sum(verdict == KNOWN[triple] for triple, verdict in own.items())
         told = sum(verdict != "unsure" for verdict in own.values())
-        assert (found.right[place], found.told[place], found.said[place].sum()) == (right, told, len(own))
+        assert (found.right[place], found.sure[place], found.said[place].sum()) == (right, told, len(own))
         np.testing.assert_allclose(found.interval[:, place], wilson_interval(np.array(right), np.array(told), 0.9))
     people, triples = (table.data for table in found.tables())
     for name in ("right", "wrong", "unsure"):
@@ -273,7 +275,7 @@ def test_calibration_of_a_worked_case():
 def test_what_was_once_of_the_training_round_calibrates_nobody():
     """Its answer was told."""
     events = [(0, "ann", "annotator", "N"), (2, "ann", "annotator", "Y")]
-    assert calibration(by_hand(events, training_gold=[list(ROWS[0][:3])])).told.tolist() == [1]
+    assert calibration(by_hand(events, training_gold=[list(ROWS[0][:3])])).sure.tolist() == [1]
 
 
 # --- the file
@@ -308,8 +310,12 @@ HEADER = "head\trelation\ttail\tverdict\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r":1: expected the header line head relation tail verdict, or head relation tail verdict explanation"),
+        ("", r":1: expected the header line head relation tail verdict, separated by tabs"),
         ("head\ttail\n", r":1: expected the header line"),
+        (
+            "head\trelation\ttail\tverdict\twhy\n",
+            r":1: expected the header line head .* verdict explanation, separated",
+        ),
         (HEADER + "no\tcapital\toslo\n", ":2: expected 4 columns .* separated by tabs, got 3: "),
         (HEADER + "no\tcapital\t\tY\n", ":2: expected 4 columns .* separated by tabs, got an empty one"),
         (HEADER + "no\tcapital\toslo\tyes\n", ":2: expected Y, N or nothing yet as the known verdict, got 'yes'"),

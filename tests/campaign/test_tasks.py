@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.tasks import (
-    draft_template,
-    phrase,
-    phrase_tasks,
-    phrase_triples,
-    readable,
-    relations_without_template,
-    tasks_for,
-)
+from kgtrec.campaign.tasks import phrase, phrase_tasks, phrase_triples, relations_without_template, tasks_for
+from kgtrec.campaign.wording import draft_template, readable
 from kgtrec.data.campaign import Automatic, check_template, template_parts
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions

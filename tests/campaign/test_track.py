@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.assign import assign
 from kgtrec.campaign.decide import decide
-from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
+from kgtrec.campaign.wording import draft_template
 from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, STATES, VERDICTS
 from kgtrec.data.qrels import Qrels

@@ -149,7 +149,7 @@ def test_two_verdicts_of_one_second_are_a_finding_after_a_merge(origin, capsys):
     with pytest.raises(SystemExit):
         main(["check", str(one / "C")])
     out = capsys.readouterr().out
-    assert "judgements.jsonl:4: expected times that tell which verdict on the triple is the last" in out
+    assert "judgements.jsonl:4: expected times that show which verdict on the triple is the last" in out
 
 
 def test_a_file_of_git_that_somebody_wrote_stays(tmp_path):

@@ -128,10 +128,12 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
         ("train", "ann\tlikes\tpie2\nbob\tlikes\tjam\ncat\tlikes\tcake\ndan\tknows\tann\neve\tlikes\tpie\n"),
         ("valid", "cat\tknows\tdan\n"),
         ("test", "ann\tlikes\ttea\nbob\tknows\teve\n"),
+        ("more", "eve\tlikes\tjam\n"),
     ):
         (tmp_path / f"{name}.tsv").write_text(text)
     main(["questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C"])
-    arguments = ["campaign", "qrels", "S", "--level", "triple", "--collection", "C", "--known", "valid.tsv"]
+    arguments = ["campaign", "qrels", "S", "--level", "triple", "--collection", "C"]
+    arguments += ["--known", "valid.tsv", "--known", "more.tsv"]
     capsys.readouterr()
     main([*arguments, "--out", "T"])
     assert "6 questions of the positive triples, 2 of them never pooled for" in capsys.readouterr().out
@@ -148,7 +150,7 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
     known = {
         (made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity, strict=True)
     }
-    assert known == {("head-new0", "bob"), ("tail-new0", "dan"), ("tail1", "pie2")}
+    assert known == {("head-new0", "bob"), ("head-new0", "eve"), ("tail-new0", "dan"), ("tail1", "pie2")}
     main(["rank", "T", "--baseline", "popularity", "--out", "ranks", "--depth", "5"])
     capsys.readouterr()
     main(["evaluate", "T", "ranks/popularity.ranks.parquet", "-m", "micro.MRR", "-m", "AP@20"])

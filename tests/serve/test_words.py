@@ -116,7 +116,7 @@ def test_without_descriptions_nothing_is_read_or_shown(page: Page):
     ("text", "message"),
     [
         ("paris\n", "texts.tsv:1: expected 2 columns (entity description) separated by tabs, got 1"),
-        ("paris\ta\nparis\tb\n", "texts.tsv:2: expected each once, found 'paris' here and on line 1"),
+        ("paris\ta\nparis\tb\n", "texts.tsv:2: expected each entity once, found 'paris' here and on line 1"),
     ],
     ids=["columns", "twice"],
 )

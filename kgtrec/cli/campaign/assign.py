@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from kgtrec.campaign.gold import gold_notes
-from kgtrec.campaign.sharing import share_out
+from kgtrec.campaign.sharing import shared_out, write_shares
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
 from kgtrec.cli.common import say
@@ -42,7 +42,8 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
-    changed = share_out(campaign, read, per_triple=per_triple, seed=seed)
+    changed = shared_out(read, per_triple=per_triple, seed=seed)
+    write_shares(campaign, read, changed)
     progress = track(changed)
     people = progress.tables()[2]
     loads = [column for column in people.columns if column.name in ("annotator", "assigned", "judged", "to_do")]

@@ -63,8 +63,11 @@ def command(folder: str, out: str, topics: str | None) -> None:
             found.pool,
             found.known_answers,
             found.automatic,
-            made={"strategy": "depth", "command": "campaign import-kgc-sparsity", "source": SOURCE},
-            annotators_per_triple=1,  # one label per triple was published
+            {},
+            {
+                "annotators_per_triple": 1,  # one label per triple was published
+                "pool": {"strategy": "depth", "command": "campaign import-kgc-sparsity", "source": SOURCE},
+            },
         )
         write_text(part / folders.GUIDELINES, guidelines_text(SOURCE, PERSON))
         campaigns.write_templates(part, {})

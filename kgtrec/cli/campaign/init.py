@@ -14,9 +14,9 @@ import numpy as np
 
 from kgtrec.campaign.gold import draw_gold, gold_notes
 from kgtrec.campaign.people import changed_people
-from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
 from kgtrec.campaign.training import with_training
+from kgtrec.campaign.wording import draft_template
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
 from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, option, stacked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,14 @@ from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import EXPERT_SAMPLE
-from kgtrec.formats.triples.text import Line, Lines
+from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import triple_labels, write_rows
 
 COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
 
 def is_drawn(folder: PathLike) -> bool:
-    """Whether the campaign in a folder has a sample."""
+    """Check whether the campaign in a folder has a sample."""
     return Path(folder, EXPERT_SAMPLE).exists()  # of any kind, so that reading it reports what is wrong
 
 
@@ -36,7 +37,7 @@ def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> N
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
-    """The sample that was drawn from a pool.
+    """Read the sample that was drawn from a pool.
 
     Raises
     ------
@@ -52,48 +53,29 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
     require_regular(path)
     rows: list[tuple[int, int, float]] = []
     line_of: dict[int, int] = {}
-    chance_of: dict[str, tuple[str, int]] = {}
+    first_of: dict[str, tuple[str, int]] = {}  # verdict -> its first probability, and on which line
     for line in Lines.read(path).below_header(COLUMNS).rows:
-        *task, verdict, chance = line.fields(COLUMNS)
-        row = _row(line, task, pool)
-        line.once(line_of, row, str(row + 1), "each task")
+        task, *labels, verdict, text = line.fields(COLUMNS)
+        if not re.fullmatch("[1-9][0-9]{0,8}", task) or int(task) > len(pool):
+            raise line.error(f"expected a task of 1 to {len(pool)}, got {task[:40]!r}")
+        own = pool.triples.labels_at(int(task) - 1)
+        if tuple(labels) != own:
+            raise line.error(
+                f"expected the triple that is task {task} of pool.tsv, {' '.join(own)}, got {' '.join(labels)}; the "
+                "sample is of another pool"
+            )
+        line.once(line_of, int(task), task, "each task")
         if verdict not in VERDICTS[:2]:
             raise line.error(f"expected N or Y as verdict, got {verdict!r}")
-        first, where = chance_of.setdefault(verdict, (chance, line.number))
-        if chance != first:
+        first, where = first_of.setdefault(verdict, (text, line.number))
+        if text != first:
             raise line.error(
-                f"expected one probability for all of {verdict}, got {chance!r} here and {first!r} on line {where}"
+                f"expected one probability for all of {verdict}, got {text!r} here and {first!r} on line {where}"
             )
-        rows.append((row, VERDICTS.index(verdict), _probability(line, chance)))
-    order = np.argsort([row for row, *_ in rows], kind="stable")
-    columns = [np.array([one[i] for one in rows]) for i in range(3)] if rows else [np.zeros(0)] * 3
-    triple, label, probability = (column[order] for column in columns)
-    return ExpertSample(triple.astype(np.int32), label.astype(np.int8), probability.astype(np.float64))
-
-
-def _row(line: Line, fields: list[str], pool: Pool) -> int:
-    task, *labels = fields
-    if not re.fullmatch("[1-9][0-9]{0,8}", task) or int(task) > len(pool):
-        raise line.error(f"expected a task of 1 to {len(pool)}, got {task[:40]!r}")
-    row, triples = int(task) - 1, pool.triples
-    own = (
-        triples.entities[triples.head[row]],
-        triples.relations[triples.relation[row]],
-        triples.entities[triples.tail[row]],
-    )
-    if tuple(labels) != own:
-        raise line.error(
-            f"expected the triple that is task {task} of pool.tsv, {' '.join(own)}, got {' '.join(labels)}; the "
-            "sample is of another pool"
-        )
-    return row
-
-
-def _probability(line: Line, text: str) -> float:
-    try:
-        chance = float(text)
-    except ValueError:
-        chance = np.nan
-    if not 0 < chance <= 1:
+        with suppress(ValueError):
+            if 0 < (probability := float(text)) <= 1:
+                rows.append((int(task) - 1, VERDICTS.index(verdict), probability))
+                continue
         raise line.error(f"expected a probability above 0, at most 1, got {text[:40]!r}")
-    return chance
+    triple, label, probabilities = zip(*sorted(rows), strict=True) if rows else [()] * 3
+    return ExpertSample(np.array(triple, np.int32), np.array(label, np.int8), np.array(probabilities, np.float64))

@@ -36,10 +36,10 @@ from kgtrec.data.campaign import (
 from kgtrec.data.judgements import ROLES, Gold, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, in_file, nearest, one_of
+from kgtrec.errors import FormatError, KgtrecError, in_file, nearest, one_of, whole_number
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import read_pool
+from kgtrec.formats.campaign.pools import read_columns, read_pool
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
@@ -55,8 +55,8 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.triples.text import Lines, TextLine, read_fields
-from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
+from kgtrec.formats.triples.text import Lines, TextLine
+from kgtrec.formats.tsv import triple_labels, write_rows, write_tsv
 
 #: beside the pool and the judgements
 EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD)
@@ -90,7 +90,7 @@ _IS_ACTIVE = {"yes": True, "no": False}
 
 
 def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
-    """The whole campaign in a folder; for ``broken`` see :func:`read_templates`.
+    """Read the whole campaign in a folder; for ``broken`` see :func:`read_templates`.
 
     A folder that only has a pool reads as a campaign of no people and no judgements; commands that need more ask
     :func:`require_initialised` first.
@@ -107,7 +107,7 @@ def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> 
 
 
 def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError] | None = None) -> Campaign:
-    """The campaign in a folder, without the judgements; for ``broken`` see :func:`read_templates`.
+    """Read the campaign in a folder, without the judgements; for ``broken`` see :func:`read_templates`.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError]
     made = read_pool(folder)
     pool, own = made.pool, Path(folder)
     require_right_settings(folder, made.settings)
-    said = own / JUDGEMENTS
-    if not is_initialised(folder) and said.is_file() and said.stat().st_size:
+    judged = own / JUDGEMENTS
+    if not is_initialised(folder) and judged.is_file() and judged.stat().st_size:
         raise FormatError(
             f"expected the people who judged, since {JUDGEMENTS} has judgements, found no such file; put it back, or "
             "name the same people with kgtrec campaign init",
@@ -140,7 +140,7 @@ def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError]
 def reread(
     folder: PathLike, campaign: Campaign, names: Collection[str], broken: list[FormatError] | None = None
 ) -> Campaign:
-    """The campaign with some of ``EDITED`` read again; for ``broken`` see :func:`read_templates`.
+    """Read some of ``EDITED`` of a campaign again; for ``broken`` see :func:`read_templates`.
 
     Raises
     ------
@@ -173,44 +173,39 @@ def reread(
 
 
 def named_entities(pool: Pool, gold: Gold) -> Vocabulary:
-    """The entities whose names a campaign needs."""
+    """Find the entities whose names a campaign needs."""
     return pool.questions.entities.extended(gold.triples.entities.labels)
 
 
 def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
-    """Refuse settings whose numbers are none, or whose rule for links is none.
+    """Refuse settings that are not of their kind: numbers, gold of the training round, rules for links.
 
     Raises
     ------
     FormatError
         For the first one.
     """
-    for name, least in _WHOLE_SETTINGS.items():
-        found = settings.get(name, least)
-        if not isinstance(found, int) or isinstance(found, bool) or found < least:
-            raise FormatError(
-                f"expected a whole number of at least {least} as {name}, got {found!r}", path=Path(folder, SETTINGS)
+    with in_file(Path(folder, SETTINGS)):
+        for name, least in _WHOLE_SETTINGS.items():
+            whole_number(name, settings.get(name, least), least)
+        chosen = settings.get("training_gold", [])
+        if not isinstance(chosen, list) or not all(
+            isinstance(triple, list) and [type(label) for label in triple] == [str] * 3 for triple in chosen
+        ):
+            raise KgtrecError(
+                "expected a list of triples, each of head, relation and tail, as training_gold, got "
+                f"{str(chosen)[:100]}"
             )
-    chosen = settings.get("training_gold", [])
-    if not isinstance(chosen, list) or not all(map(_is_triple, chosen)):
-        raise FormatError(
-            f"expected a list of triples, each of head, relation and tail, as training_gold, got {str(chosen)[:100]}",
-            path=Path(folder, SETTINGS),
-        )
-    links = settings.get("links", {})
-    if not isinstance(links, dict):
-        raise FormatError(f"expected a rule for each role as links, got {links!r}", path=Path(folder, SETTINGS))
-    for role, rule in links.items():
-        one_of("a role with a rule for links among", role, ROLES, path=Path(folder, SETTINGS))
-        one_of(f"a rule for links of {role} among", rule, LINKS, path=Path(folder, SETTINGS))
-
-
-def _is_triple(found: object) -> bool:
-    return isinstance(found, list) and len(found) == 3 and all(isinstance(label, str) for label in found)
+        links = settings.get("links", {})
+        if not isinstance(links, dict):
+            raise KgtrecError(f"expected a rule for each role as links, got {links!r}")
+        for role, rule in links.items():
+            one_of("a role with a rule for links among", role, ROLES)
+            one_of(f"a rule for links of {role} among", rule, LINKS)
 
 
 def is_initialised(folder: PathLike) -> bool:
-    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
+    """Check whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
 
     Raises
     ------
@@ -239,12 +234,12 @@ def require_initialised(folder: PathLike) -> None:
 
 
 def default_text(name: str) -> str:
-    """One of the texts that a campaign begins with."""
+    """Read one of the texts that a campaign begins with."""
     return files("kgtrec.formats").joinpath("campaign_defaults", name).read_text(encoding="utf-8")
 
 
 def default_guidelines(links: str = REQUIRED) -> str:
-    """Guidelines for annotators that fit any campaign, in Markdown.
+    """Write guidelines for annotators that fit any campaign, in Markdown.
 
     Parameters
     ----------
@@ -258,7 +253,7 @@ def default_guidelines(links: str = REQUIRED) -> str:
 
 
 def read_text(path: PathLike) -> str:
-    """A text of any form, such as guidelines, each line ended by a line feed.
+    """Read a text of any form, such as guidelines, each line ended by a line feed.
 
     Raises
     ------
@@ -277,7 +272,7 @@ def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_people(path: PathLike) -> People:
-    r"""Who takes part, from `person role active` lines; one line per person and role, or the same again.
+    r"""Read who takes part, from `person role active` lines; one line per person and role, or the same again.
 
     Raises
     ------
@@ -305,7 +300,7 @@ def read_people(path: PathLike) -> People:
             raise line.error(f"expected yes or no as active, got {active!r}")
         key = person, PERSON_ROLES.index(role)
         if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
-            line.once(line_of, key, f"{person!r} as {role}")
+            line.once(line_of, key, f"{person!r} as {role}", "each person in a role")
             rows[key] = _IS_ACTIVE[active]
     names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
@@ -317,7 +312,7 @@ def read_people(path: PathLike) -> People:
 
 
 def judging_manager_text(person: str) -> str:
-    """What is wrong with people of whom one is both an active manager and somebody who judges."""
+    """Describe the error that somebody is an active manager and judges too."""
     return (
         f"expected a manager, who sees all verdicts, to judge nothing, found {person!r} active in another role; let "
         "somebody else manage, or say no as active in one of the two"
@@ -337,7 +332,7 @@ def write_people(folder: PathLike, people: People) -> None:
 
 
 def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> dict[str, str]:
-    r"""The question template of each relation, from `relation template` lines; relations need not be the pool's.
+    r"""Read the question template of each relation, from `relation template` lines; relations need not be the pool's.
 
     Parameters
     ----------
@@ -368,7 +363,7 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
     for line in lines:
         with _collecting(broken), in_file(path, line.number):
             relation, template = line.fields(_TEMPLATE_COLUMNS)
-            line.once(line_of, relation, repr(relation))
+            line.once(line_of, relation, repr(relation), "each relation")
             check_template(template)
             templates[relation] = template
     return templates
@@ -391,7 +386,7 @@ def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
 
 
 def read_sources(path: PathLike) -> tuple[str, ...]:
-    r"""The verified hosts, one per line, in lower case; text after ``#`` is a comment.
+    r"""Read the verified hosts, one per line, in lower case; text after ``#`` is a comment.
 
     Raises
     ------
@@ -416,17 +411,17 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
             raise line.error(
                 f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}"
             )
-        line.once(line_of, host, repr(host))
+        line.once(line_of, host, repr(host), "each host")
     return tuple(line_of)
 
 
-def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
-    """Write sources.txt: ``comment``, then one host per line."""
-    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources))
+def write_sources(folder: PathLike, sources: Iterable[str]) -> None:
+    """Write sources.txt: ``SOURCES_COMMENT``, then one host per line."""
+    update_text(Path(folder, SOURCES), SOURCES_COMMENT + "".join(f"{host}\n" for host in sources))
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
-    r"""The names of ``entities``, from `entity name` lines; the header may be missing, as in the files of many KGs.
+    r"""Read the names of ``entities``, from `entity name` lines; the header may be missing, as in files of many KGs.
 
     Entities that are not among ``entities`` are skipped, so the file of a whole KG can be used.
 
@@ -451,16 +446,16 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
     header, rest = lines.without_first()
     if header == "\t".join(columns).encode():
         lines = rest
-    labels, names = _columns(lines, columns)
+    labels, names = read_columns(lines, columns)
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
-    lines.require_distinct(code, lambda row: repr(labels[row].as_py()), among=row)
+    lines.require_distinct(code, lambda row: repr(labels[row].as_py()), "each entity", among=row)
     kept = arrow_of(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
 
 def read_descriptions(path: PathLike, entities: Vocabulary) -> dict[str, str]:
-    r"""What ``entities`` are, from `entity description` lines, read as names are.
+    r"""Read the descriptions of ``entities``, from `entity description` lines, as names are read.
 
     Raises
     ------
@@ -489,7 +484,7 @@ def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
 
 
 def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
-    """The assignments, from `annotator task head relation tail` lines, in their order.
+    """Read the assignments, from `annotator task head relation tail` lines, in their order.
 
     Raises
     ------
@@ -498,7 +493,7 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         pool's of that task number, or a task that the annotator has on an earlier line.
     """
     lines = Lines.read(path).without_nul().below_header(ASSIGNMENT_COLUMNS)
-    annotator, task, *labels = _columns(lines, ASSIGNMENT_COLUMNS)
+    annotator, task, *labels = read_columns(lines, ASSIGNMENT_COLUMNS)
     person = people.names.encode(annotator)
     lines.require(
         person >= 0,
@@ -527,32 +522,18 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         ),
     )
     key = triple.astype(np.int64) * len(people.names) + person
-    lines.require_distinct(key, lambda row: f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
+    found = "task {} of {!r}"
+    lines.require_distinct(key, lambda row: found.format(triple[row] + 1, annotator[row].as_py()), "each task")
     return Assignments(person, triple, people.names)
 
 
 def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) -> None:
     """Write assignments.tsv, in the order of ``assignments``."""
-    triples, row = pool.triples, assignments.triple
-    people, task = assignments.annotators, pc.cast(arrow_of(row + 1), pa.string())
-    path = Path(folder, ASSIGNMENTS)
-    for vocabulary, what in ((people, "person"), (triples.entities, "entity"), (triples.relations, "relation")):
-        require_writable_labels(path, vocabulary.labels, what, "rename it")
-    with updating(path) as stream:
-        write_tsv(
-            stream,
-            len(row),
-            lambda rows: [people.decode(assignments.annotator[rows]), task[rows], *triple_labels(triples, row[rows])],
-            ASSIGNMENT_COLUMNS,
-        )
+    people, row = assignments.annotators, assignments.triple
+    task = pc.cast(arrow_of(row + 1), pa.string())
 
+    def columns(some: slice) -> list[pa.StringArray]:
+        return [people.decode(assignments.annotator[some]), task[some], *triple_labels(pool.triples, row[some])]
 
-def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
-    """The fields of every line by columns, for files that may be long."""
-    if not lines.data.strip(b" \v\f\r\n"):
-        return [labels_of([])] * len(columns)
-    try:
-        return read_fields(lines, len(columns), " ".join(columns))
-    except FormatError:
-        rows = [line.fields(columns) for line in lines.rows]  # raises the error in the words of this format
-        return [labels_of(list(column)) for column in zip(*rows, strict=True)]
+    with updating(Path(folder, ASSIGNMENTS)) as stream:
+        write_tsv(stream, len(row), columns, ASSIGNMENT_COLUMNS)

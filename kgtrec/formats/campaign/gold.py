@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgtrec.data.judgements import NO, VERDICTS, YES, Gold
-from kgtrec.errors import FormatError, nearest
+from kgtrec.errors import nearest
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import GOLD
-from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import write_rows
 
@@ -18,7 +17,7 @@ _KNOWN = (VERDICTS[NO], VERDICTS[YES], "")  # the last one: not filled in yet
 
 
 def read_gold(path: PathLike) -> Gold:
-    r"""Gold of a file; the column ``explanation`` may be missing, and each of its cells and of the verdicts empty.
+    r"""Read gold; the column ``explanation`` may be missing, and each of its cells and of the verdicts empty.
 
     Raises
     ------
@@ -35,18 +34,10 @@ def read_gold(path: PathLike) -> Gold:
     """
     require_regular(path)
     lines = Lines.read(path).without_nul()
-    header, rest = lines.without_first()
-    columns = EXPLAINED if header == "\t".join(EXPLAINED).encode() else COLUMNS
-    if header != "\t".join(columns).encode():
-        raise FormatError(
-            f"expected the header line {' '.join(COLUMNS)}, or {' '.join(EXPLAINED)}, separated by tabs, got "
-            f"{shown(header)}",
-            path=path,
-            line=lines.first,
-        )
+    columns = EXPLAINED if lines.without_first()[0].count(b"\t") >= len(COLUMNS) else COLUMNS
     rows: list[tuple[str, str, str, str, str]] = []
     line_of: dict[tuple[str, ...], int] = {}
-    for line in rest.rows:
+    for line in lines.below_header(columns).rows:
         fields = line.fields(columns, 3)
         head, relation, tail, verdict, explanation = *fields, *[""] * (len(EXPLAINED) - len(fields))
         triple = head, relation, tail

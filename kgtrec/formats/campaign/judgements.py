@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -33,7 +34,7 @@ from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.judgements import ROLES, TIME, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest, warn
+from kgtrec.errors import FormatError, KgtrecError, nearest, require, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
@@ -41,7 +42,7 @@ from kgtrec.formats.triples.text import Lines, TextLine
 from kgtrec.formats.tsv import triple_labels
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
-_TEXTS = ("person", "source", "note", "time")
+_TEXTS = ("source", "note", "time")
 _BLOCK_SIZE = 1 << 24  # bytes to parse at once
 _SUM_SIZE = 1 << 18  # bytes; fits into the processor's cache
 _MOST_RECENT = 4096  # events that are kept one by one
@@ -52,7 +53,7 @@ _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as t
 
 
 def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> Judgements:
-    r"""The events of a file, oldest first; it may be read while a program adds to it.
+    r"""Read the events of a file, oldest first; it may be read while a program adds to it.
 
     An incomplete last line is left out, with a warning.
 
@@ -101,23 +102,12 @@ def _events(data: bytes, path: PathLike, pool: Pool, *, line: int) -> Judgements
         blocks.append(_columns(memoryview(data)[begin:end], line, path, pool))
         line += len(blocks[-1]["triple"])
 
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([block[name] for block in blocks])
-
-    def joined_texts(name: str) -> pa.StringArray:
-        return pa.concat_arrays([block[name] for block in blocks])
-
-    annotators, annotator = joined_codes([block["person"] for block in blocks])
-    return Judgements(
-        joined("triple"),
-        annotator,
-        joined("role"),
-        joined("verdict"),
-        joined_texts("source"),
-        joined_texts("note"),
-        joined_texts("time"),
-        annotators,
-    )
+    annotators, annotator = joined_codes([block.pop("person") for block in blocks])
+    columns: dict[str, Any] = {
+        name: (pa.concat_arrays if name in _TEXTS else np.concatenate)([block[name] for block in blocks])
+        for name in blocks[0]
+    }
+    return Judgements(**columns, annotator=annotator, annotators=annotators)
 
 
 def _whole_lines(data: bytes, path: PathLike) -> bytes:
@@ -145,7 +135,7 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     """The columns of lines, coded; the first one is ``line`` of the file."""
     table = _parsed(data)
     if table is None:
-        events = [_event(each) for each in Lines(str(path), bytes(data), line).every()]
+        events = [_event(text) for text in Lines(str(path), bytes(data), line).every()]
         table = {key: labels_of([event[key] for event in events]) for key in KEYS}
     entities, relations = pool.questions.entities, pool.questions.relations
     role = Vocabulary.of(ROLES).encode(table["role"])
@@ -153,20 +143,20 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     head, tail = entities.encode(table["head"]), entities.encode(table["tail"])
     relation = relations.encode(table["relation"])
     triple = pool.rows(head, relation, tail)
-    is_wrong = {
-        "time": ~values_of(pc.match_substring_regex(table["time"], f"^{TIME}$")),
-        "person": values_of(pc.binary_length(table["person"])) == 0,
-        "role": role < 0,
-        "verdict": verdict < 0,
-        "head": triple < 0,
+    is_right = {
+        "time": values_of(pc.match_substring_regex(table["time"], f"^{TIME}$")),
+        "person": values_of(pc.binary_length(table["person"])) > 0,
+        "role": role >= 0,
+        "verdict": verdict >= 0,
+        "head": triple >= 0,
     }
-    first = {key: int(np.argmax(wrong)) for key, wrong in is_wrong.items() if wrong.any()}
-    if first:
-        key = min(first, key=lambda key: first[key])
-        row = first[key]
-        raise FormatError(
-            _wrong(key, {name: column[row].as_py() for name, column in table.items()}), path=path, line=line + row
-        )
+
+    def error(row: int) -> FormatError:
+        key = next(key for key, right in is_right.items() if not right[row])
+        event = {name: column[row].as_py() for name, column in table.items()}
+        return FormatError(_wrong(key, event), path=path, line=line + row)
+
+    require(np.logical_and.reduce(list(is_right.values())), error)
     return {
         "triple": triple.astype(np.int32),
         "role": role.astype(np.int8),
@@ -228,19 +218,19 @@ class _Object(list[tuple[str, Any]]):
 def _event(line: TextLine) -> dict[str, str]:
     """The texts of one line, by key."""
     try:
-        found = json.loads(line.text, object_pairs_hook=_Object)
+        record = json.loads(line.text, object_pairs_hook=_Object)
     except FormatError:
         raise
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, _Object):
+        record = None
+    if not isinstance(record, _Object):
         kind = shown(line.data) if line.data.strip() else "a blank line"
         raise line.error(f"expected a JSON object with {', '.join(KEYS)}, got {kind}; {INCOMPLETE}")
-    event = dict(found)
+    event = dict(record)
     if missing := next((key for key in KEYS if key not in event), None):
         raise line.error(f"expected the keys {', '.join(KEYS)}, found no {missing}: {shown(line.data)}")
-    if len(found) != len(KEYS):
-        keys = [key for key, _ in found]
+    if len(record) != len(KEYS):
+        keys = [key for key, _ in record]
         extra = next(key for place, key in enumerate(keys) if key not in KEYS or key in keys[:place])
         again = "a second " if extra in KEYS else ""
         raise line.error(f"expected only the keys {', '.join(KEYS)}, each once, found {again}{extra!r}")
@@ -248,18 +238,9 @@ def _event(line: TextLine) -> dict[str, str]:
         if not isinstance(event[key], str):
             value = shown(json.dumps(dict(event[key]) if isinstance(event[key], _Object) else event[key]).encode())
             raise line.error(f"expected text as {key}, found {value}")
-        if not is_encodable(event[key]):
+        if re.search(r"[\ud800-\udfff]", event[key]):
             raise line.error(f"expected Unicode text as {key}, found half a surrogate pair in {event[key][:100]!r}")
     return event
-
-
-def is_encodable(text: str) -> bool:
-    """Whether it can be encoded in UTF-8, unlike half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class JudgementsFile:
@@ -302,12 +283,12 @@ class JudgementsFile:
         return self._most
 
     def about(self, triples: NDArray[np.integer]) -> Judgements:
-        """The events on some of the pool's triples, oldest first."""
+        """Find the events on some of the pool's triples, oldest first."""
         distinct = np.unique(triples)
         return self._chosen("triple", distinct, distinct.tolist())
 
     def of(self, person: str) -> Judgements:
-        """The events of one person, in every role, oldest first."""
+        """Find the events of one person, in every role, oldest first."""
         if person not in self._of:
             self._of[person] = self._chosen("annotator", self._most.annotators.encode([person]), [person])
         return self._of[person]
@@ -453,9 +434,8 @@ def append_lines(path: Path, data: bytes) -> None:
             if before == 0:  # the file itself may be new
                 _sync_folder(path.parent)
             if not path.exists() or not os.path.samestat(os.fstat(descriptor), path.stat()):
-                raise KgtrecError(
-                    f"{path}: was replaced by another file while lines were added, and has none of them; add them again"
-                )
+                found = "was replaced by another file while lines were added, and has none of them"
+                raise KgtrecError(f"{path}: {found}; add them again")
         except BaseException:
             with suppress(OSError):  # a part of an unacknowledged write must not remain
                 os.ftruncate(descriptor, before)

@@ -22,24 +22,22 @@ is that label, or unsure, and an adjudicator's verdict is the final label.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import labels_of, values_of
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, People
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, NO, UNSURE, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, in_file, require
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.trec.topics import read_topics
 from kgtrec.formats.triples.text import Line, Lines, TextLine
@@ -60,6 +58,7 @@ KINDS = ("repeated", "empty", "padded", "contradicted", "in both", "no line feed
 _MOST_DEPTH = np.iinfo(np.int32).max
 _COLUMNS = ("head", "relation", "tail", "value")
 _Triple = tuple[str, str, str]
+_Table = Mapping[_Triple, Sequence[tuple[int, str]]]  # triple -> line number and last field of each of its lines
 _CODES = {"N": NO, "Y": YES}
 
 
@@ -89,16 +88,8 @@ class PublishedLabels:
     counts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    """The lines of one file, by triple."""
-
-    n_lines: int
-    rows: Mapping[_Triple, Sequence[tuple[int, str]]]  # triple -> line number and last field of each of its lines
-
-
 def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> PublishedLabels:
-    """The published labels in a folder.
+    """Read the published labels in a folder.
 
     Parameters
     ----------
@@ -125,57 +116,63 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     """
     path = _data(folder)
     findings: list[LabelFinding] = []
-    known_answers = _table(path, SEEDS, 3, findings)
-    _check_seed_lines(path, known_answers, findings)
+    seeds = _table(path, SEEDS, 3, findings)
+    _check_seed_lines(path, _n_lines(seeds), findings)
     final = _table(path, FINAL, 4, findings, ("Y", "N"))
     positive = _table(path, POSITIVE, 3, findings)
     depths = _table(path, DEPTHS, 4, findings)
     human = _table(path, HUMAN, 4, findings, ("Y", "N", ""))
     filtered = _table(path, FILTERED, 4, findings, ("N",))
-    labels = {triple: _label_of(path, FINAL, lines) for triple, lines in final.rows.items()}
-    _check_sets(path, known_answers, labels, positive, depths, human, filtered)
-    for triple, lines in human.rows.items():
-        if triple in filtered.rows:
-            line, other = lines[0][0], filtered.rows[triple][0][0]
+    labels = {triple: _only_value(path, FINAL, "final label", lines) for triple, lines in final.items()}
+    _check_sets(path, seeds, final, labels, positive, depths, human, filtered)
+    for triple, lines in human.items():
+        if triple in filtered:
+            line, other = lines[0][0], filtered[triple][0][0]
             message = f"also in {FILTERED}, line {other}; both are kept, the label is {labels[triple]}"
             findings.append(LabelFinding(HUMAN, line, "in both", message))
-    names = _Names.of([*known_answers.rows, *depths.rows])
-    questions = _questions(path, topics, names.triples(known_answers.rows))
-    pool = _pool(path, names, questions, depths)
+    every = Triples.of([*seeds, *depths])
+    names = {
+        "entities": Vocabulary.of(sorted(every.entities, key=str.encode)),
+        "relations": Vocabulary.of(sorted(every.relations, key=str.encode)),
+    }
+    seed_triples, pooled, judged, ruled = (
+        Triples.of(rows).recoded(**names) for rows in (seeds, depths, human, filtered)
+    )
+    questions = _questions(path / TOPICS if topics is None else Path(topics), seed_triples)
+    pool = _pool(path, pooled, questions, depths)
     automatic = np.full(len(pool), -1, np.int8)
-    automatic[_rows(pool, names.triples(filtered.rows))] = 0
-    people, judgements = _judgements(pool, names, human, labels, findings)
+    automatic[pool.rows(ruled.head, ruled.relation, ruled.tail)] = 0
+    rows = pool.rows(judged.head, judged.relation, judged.tail)
+    people, judgements = _judgements(rows, human, labels, findings)
+    row, question = _asked_of(questions, seed_triples)
+    entity = np.where(questions.is_head[question], seed_triples.head[row], seed_triples.tail[row])
+    known_answers = Qrels.of(question, entity, np.ones(len(row), np.int32), questions.ids, questions.entities)
     kinds = Counter(finding.kind for finding in findings if finding.file == HUMAN)
+    label_counts = Counter(labels.values())
     counts = {
-        "seeds": len(known_answers.rows),
-        "pooled": len(depths.rows),
+        "seeds": len(seeds),
+        "pooled": len(depths),
         "judged": len(labels),
-        "positive": sum(label == "Y" for label in labels.values()),
-        "negative": sum(label == "N" for label in labels.values()),
-        "human lines": human.n_lines,
-        "human triples": len(human.rows),
+        "positive": label_counts["Y"],
+        "negative": label_counts["N"],
+        "human lines": _n_lines(human),
+        "human triples": len(human),
         "repeated lines": kinds["repeated"],
         "empty labels": kinds["empty"],
         "padded labels": kinds["padded"],
-        "filtered": len(filtered.rows),
+        "filtered": len(filtered),
         "in both": kinds["in both"],
         "questions": len(questions),
     }
-    place = {name: number for number, name in enumerate((SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED))}
-    ordered = sorted(findings, key=lambda finding: (place[finding.file], finding.line))
+    files = (SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED)
+    findings.sort(key=lambda finding: (files.index(finding.file), finding.line))
     return PublishedLabels(
-        pool,
-        _seeds(questions, names.triples(known_answers.rows)),
-        Automatic(automatic, (RULE,)),
-        people,
-        judgements,
-        tuple(ordered),
-        counts,
+        pool, known_answers, Automatic(automatic, (RULE,)), people, judgements, tuple(findings), counts
     )
 
 
 def topics_of(folder: PathLike) -> Path:
-    """The topics of the whole test set in the published folder."""
+    """Find the topics of the whole test set in the published folder."""
     return _data(folder) / TOPICS
 
 
@@ -188,67 +185,66 @@ def _table(
     path: Path, name: str, n_columns: int, findings: list[LabelFinding], labels: Sequence[str] | None = None
 ) -> _Table:
     """The lines of a file; irregular ones are added to the findings."""
-    rows: dict[_Triple, list[tuple[int, str]]] = {}
-    n_lines = 0
+    table: dict[_Triple, list[tuple[int, str]]] = {}
     for line in _lines(path, name, findings):
         head, relation, tail, *last = line.fields(_COLUMNS[:n_columns], 3)
-        n_lines += 1
         field = last[0] if last else ""
         if labels is not None:
-            field = _clean_label(line, name, field, labels, findings)
-        before = rows.setdefault((head, relation, tail), [])
+            label = field.strip()
+            if label not in labels:
+                raise line.error(f"expected a label of {', '.join(map(repr, labels))}, found {field!r}")
+            if label != field:
+                message = f"label {field!r} has blanks around it; read as {label!r}"
+                findings.append(LabelFinding(name, line.number, "padded", message))
+            if not label:
+                findings.append(LabelFinding(name, line.number, "empty", f"no label; that of {FINAL} is taken"))
+            field = label
+        before = table.setdefault((head, relation, tail), [])
         if before:
             first, other = before[0]
             same = "says the same as" if field == other else f"says {field!r}, against {other!r} on"
             findings.append(LabelFinding(name, line.number, "repeated", f"{same} line {first} of the same triple"))
         before.append((line.number, field))
-    return _Table(n_lines, rows)
+    return table
+
+
+def _n_lines(table: _Table) -> int:
+    return sum(map(len, table.values()))
 
 
 def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Sequence[TextLine]:
     lines = Lines.read(path / name).without_nul()
     if not lines.data:
         raise FormatError("expected lines, found an empty file", path=path / name)
-    found = list(lines.every())
+    every = list(lines.every())
     if not lines.data.endswith(b"\n"):
         message = "the last line ends without a line feed; it counts"
-        findings.append(LabelFinding(name, len(found), "no line feed", message))
-    return found
+        findings.append(LabelFinding(name, len(every), "no line feed", message))
+    return every
 
 
-def _clean_label(line: TextLine, name: str, field: str, labels: Sequence[str], findings: list[LabelFinding]) -> str:
-    label = field.strip()
-    if label not in labels:
-        raise line.error(f"expected a label of {', '.join(map(repr, labels))}, found {field!r}")
-    if label != field:
-        message = f"label {field!r} has blanks around it; read as {label!r}"
-        findings.append(LabelFinding(name, line.number, "padded", message))
-    if not label:
-        findings.append(LabelFinding(name, line.number, "empty", f"no label; that of {FINAL} is taken"))
-    return label
+def _only_value(path: Path, name: str, what: str, lines: Sequence[tuple[int, str]]) -> str:
+    """The one value of a triple, which all its lines have."""
+    first, value = lines[0]
+    if wrong := next((line for line, other in lines if other != value), None):
+        raise Line(str(path / name), wrong).error(f"expected one {what}, found another one than on line {first}")
+    return value
 
 
-def _label_of(path: Path, name: str, lines: Sequence[tuple[int, str]]) -> str:
-    """The one label of a triple."""
-    (first, label), *others = lines
-    if wrong := next((line for line, other in others if other != label), None):
-        raise Line(str(path / name), wrong).error(f"expected one final label, found another one than on line {first}")
-    return label
-
-
-def _check_seed_lines(path: Path, known_answers: _Table, findings: list[LabelFinding]) -> None:
+def _check_seed_lines(path: Path, n_seed_lines: int, findings: list[LabelFinding]) -> None:
     lines = _lines(path, SEED_LINES, findings)
     for line in lines:
         if not line.text.isascii() or not line.text.isdigit():
             raise line.error(f"expected a whole number, found {line.text[:100]!r}")
-    if len(lines) != known_answers.n_lines:
-        expected = f"expected a number for each of the {known_answers.n_lines} lines of {SEEDS}"
+    if len(lines) != n_seed_lines:
+        expected = f"expected a number for each of the {n_seed_lines} lines of {SEEDS}"
         raise FormatError(f"{expected}, found {len(lines)}", path=path / SEED_LINES)
 
 
 def _check_sets(
     path: Path,
-    known_answers: _Table,
+    seeds: _Table,
+    final: _Table,
     labels: Mapping[_Triple, str],
     positive: _Table,
     depths: _Table,
@@ -256,32 +252,21 @@ def _check_sets(
     filtered: _Table,
 ) -> None:
     """The files agree on what is pooled, who judged it, and what is positive."""
-    pooled = depths.rows.keys()
-    for triple, lines in known_answers.rows.items():
-        if triple in pooled:
-            raise _against(path, SEEDS, lines, "a triple that is not pooled", f"one of {DEPTHS}")
-        if labels.get(triple) != "Y":
-            raise _against(path, SEEDS, lines, f"a triple of label Y in {FINAL}", labels.get(triple, "none"))
-    for name, table in ((HUMAN, human), (FILTERED, filtered)):
-        for triple, lines in table.rows.items():
-            if triple not in pooled:
-                raise _against(path, name, lines, f"a triple of {DEPTHS}", "another")
-    for triple, lines in depths.rows.items():
-        if triple not in labels:
-            raise _against(path, DEPTHS, lines, f"a triple with a label in {FINAL}", "none")
-        if triple not in human.rows and triple not in filtered.rows:
-            raise _against(path, DEPTHS, lines, f"a triple of {HUMAN} or {FILTERED}", "one of neither")
-    for triple, lines in filtered.rows.items():
-        if labels[triple] != "N":
-            raise _against(path, FILTERED, lines, f"a triple of label N in {FINAL}", "Y")
-    for triple in labels:
-        if triple not in pooled and triple not in known_answers.rows:
-            raise FormatError(f"expected triples of {SEEDS} and {DEPTHS}, found {triple}", path=path / FINAL)
     yes = {triple for triple, label in labels.items() if label == "Y"}
-    for triple, lines in positive.rows.items():
-        if triple not in yes:
-            raise _against(path, POSITIVE, lines, f"a triple of label Y in {FINAL}", labels.get(triple, "none"))
-    if missing := next((triple for triple in labels if triple in yes and triple not in positive.rows), None):
+    for name, table, among, expected, found in (
+        (SEEDS, seeds, seeds.keys() - depths.keys(), "a triple that is not pooled", f"one of {DEPTHS}"),
+        (SEEDS, seeds, yes, f"a triple of label Y in {FINAL}", None),
+        (HUMAN, human, depths.keys(), f"a triple of {DEPTHS}", "another"),
+        (FILTERED, filtered, depths.keys(), f"a triple of {DEPTHS}", "another"),
+        (DEPTHS, depths, labels.keys(), f"a triple with a label in {FINAL}", "none"),
+        (DEPTHS, depths, human.keys() | filtered.keys(), f"a triple of {HUMAN} or {FILTERED}", "one of neither"),
+        (FILTERED, filtered, labels.keys() - yes, f"a triple of label N in {FINAL}", "Y"),
+        (FINAL, final, depths.keys() | seeds.keys(), f"a triple of {SEEDS} or {DEPTHS}", "another"),
+        (POSITIVE, positive, yes, f"a triple of label Y in {FINAL}", None),
+    ):
+        if wrong := next((triple for triple in table if triple not in among), None):
+            raise _against(path, name, table[wrong], expected, found or labels.get(wrong, "none"))
+    if missing := next((triple for triple in labels if triple in yes and triple not in positive), None):
         raise FormatError(f"expected all triples of label Y in {FINAL}, found no {missing}", path=path / POSITIVE)
 
 
@@ -289,141 +274,76 @@ def _against(path: Path, name: str, lines: Sequence[tuple[int, str]], expected: 
     return FormatError(f"expected {expected}, found {found}", path=path / name, line=lines[0][0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Names:
-    """Labels in byte order, as the folder of a campaign has them."""
-
-    entities: Vocabulary
-    relations: Vocabulary
-
-    @classmethod
-    def of(cls, triples: Iterable[_Triple]) -> _Names:
-        entities, relations = set(), set()
-        for head, relation, tail in triples:
-            entities |= {head, tail}
-            relations.add(relation)
-        return cls(*(Vocabulary.of(labels_of(sorted(labels, key=str.encode))) for labels in (entities, relations)))
-
-    def triples(self, rows: Iterable[_Triple]) -> Triples:
-        head, relation, tail = (labels_of([row[column] for row in rows]) for column in range(3))
-        return Triples(
-            self.entities.encode(head),
-            self.relations.encode(relation),
-            self.entities.encode(tail),
-            self.entities,
-            self.relations,
-        )
-
-
-def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Questions:
+def _questions(topics: Path, seeds: Triples) -> Questions:
     """The questions of the known answers, with the ids and in the order of the topics."""
-    source = path / TOPICS if topics is None else Path(topics)
-    found = read_topics(source)
-    is_head = values_of(pc.starts_with(found.ids.labels, SIDES[0]))
-    relation, anchor = known_answers.relations.encode(found.relation), known_answers.entities.encode(found.anchor)
-    there = np.flatnonzero((relation >= 0) & (anchor >= 0))
-    all_of_them = Questions(
-        Vocabulary(found.ids.decode(there)),
-        is_head[there],
-        relation[there],
-        anchor[there],
-        known_answers.entities,
-        known_answers.relations,
-    )
-    sides = np.repeat([True, False], len(known_answers))
-    asked = all_of_them.rows(
-        sides, np.tile(known_answers.relation, 2), np.concatenate([known_answers.tail, known_answers.head])
-    )
-    if (wrong := np.flatnonzero(asked < 0)).size:
-        side = SIDES[int(wrong[0]) >= len(known_answers)]
-        entities, relations, seed = known_answers.entities, known_answers.relations, wrong[0] % len(known_answers)
-        columns = (known_answers.head, entities), (known_answers.relation, relations), (known_answers.tail, entities)
-        triple = tuple(labels[int(codes[seed])] for codes, labels in columns)
-        expected = "expected the topics of the seeds' questions"
-        raise FormatError(f"{expected}, found no {side} question of {triple}", path=source)
-    kept = np.unique(asked)
-    return Questions(
-        Vocabulary(all_of_them.ids.decode(kept)),
-        all_of_them.is_head[kept],
-        all_of_them.relation[kept],
-        all_of_them.anchor[kept],
-        known_answers.entities,
-        known_answers.relations,
-    )
+    with in_file(topics):
+        asked = read_topics(topics).questions()
+    row, n = _rows_of_sides(asked, seeds.recoded(entities=asked.entities, relations=asked.relations)), len(seeds)
+    message = "expected the topics of the seeds' questions, found no {} question of {}"
+    require(row >= 0, lambda at: FormatError(message.format(SIDES[at // n], seeds.labels_at(at % n)), path=topics))
+    return asked.take(np.unique(row)).recoded(entities=seeds.entities, relations=seeds.relations)
+
+
+def _rows_of_sides(questions: Questions, triples: Triples) -> NDArray[np.intp]:
+    """(2 n,) row of the head question of each triple, then of its tail question; -1 where it is missing."""
+    sides = np.repeat([True, False], len(triples))
+    return questions.rows(sides, np.tile(triples.relation, 2), np.concatenate([triples.tail, triples.head]))
 
 
 def _asked_of(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """(m,) row of the triple, and question, for every question that a triple answers."""
-    row = np.tile(np.arange(len(triples), dtype=np.int32), 2)
-    sides = np.repeat([True, False], len(triples))
-    question = questions.rows(sides, triples.relation[row], np.concatenate([triples.tail, triples.head]))
+    question = _rows_of_sides(questions, triples)
     there = question >= 0
-    return row[there], question[there].astype(np.int32)
+    return np.tile(np.arange(len(triples), dtype=np.int32), 2)[there], question[there].astype(np.int32)
 
 
-def _seeds(questions: Questions, triples: Triples) -> Qrels:
-    row, question = _asked_of(questions, triples)
-    entity = np.where(questions.is_head[question], triples.head[row], triples.tail[row])
-    return Qrels.of(question, entity, np.ones(len(row), np.int32), questions.ids, questions.entities)
-
-
-def _pool(path: Path, names: _Names, questions: Questions, depths: _Table) -> Pool:
-    rank = np.zeros(len(depths.rows), np.int32)
-    for place, lines in enumerate(depths.rows.values()):
-        line, text = lines[0]
+def _pool(path: Path, triples: Triples, questions: Questions, depths: _Table) -> Pool:
+    """The pool of the triples of ``depths``, in their order there."""
+    rank = np.zeros(len(depths), np.int32)
+    for place, lines in enumerate(depths.values()):
+        text = _only_value(path, DEPTHS, "depth", lines)
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _MOST_DEPTH):
             expected = f"expected a depth from 1 to {_MOST_DEPTH:,}"
-            raise Line(str(path / DEPTHS), line).error(f"{expected}, found {text[:40]!r}")
-        if wrong := next((other for other, again in lines if again != text), None):
-            raise Line(str(path / DEPTHS), wrong).error(f"expected one depth, found another one than on line {line}")
+            raise Line(str(path / DEPTHS), lines[0][0]).error(f"{expected}, found {text[:40]!r}")
         rank[place] = int(text)
-    triples = names.triples(depths.rows)
     row, question = _asked_of(questions, triples)
-    without = np.ones(len(triples), np.bool_)
-    without[row] = False
-    if without.any():
-        lines = list(depths.rows.values())[int(np.argmax(without))]
-        raise _against(path, DEPTHS, lines, f"a candidate of a question of {SEEDS}", "one of none")
+    expected = f"a candidate of a question of {SEEDS}"
+    require(
+        np.bincount(row, minlength=len(triples)) > 0,
+        lambda place: _against(path, DEPTHS, list(depths.values())[place], expected, "one of none"),
+    )
     return Pool.of(triples, row, question, np.zeros(len(row), np.int32), rank[row], [RUN], questions)
 
 
-def _rows(pool: Pool, triples: Triples) -> NDArray[np.intp]:
-    """Row of each triple in the pool, which has all of them."""
-    own = pool.triples.keys()
-    order = np.argsort(own)
-    return order[np.searchsorted(own, triples.keys(), sorter=order)]
-
-
 def _judgements(
-    pool: Pool, names: _Names, human: _Table, labels: Mapping[_Triple, str], findings: list[LabelFinding]
+    rows: NDArray[np.intp], human: _Table, labels: Mapping[_Triple, str], findings: list[LabelFinding]
 ) -> tuple[People, Judgements]:
-    """The people's verdicts, in the order of their file, each followed by the final label if it differs."""
-    row = _rows(pool, names.triples(human.rows))
+    """The people's verdicts, in the order of their file, each followed by the final label if it differs.
+
+    ``rows`` are those of the triples of ``human`` in the pool.
+    """
     events: list[tuple[int, int, int, str]] = []  # triple, role, verdict, note
-    for place, (triple, lines) in zip(row.tolist(), human.rows.items(), strict=True):
-        label = lines[-1][1]
+    for row, (triple, lines) in zip(rows.tolist(), human.items(), strict=True):
+        label, final = lines[-1][1], labels[triple]
         numbers = ", ".join(str(line) for line, _ in lines)
-        said = _CODES[label] if label else UNSURE
-        events.append((place, ANNOTATOR, said, f"{HUMAN}, line {numbers}" + ("" if label else ": no label")))
-        if said != _CODES[labels[triple]]:
-            events.append((place, ADJUDICATOR, _CODES[labels[triple]], f"{FINAL}"))
+        verdict = _CODES.get(label, UNSURE)
+        events.append((row, ANNOTATOR, verdict, f"{HUMAN}, line {numbers}" + ("" if label else ": no label")))
+        if verdict != _CODES[final]:
+            events.append((row, ADJUDICATOR, _CODES[final], FINAL))
             if label:
-                message = f"label {label}, but {labels[triple]} in {FINAL}, which is taken"
+                message = f"label {label}, but {final} in {FINAL}, which is taken"
                 findings.append(LabelFinding(HUMAN, lines[-1][0], "contradicted", message))
-    columns = list(zip(*events, strict=True)) or [(), (), (), ()]
-    n = len(events)
-    said_what = np.array(columns[2], np.int8)
-    person = Vocabulary.of([PERSON])
-    source = pc.if_else(pa.array(said_what == VERDICTS.index("unsure")), "", SOURCE)
+    triples, roles, verdicts, notes = list(zip(*events, strict=True)) or [(), (), (), ()]
+    n, person = len(events), Vocabulary.of([PERSON])
     judgements = Judgements(
-        np.array(columns[0], np.int32),
+        np.array(triples, np.int32),
         np.zeros(n, np.int32),
-        np.array(columns[1], np.int8),
-        said_what,
-        source,
-        labels_of(list(columns[3])),
+        np.array(roles, np.int8),
+        np.array(verdicts, np.int8),
+        labels_of(["" if verdict == UNSURE else SOURCE for verdict in verdicts]),
+        labels_of(notes),
         labels_of([TIME] * n),
         person,
     )
-    roles = np.array([ANNOTATOR, ADJUDICATOR], np.int8)
-    return People(person, np.zeros(2, np.int32), roles, np.zeros(2, np.bool_)), judgements
+    both = np.array([ANNOTATOR, ADJUDICATOR], np.int8)
+    return People(person, np.zeros(2, np.int32), both, np.zeros(2, np.bool_)), judgements

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import html
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr  # nosec B406 # writes XML, and reads none
 
 from kgtrec.data.judgements import ROLES, Incoming, Returned, Tasks
-from kgtrec.errors import FormatError, KgtrecError, one_of
+from kgtrec.errors import FormatError, KgtrecError, counted, one_of
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import replacing, write_text
@@ -34,6 +35,7 @@ TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
 CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as shown to people -> verdict
 USER_COLUMNS = ("user", "person")
 _DATA = ("question", "head", "relation", "tail", "head_name", "tail_name", "search")
+_KEYS = {"verdict": "choices", "source": "text", "note": "text"}  # of a region's value
 _LARGEST = 10**10
 
 _CONFIG = """<View>
@@ -71,12 +73,12 @@ _README = """# {n} tasks for Label Studio
    edition shows everybody's annotations to everybody. For annotators that are blind to each other, write the tasks of
    each one alone (`--annotator`) and give each a project of their own.
 5. Export each project as JSON (or JSON-MIN).
-6. Write a file users.tsv that tells whose account is whose: the header line `user`, TAB, `person`; then a line per
+6. Write a file users.tsv with the owner of each account: the header line `user`, TAB, `person`; then a line per
    account, its e-mail address or its number in the export (`completed_by`, `annotator`), and the person's name in
    people.tsv. {people}
 7. `kgtrec campaign import CAMPAIGN export.json --user-map users.tsv`. Every annotation is checked there: a changed task
-   or label, a choice that is none, a link that leads to no verified source and two verdicts of one person on a task are
-   refused, each named by its task and annotation; `--keep-going` takes the others.
+   or label, an unknown choice, a link that leads to no verified source and two verdicts of one person on a task are
+   refused, each named by its task and annotation; `--keep-going` stores the others.
 """
 
 
@@ -102,23 +104,21 @@ def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None
     if len(tasks) == 0:
         raise KgtrecError(f"{folder}: expected at least one task, found none; nothing is written")
     config = labelling_config(guidelines)
+    columns = [getattr(tasks, name).to_pylist() for name in _DATA]
+    records = []
+    for task, annotators, *texts in zip(tasks.task.tolist(), tasks.annotators, *columns, strict=True):
+        data = {"task": task, **dict(zip(_DATA, texts, strict=True)), "annotators": ", ".join(annotators)}
+        records.append(json.dumps({"data": data}, ensure_ascii=False))
     people = sorted({person for several in tasks.annotators for person in several})
     with together(), replacing(force):
-        write_text(Path(folder, TASKS), "[\n" + ",\n".join(_records(tasks)) + "\n]\n")
+        write_text(Path(folder, TASKS), "[\n" + ",\n".join(records) + "\n]\n")
         write_text(Path(folder, CONFIG), config)
         named = f"They are: {', '.join(people)}." if people else ""
         write_text(Path(folder, README), _README.format(n=f"{len(tasks):,}", people=named))
 
 
-def _records(tasks: Tasks) -> Iterator[str]:
-    columns = [getattr(tasks, name).to_pylist() for name in _DATA]
-    for task, annotators, *texts in zip(tasks.task.tolist(), tasks.annotators, *columns, strict=True):
-        data = {"task": task, **dict(zip(_DATA, texts, strict=True)), "annotators": ", ".join(annotators)}
-        yield json.dumps({"data": data}, ensure_ascii=False)
-
-
 def labelling_config(guidelines: str | None = None) -> str:
-    """The configuration of a project's labelling interface, XML.
+    """Write the configuration of a project's labelling interface, XML.
 
     It contains no names from the KG: these come from the tasks, and are shown as text.
 
@@ -149,7 +149,7 @@ def labelling_config(guidelines: str | None = None) -> str:
 
 
 def read_users(path: PathLike) -> dict[str, str]:
-    r"""The owners of accounts, from `user person` lines: an e-mail address or a number -> a person's name.
+    r"""Read the owners of accounts, from `user person` lines: an e-mail address or a number -> a person's name.
 
     Raises
     ------
@@ -177,22 +177,8 @@ def read_users(path: PathLike) -> dict[str, str]:
     return users
 
 
-@dataclass(frozen=True, slots=True)
-class _Annotation:
-    """An annotation, from either form of the export."""
-
-    place: str
-    created: datetime
-    number: int  # of the annotation, to order equal times
-    user: Any
-    data: Mapping[str, Any]
-    verdict: str
-    source: str
-    note: str
-
-
 def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "annotator") -> Returned:
-    """The verdicts in an export of Label Studio, as JSON or JSON-MIN, in the order in which they were created.
+    """Read the verdicts in an export of Label Studio, as JSON or JSON-MIN, in the order in which they were created.
 
     Every submitted annotation is included, even several by one person on a task: these are refused by
     :func:`kgtrec.campaign.accept`. Skipped tasks (cancelled annotations), drafts and predictions are left out and
@@ -213,34 +199,51 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
         If the file is not such an export, or an account is not among ``users``.
     """
     one_of("a role of", role, ROLES)
-    return _Export(str(path)).returned(read_json(path), users, role)
+    return _Export(str(path), role).returned(read_json(path), users)
+
+
+class _Annotation(NamedTuple):
+    """An annotation, from either form of the export."""
+
+    order: tuple[datetime, int]  # when it was created, and its number
+    accounts: list[str]  # of who made it: number, e-mail address, or both
+    verdict: Incoming  # of nobody yet
 
 
 class _Export:
     """Reads an export without trusting any of its types."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, role: str) -> None:
+        self.path, self.role = path, role
         self.left_out = {"skipped": 0, "drafts": 0, "predictions": 0}
         self.not_done = 0
 
-    def returned(self, records: Any, users: Mapping[str, str], role: str) -> Returned:
-        found: list[_Annotation] = []
+    def returned(self, records: Any, users: Mapping[str, str]) -> Returned:
+        annotations: list[_Annotation] = []
         for number, record in enumerate(self.typed(records, list, "the export", "a list of tasks"), 1):
             record = self.typed(record, dict, f"record {number}", "a task")
-            if "annotations" in record:
-                found += self.full(record, f"task {self.whole(record, 'id', f'record {number}')}")
-            elif "annotation_id" in record:
-                found += self.minimal(record, f"task {self.whole(record, 'id', f'record {number}')}")
-            else:
-                raise self.wrong(
-                    f"record {number}",
-                    "annotations, or an annotation_id",
-                    "none; export the project as JSON or JSON-MIN",
-                )
-        found.sort(key=lambda one: (one.created, one.number))
-        people = self.people(found, users)
-        incoming = [self.incoming(one, person, role) for one, person in zip(found, people, strict=True)]
+            read = next((self.forms[key] for key in self.forms if key in record), None)
+            if read is None:
+                expected = "annotations, or an annotation_id"
+                raise self.wrong(f"record {number}", expected, "none; export the project as JSON or JSON-MIN")
+            annotations += read(self, record, f"task {self.whole(record, 'id', f'record {number}')}")
+        annotations.sort(key=lambda annotation: annotation.order)
+        incoming, unknown = [], Counter[str]()
+        for _, accounts, verdict in annotations:
+            people = {users[account] for account in accounts if account in users}
+            if len(people) > 1:
+                found = f"{' and '.join(sorted(people))} for {' '.join(accounts)}"
+                raise self.wrong(verdict.place.removeprefix(f"{self.path}: "), "one person", found)
+            if not people:
+                unknown[" ".join(accounts) or "no account"] += 1
+            incoming += [replace(verdict, person=person) for person in people]
+        if unknown:
+            named = ", ".join(f"{user!r} ({counted(n, 'annotation')})" for user, n in list(unknown.items())[:10])
+            raise FormatError(
+                f"expected accounts of known people, found {len(unknown)} others: {named}; add a line (account, TAB, "
+                "person) for each to the file of users",
+                path=self.path,
+            )
         return Returned(incoming, self.not_done, left_out={what: n for what, n in self.left_out.items() if n})
 
     def full(self, task: Mapping[str, Any], place: str) -> Iterator[_Annotation]:
@@ -274,79 +277,45 @@ class _Export:
         number = self.whole(record, "annotation_id", place)
         where = f"{place}, annotation {number}"
         texts: dict[str, list[str]] = {"verdict": [], "source": [], "note": []}
-        for name, found in texts.items():
-            values = record.get(name)
-            for value in values if isinstance(values, list) else [] if values is None else [values]:
-                found += self.texts(value, name, where) if isinstance(value, dict) else [self.text(value, name, where)]
+        for name, several in texts.items():
+            value = record.get(name)
+            for one in value if isinstance(value, list) else [] if value is None else [value]:
+                several += self.texts(one if isinstance(one, dict) else {_KEYS[name]: [one]}, name, where)
         yield self.annotation(record, number, where, record.get("annotator"), record, texts)
 
+    forms: ClassVar = {"annotations": full, "annotation_id": minimal}
+
     def annotation(
-        self, found: Mapping[str, Any], number: int, place: str, user: Any, data: Any, texts: Mapping[str, list[str]]
+        self, record: Mapping[str, Any], number: int, place: str, user: Any, data: Any, texts: Mapping[str, list[str]]
     ) -> _Annotation:
-        created = found.get("created_at")
+        created = self.typed(record.get("created_at"), str, place, "text as created_at")
         try:
-            time = datetime.fromisoformat(self.text(created, "created_at", place))
-        except ValueError as error:
-            if isinstance(error, FormatError):
-                raise
+            time = datetime.fromisoformat(created)
+        except ValueError:
             raise self.wrong(place, "a time as created_at", created) from None
-        return _Annotation(
-            place,
-            time if time.tzinfo else time.replace(tzinfo=UTC),
-            number,
-            user,
-            self.typed(data, dict, place, "an object as data"),
-            " + ".join(CHOICES.get(choice, choice) for choice in texts["verdict"]),
-            "\n".join(texts["source"]).strip(),
-            "\n".join(texts["note"]),
+        accounts = [user.get("email"), user.get("id")] if isinstance(user, dict) else [user]
+        data, where = self.typed(data, dict, place, "an object as data"), f"{place}, data"
+        task = self.whole(data, "task", where)
+        head, relation, tail = (
+            self.typed(data.get(name), str, where, f"text as {name}") for name in ("head", "relation", "tail")
         )
+        verdict = Incoming(
+            f"{self.path}: {place}",
+            None,
+            " + ".join(CHOICES.get(choice, choice) for choice in texts["verdict"]),
+            *(task, head, relation, tail),
+            source="\n".join(texts["source"]).strip(),
+            note="\n".join(texts["note"]),
+            role=self.role,
+        )
+        known = [str(key).casefold() for key in accounts if isinstance(key, str | int) and not isinstance(key, bool)]
+        return _Annotation((time if time.tzinfo else time.replace(tzinfo=UTC), number), known, verdict)
 
     def texts(self, value: Mapping[str, Any], name: str, place: str) -> list[str]:
         """The choices or texts of a region's value."""
-        found = value.get("choices" if name == "verdict" else "text", [])
-        found = [found] if isinstance(found, str) else self.typed(found, list, place, f"a list as {name}")
-        return [self.text(one, name, place) for one in found]
-
-    def people(self, found: list[_Annotation], users: Mapping[str, str]) -> list[str]:
-        """Who made each annotation; all unknown accounts are named at once."""
-        people: list[str] = []
-        unknown: dict[str, int] = {}
-        for one in found:
-            keys = self.accounts(one)
-            persons = {users[key] for key in keys if key in users}
-            if len(persons) > 1:
-                raise self.wrong(one.place, "one person", f"{' and '.join(sorted(persons))} for {' '.join(keys)}")
-            if not persons:
-                name = " ".join(keys) or "no account"
-                unknown[name] = unknown.get(name, 0) + 1
-            people += persons
-        if unknown:
-            named = ", ".join(
-                f"{user!r} ({count} annotation{'' if count == 1 else 's'})"
-                for user, count in list(unknown.items())[:10]
-            )
-            raise FormatError(
-                f"expected accounts of known people, found {len(unknown)} others: {named}; add a line (account, TAB, "
-                "person) for each to the file of users",
-                path=self.path,
-            )
-        return people
-
-    def accounts(self, one: _Annotation) -> list[str]:
-        """The account in the export: its number, its e-mail address, or both."""
-        user = one.user
-        said = [user.get("email"), user.get("id")] if isinstance(user, dict) else [user]
-        return [str(key).casefold() for key in said if isinstance(key, str | int) and not isinstance(key, bool)]
-
-    def incoming(self, one: _Annotation, person: str, role: str) -> Incoming:
-        task = self.whole(one.data, "task", f"{one.place}, data")
-        head, relation, tail = (
-            self.text(one.data.get(name), name, f"{one.place}, data") for name in ("head", "relation", "tail")
-        )
-        place = f"{self.path}: {one.place}"
-        return Incoming(
-            place, person, one.verdict, task, head, relation, tail, source=one.source, note=one.note, role=role
-        )
+        texts = value.get(_KEYS[name], [])
+        texts = [texts] if isinstance(texts, str) else self.typed(texts, list, place, f"a list as {name}")
+        return [self.typed(text, str, place, f"text as {name}") for text in texts]
 
     def whole(self, record: Mapping[str, Any], name: str, place: str) -> int:
         value = record.get(name)
@@ -354,11 +323,6 @@ class _Export:
             return int(value)  # a number that passed through a table
         if type(value) is not int or not 0 <= value < _LARGEST:
             raise self.wrong(place, f"a number as {name}", value)
-        return value
-
-    def text(self, value: Any, name: str, place: str) -> str:
-        if not isinstance(value, str):
-            raise self.wrong(place, f"text as {name}", value)
         return value
 
     def typed(self, value: Any, kind: type, place: str, expected: str) -> Any:

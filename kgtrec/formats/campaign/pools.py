@@ -19,7 +19,7 @@ edited. Equal pools give equal bytes: no time, no absolute path.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -62,7 +62,7 @@ from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.triples.text import Lines, read_codes, read_fields
-from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_tsv
+from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
 
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
@@ -143,44 +143,45 @@ def write_pool(
     """
     if seed < 0:  # a campaign with one could not be read
         raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
+    automatic = automatic or Automatic.none(len(pool))
     with writing_campaign(folder, force=force) as part:
-        write_pool_parts(part, pool, known_answers, automatic, families, collection=collection, seed=seed, made=made)
+        settings = {"collection": collection, "seed": seed, "pool": dict(made or {})}
+        write_pool_parts(part, pool, known_answers, automatic, families or {}, settings)
 
 
 def write_pool_parts(
     folder: Path,
     pool: Pool,
     known_answers: Qrels,
-    automatic: Automatic | None = None,
-    families: Mapping[str, str] | None = None,
-    *,
-    collection: str = "",
-    seed: int = 0,
-    made: Mapping[str, Any] | None = None,
-    annotators_per_triple: int = ANNOTATORS_PER_TRIPLE,
+    automatic: Automatic,
+    families: Mapping[str, str],
+    settings: Mapping[str, Any],
 ) -> None:
-    """Write the files of a pool into a new, empty folder, see :func:`write_pool`."""
+    """Write the files of a pool and the settings into a new, empty folder, see :func:`write_pool`."""
     _write_topics(folder / TOPICS, pool.questions)
-    _write_known_answers(folder / SEEDS, known_answers)
+    if len(known_answers):
+        write_qrels(folder / SEEDS, known_answers)
+    else:
+        write_text(folder / SEEDS, "")
     _write_contributions(folder / POOL, pool)
-    write_families(folder / RUNS, pool, families or {})
-    write_automatic(folder / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
-    settings = {
+    _write_families(folder / RUNS, pool, families)
+    _write_automatic(folder / AUTOMATIC, pool, automatic)
+    whole = {
         "campaign_format": FORMAT_VERSION,
         "kgtrec": kgtrec_version(),
-        "collection": collection,
-        "seed": seed,
-        "annotators_per_triple": annotators_per_triple,
-        "pool": dict(made or {}),
+        "collection": "",
+        "seed": 0,
+        "annotators_per_triple": ANNOTATORS_PER_TRIPLE,
+        **settings,
         **({"strata": list(pool.strata)} if pool.strata else {}),
         "files": {name: sha256_of(folder / name) for name in GUARDED},
     }
-    write_text(folder / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / SETTINGS, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
 
 
 @contextmanager
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
+    """Give a folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
     require_writable(folder, force=force)
     with ExitStack() as held, writing_folder(folder, SETTINGS, owned=_files_of, force=force) as part:
         yield part
@@ -193,7 +194,7 @@ def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]
 
 
 def write_campaign_git_files(part: Path, folder: PathLike) -> None:
-    """What git is told of a campaign, see :func:`kgtrec.formats.output.git_files.write_git_files`."""
+    """Write the settings that git needs for a campaign, see :func:`kgtrec.formats.output.git_files.write_git_files`."""
     added_to = (JUDGEMENTS, SENT_BACK, PEOPLE, "*.torn")
     write_git_files(part, folder, added_to=added_to, ignored=(SERVE_KEY, f"{SERVE_STATE}*"))
 
@@ -233,13 +234,6 @@ def _write_topics(path: Path, questions: Questions) -> None:
     write_topics(path, Topics.of(questions))
 
 
-def _write_known_answers(path: Path, known_answers: Qrels) -> None:
-    if len(known_answers):
-        write_qrels(path, known_answers)
-    else:
-        write_text(path, "")
-
-
 def _write_contributions(path: Path, pool: Pool) -> None:
     questions, entity = pool.questions, pool.entity
     runs = labels_of(pool.runs)
@@ -271,42 +265,31 @@ def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     return np.argsort(key, kind="stable")
 
 
-def write_families(path: PathLike, pool: Pool, families: Mapping[str, str]) -> None:
-    """Write ``runs.tsv``: every run of the pool, and its family.
-
-    Raises
-    ------
-    KgtrecError
-        If a family is given to a run that the pool does not have, or a name has a tab or a line break.
-    """
+def _write_families(path: Path, pool: Pool, families: Mapping[str, str]) -> None:
+    """Every run of the pool, and its family."""
     for run in families:
         if run not in pool.runs:
             raise KgtrecError(f"expected families of the pool's runs, found {run!r}{nearest(run, pool.runs)}")
-    require_writable_labels(path, labels_of(pool.runs), "run", _RENAME)
-    of_runs = labels_of([families.get(run, "") for run in pool.runs])
-    require_writable_labels(path, of_runs, "family", _RENAME, refused=r"[\t\n\r\x{00}]")
-    lines = ["\t".join(RUN_COLUMNS), *(f"{run}\t{families.get(run, '')}" for run in pool.runs)]
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    write_rows(path, RUN_COLUMNS, [(run, families.get(run, "")) for run in pool.runs], 1)
 
 
-def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
-    """Write ``automatic.tsv``: the triples judged N without a person, in the order of the pool, and by which rule."""
+def _write_automatic(path: Path, pool: Pool, automatic: Automatic) -> None:
+    """The triples judged N without a person, in the order of the pool, and by which rule."""
     triples, row = pool.triples, np.flatnonzero(automatic.is_automatic)
-    rules = labels_of(automatic.rules)
-    for labels, what in ((triples.entities.labels, "entity"), (triples.relations.labels, "relation"), (rules, "rule")):
+    relations, rules = triples.relations.labels, labels_of(automatic.rules)
+    for labels, what in ((relations, "relation"), (rules, "rule")):  # those of entities are checked in pool.tsv
         require_writable_labels(path, labels, what, _RENAME)
     rule = automatic.rule[row].astype(np.int32)
+
+    def columns(some: slice) -> list[pa.StringArray]:
+        return [*triple_labels(triples, row[some]), rules.take(arrow_of(rule[some]))]
+
     with writing(path) as stream:
-        write_tsv(
-            stream,
-            len(row),
-            lambda rows: [*triple_labels(triples, row[rows]), rules.take(arrow_of(rule[rows]))],
-            AUTOMATIC_COLUMNS,
-        )
+        write_tsv(stream, len(row), columns, AUTOMATIC_COLUMNS)
 
 
 def read_pool(folder: PathLike) -> PoolFolder:
-    """The pool in a campaign's folder, and the answers known before the campaign.
+    """Read the pool in a campaign's folder, and the answers known before the campaign.
 
     Labels get codes in byte order, so that triples, and with them the numbers of tasks, are sorted by the labels
     of relation, head and tail, in any order that they had when they were pooled.
@@ -320,8 +303,11 @@ def read_pool(folder: PathLike) -> PoolFolder:
     settings = read_settings(folder)
     require_unchanged(folder, settings)
     topics = read_topics(path / TOPICS)
-    lines, columns = _read_table(path / POOL, POOL_COLUMNS)
-    known_answers = _read_known_answers(path / SEEDS)
+    lines = Lines.read(path / POOL).below_header(POOL_COLUMNS).without_nul()
+    columns = read_columns(lines, POOL_COLUMNS)
+    none, nothing = np.zeros(0, np.int32), Vocabulary.of([])
+    has_seeds = (path / SEEDS).stat().st_size > 0
+    known_answers = read_qrels(path / SEEDS) if has_seeds else Qrels(none, none, none, nothing, nothing)
     relations = _in_byte_order(topics.relation)
     entities = _in_byte_order(topics.anchor, columns[1], known_answers.entities.labels)
     questions = Questions(
@@ -334,15 +320,20 @@ def read_pool(folder: PathLike) -> PoolFolder:
     )
     families = read_families(path / RUNS)
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
-    automatic = read_automatic(path / AUTOMATIC, pool)
-    known_answers = replace(
-        _recoded(path / SEEDS, known_answers, questions), collection=str(settings.get("collection", ""))
-    )
+    automatic = _read_automatic(path / AUTOMATIC, pool)
+    own, expected = known_answers.recoded(questions=questions.ids, entities=entities), f"expected questions of {TOPICS}"
+
+    def error(row: int) -> FormatError:
+        return FormatError(f"{expected}, found {known_answers.decoded('question')[row].as_py()!r}", path=path / SEEDS)
+
+    require(own.question >= 0, error)
+    stamp = str(settings.get("collection", ""))
+    known_answers = Qrels.of(own.question, own.entity, own.grade, questions.ids, entities, collection=stamp)
     return PoolFolder(pool, known_answers, automatic, families, settings)
 
 
 def read_settings(folder: PathLike) -> dict[str, Any]:
-    """The contents of ``campaign.json``.
+    """Read the contents of ``campaign.json``.
 
     Raises
     ------
@@ -354,12 +345,9 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
     if not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
-    if settings.get("campaign_format") != FORMAT_VERSION:
-        raise FormatError(
-            f"expected campaign format {FORMAT_VERSION}, found {settings.get('campaign_format')!r}; "
-            f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}",
-            path=path / SETTINGS,
-        )
+    if (version := settings.get("campaign_format")) != FORMAT_VERSION:
+        by = f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}"
+        raise FormatError(f"expected campaign format {FORMAT_VERSION}, found {version!r}; {by}", path=path / SETTINGS)
     return settings
 
 
@@ -384,7 +372,7 @@ def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_families(path: PathLike) -> dict[str, str]:
-    r"""Run to family, from `run family` lines below a header; a line with a run alone gives it no family.
+    r"""Read the family of each run, from `run family` lines below a header; a line with a run alone gives it no family.
 
     Raises
     ------
@@ -410,15 +398,10 @@ def read_families(path: PathLike) -> dict[str, str]:
     return {run: families[run] for run in sorted(families, key=str.encode)}
 
 
-def read_automatic(path: PathLike, pool: Pool) -> Automatic:
-    """Which of the pool's triples are judged N without a person, from `head relation tail rule` lines.
-
-    Raises
-    ------
-    FormatError
-        For the first line that is malformed, names a triple that is not in the pool, or repeats one.
-    """
-    lines, (head, relation, tail, rule) = _read_table(Path(path), AUTOMATIC_COLUMNS)
+def _read_automatic(path: Path, pool: Pool) -> Automatic:
+    """Which of the pool's triples are judged N without a person, from `head relation tail rule` lines."""
+    lines = Lines.read(path).below_header(AUTOMATIC_COLUMNS).without_nul()
+    head, relation, tail, rule = read_columns(lines, AUTOMATIC_COLUMNS)
     entities, relations = pool.triples.entities, pool.triples.relations
     row = pool.rows(entities.encode(head), relations.encode(relation), entities.encode(tail))
     lines.require(row >= 0, lambda _: f"expected a triple of {POOL}, got another")
@@ -431,12 +414,22 @@ def read_automatic(path: PathLike, pool: Pool) -> Automatic:
     return Automatic(by_row, tuple(rules))
 
 
-def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Lines, list[pa.StringArray]]:
-    """The lines below the header, and their columns."""
-    rest = Lines.read(path).below_header(columns).without_nul()
-    if not rest.data.strip(b" \v\f\r\n"):
-        return rest, [labels_of([])] * len(columns)
-    return rest, read_fields(rest, len(columns), f"{len(columns)} columns ({' '.join(columns)}) separated by tabs")
+def read_columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
+    """Read the fields of every line by columns, for files that may be long; none may be empty.
+
+    Raises
+    ------
+    FormatError
+        For the first malformed line.
+    """
+    if not lines.data.strip(b" \v\f\r\n"):
+        return [labels_of([])] * len(columns)
+    try:
+        return read_fields(lines, len(columns), " ".join(columns))
+    except FormatError:
+        for line in lines.rows:
+            line.fields(columns)  # raises the error in the words of tables
+        raise
 
 
 def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
@@ -467,52 +460,28 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
 
 def _strata_of(folder: Path, settings: Mapping[str, Any]) -> tuple[int, ...]:
     """Last ranks of the strata, from the settings; empty for a pool that was not sampled in strata."""
-    found = settings.get("strata", [])
-    whole = isinstance(found, list) and all(isinstance(last, int) and not isinstance(last, bool) for last in found)
-    if not whole or any(later <= last for last, later in pairwise([0, *found])):
+    strata = settings.get("strata", [])
+    whole = isinstance(strata, list) and all(type(last) is int for last in strata)
+    if not whole or any(later <= last for last, later in pairwise([0, *strata])):
         raise FormatError(
-            f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(found)}", path=folder / SETTINGS
+            f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(strata)}", path=folder / SETTINGS
         )
-    return tuple(found)
+    return tuple(strata)
 
 
 def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
     distinct, codes = Vocabulary.encoding(column)  # few, so each is read once
     values = np.full(len(distinct), np.nan)
-    good = values_of(pc.match_substring_regex(distinct.labels, r"^[0-9.]{1,40}(e-?[0-9]{1,3})?$"))
-    for code in np.flatnonzero(good).tolist():
-        try:
-            values[code] = float(distinct[code])
-        except ValueError:
-            continue
-    found = values[codes]
+    number = r"^(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(e-?[0-9]{1,3})?$"
+    good = np.flatnonzero(values_of(pc.match_substring_regex(distinct.labels, number)))
+    values[good] = [float(distinct[code]) for code in good.tolist()]
+    probability = values[codes]
     lines.require(
-        (found > 0) & (found <= 1),
+        (probability > 0) & (probability <= 1),
         lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
     )
-    return found
+    return probability
 
 
 def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
     lines.require_distinct(keys, lambda row: shown(lines.rows[row].data), what)
-
-
-def _read_known_answers(path: Path) -> Qrels:
-    if path.stat().st_size == 0:
-        none, nothing = np.zeros(0, np.int32), Vocabulary.of([])
-        return Qrels(none, none, none, nothing, nothing)
-    return read_qrels(path)
-
-
-def _recoded(path: Path, known_answers: Qrels, questions: Questions) -> Qrels:
-    """The known answers under the vocabularies of the pool's questions."""
-    row, asked = questions.ids.encode(known_answers.questions.labels), known_answers.questions
-    require(row >= 0, lambda at: FormatError(f"expected questions of {TOPICS}, found {asked[at]!r}", path=path))
-    entity = questions.entities.encode(known_answers.entities.labels)
-    return Qrels.of(
-        row[known_answers.question],
-        entity[known_answers.entity],
-        known_answers.grade,
-        questions.ids,
-        questions.entities,
-    )

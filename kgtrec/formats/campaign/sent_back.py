@@ -41,14 +41,14 @@ class SentBack(NamedTuple):
 
 
 def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], SentBack]:
-    """The latest line about each person, role and triple of a campaign; none where no verdict was ever sent back.
+    """Read the latest line about each person, role and triple of a campaign; none where no verdict was ever sent back.
 
     An incomplete last line is left out.
 
     Raises
     ------
     FormatError
-        For the first line that is none.
+        For the first malformed line.
     """
     path = Path(folder, SENT_BACK)
     if not path.exists():
@@ -57,15 +57,15 @@ def read_sent_back(folder: PathLike) -> dict[tuple[str, str, str, str, str], Sen
     lines = list(file.every())
     if not file.data.endswith(b"\n") and lines and _line(lines[-1].data) is None:  # incomplete
         lines.pop()
-    found: dict[tuple[str, str, str, str, str], SentBack] = {}
-    for each in lines:
-        line = _line(each.data)
+    latest: dict[tuple[str, str, str, str, str], SentBack] = {}
+    for text in lines:
+        line = _line(text.data)
         if line is None:
             expected = f"expected a JSON object with {', '.join(SentBack._fields)}"
-            raise each.error(f"{expected}, got {shown(each.data)}; {INCOMPLETE}")
-        if line.about not in found or line.time >= found[line.about].time:  # copies that were merged are not in order
-            found[line.about] = line
-    return found
+            raise text.error(f"{expected}, got {shown(text.data)}; {INCOMPLETE}")
+        if line.about not in latest or line.time >= latest[line.about].time:  # copies that were merged are not in order
+            latest[line.about] = line
+    return latest
 
 
 def _line(data: bytes) -> SentBack | None:

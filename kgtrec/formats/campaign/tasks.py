@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,8 @@ from kgtrec.formats.output.outputs import WORKBOOK, keep_aside, require_file, up
 from kgtrec.formats.trec.text import decoded, shown, text_of
 from kgtrec.formats.triples.text import Line, Lines, TextLine
 
-Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
-
 CSV, JSONL, XLSX = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), (".xlsx",)
+_SUFFIXES = {"csv": CSV, "xlsx": XLSX, "jsonl": JSONL}
 #: columns of a spreadsheet: what is to be filled in beside what is asked; more to look at comes behind the question
 _FIRST, _LAST = (
     ("verdict", "question"),
@@ -52,9 +51,9 @@ _WRITTEN = {"y": "Y", "yes": "Y", "n": "N", "no": "N", "unsure": "unsure"}
 def write_tasks(
     path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False, force: bool = False
 ) -> int:
-    """Write tasks as CSV, a workbook or JSON Lines; compressed by suffix.
+    """Write tasks as CSV, a workbook or JSON Lines, atomically; compressed by suffix.
 
-    A file with filled-in rows is never replaced.
+    A file with filled-in rows is never replaced. Equal tasks give equal bytes.
 
     Parameters
     ----------
@@ -78,16 +77,33 @@ def write_tasks(
         If the existing file has filled-in rows, or is not a file of tasks, see :func:`read_tasks`; with ``merge``, if
         it was filled in by other people than ``tasks`` are for.
     KgtrecError
-        If the suffix is of no form, a label cannot be written in such a file, or openpyxl is missing for a workbook.
+        If the suffix is of no form, a label cannot be written in such a file, a workbook would have more rows or longer
+        texts than it can hold, or openpyxl is missing for it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from kgtrec.data.arrow import labels_of
+    >>> texts = ["Is Ann the capital of =B?", "ann", "capital", "=B", "Ann", "=B", "Ann capital", "", "", ""]
+    >>> tasks = Tasks(np.array([7]), (("eve",),), *(labels_of([text]) for text in texts))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "eve.csv"
+    >>> write_tasks(path, tasks)
+    0
+    >>> print(path.read_text(encoding="utf-8-sig"), end="")
+    verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail
+    ,Is Ann the capital of =B?,,,Ann capital,Ann,'=B,7,eve,ann,capital,'=B
     """
     form = form or form_of_tasks(path)
     left, aside = 0, None
-    opened: Opened = partial(writing, kind=_KINDS.get(form, ""), force=force)
     if merge and str(path) != "-" and Path(path).exists():
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)
-        opened, aside = updating, keep_aside(path) if typed else None
-    {"csv": write_tasks_csv, "xlsx": write_tasks_xlsx, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
+        opened, aside = updating(path), keep_aside(path) if typed else None
+    else:
+        opened = writing(path, kind=_KINDS.get(form, ""), force=force)
+    with opened as stream:
+        _WRITERS[form](stream, path, tasks)
     if aside is not None and aside.read_bytes() == Path(path).read_bytes():
         aside.unlink()
     elif aside is not None:
@@ -96,23 +112,25 @@ def write_tasks(
 
 
 def form_of_tasks(path: PathLike, *, others: Sequence[str] = ()) -> str:
-    """The form, csv, xlsx or jsonl, that a file's name means; ``others``: suffixes that a caller writes itself.
+    """Find the form, csv, xlsx or jsonl, that a file's name means; ``others``: suffixes that a caller writes itself.
 
     Raises
     ------
     KgtrecError
         If it is none of them, or a workbook, and openpyxl is not installed.
     """
-    kind = suffixes(path)[0]
-    if kind in XLSX:
+    form = _form_by_suffix(path)
+    if form is None or suffixes(path)[0] in CSV[1:]:
+        *names, last = (".csv", ".xlsx", ".jsonl", *others)
+        raise KgtrecError(f"{path}: expected a name that ends in {', '.join(names)} or {last}; nothing is written")
+    if form == "xlsx":
         require_openpyxl(path)
-        return "xlsx"
-    if kind in JSONL:
-        return "jsonl"
-    if kind == CSV[0] or str(path) == "-":
-        return "csv"
-    *names, last = (".csv", ".xlsx", ".jsonl", *others)
-    raise KgtrecError(f"{path}: expected a name that ends in {', '.join(names)} or {last}; nothing is written")
+    return form
+
+
+def _form_by_suffix(path: PathLike) -> str | None:
+    suffix = CSV[0] if str(path) == "-" else suffixes(path)[0]
+    return next((form for form, own in _SUFFIXES.items() if suffix in own), None)
 
 
 def require_tasks_file(path: PathLike, form: str, *, merge: bool | None) -> None:
@@ -129,7 +147,7 @@ def require_tasks_file(path: PathLike, form: str, *, merge: bool | None) -> None
 
 
 def holds_verdicts(path: PathLike) -> bool:
-    """Whether a file has verdicts, sources or notes that people gave, or may have some, if it cannot be read."""
+    """Check whether a file has verdicts, sources or notes that people gave, or may have some, if it cannot be read."""
     with reading(path) as stream:
         head = stream.read(_HEAD).replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf")  # zeros: as in UTF-16
     first = b"".join(head.lstrip().splitlines()[:2])  # a spreadsheet may put its delimiter above the header
@@ -147,10 +165,31 @@ def holds_verdicts(path: PathLike) -> bool:
 def _rows_filled_in(
     path: PathLike, form: str, people: Collection[str]
 ) -> dict[tuple[str, str, str], tuple[str, str, str]]:
-    """Verdict, source and note of each triple for which a file for ``people`` has any of them, as typed."""
-    back = _Typed(people)
-    _READERS[form](path, back)
-    return back.typed
+    """Verdict, source and note of each triple for which a file for ``people`` has any of them, as typed.
+
+    Without people, what anybody has typed.
+    """
+    typed: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+    for line, _, row, wrong in _READERS[form](path):
+        if wrong:  # what cannot be read as it was typed cannot be kept either
+            raise line.error(wrong)
+        texts = row["verdict"], row.get("source", ""), row.get("note", "")
+        if not any(text.strip() for text in texts):
+            continue
+        named = row.get("annotator", "").strip()
+        if named and people and named not in people:
+            wanted = " or ".join(sorted(filter(None, people)))
+            raise line.error(
+                f"expected tasks {f'of {wanted}' if wanted else 'that name nobody'}, found one that {named} has "
+                "filled in; write these tasks under another name"
+            )
+        triple = row["head"], row["relation"], row["tail"]
+        if typed.setdefault(triple, texts) != texts:
+            raise line.error(
+                f"expected one row for each triple, found another one for {' '.join(triple)[:100]!r} that says "
+                "something else; remove one of them"
+            )
+    return typed
 
 
 def _filled_in(tasks: Tasks, typed: Mapping[tuple[str, str, str], tuple[str, str, str]]) -> tuple[Tasks, int]:
@@ -162,55 +201,25 @@ def _filled_in(tasks: Tasks, typed: Mapping[tuple[str, str, str], tuple[str, str
     return replace(tasks, verdict=verdict, source=source, note=note), len(typed.keys() - set(triples))
 
 
-def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    r"""Write tasks for a spreadsheet, atomically: UTF-8 with a byte-order mark, CRLF, without formulas.
-
-    Raises
-    ------
-    KgtrecError
-        If a text contains NUL, which no spreadsheet keeps.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import numpy as np
-    >>> from kgtrec.data.arrow import labels_of
-    >>> texts = ["Is Ann the capital of =B?", "ann", "capital", "=B", "Ann", "=B", "Ann capital", "", "", ""]
-    >>> tasks = Tasks(np.array([7]), (("eve",),), *(labels_of([text]) for text in texts))
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "eve.csv"
-    >>> write_tasks_csv(path, tasks)
-    >>> print(path.read_text(encoding="utf-8-sig"), end="")
-    verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail
-    ,Is Ann the capital of =B?,,,Ann capital,Ann,'=B,7,eve,ann,capital,'=B
-    """
-    with opened(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
-        try:
-            text.write("\ufeff")
-            writer = csv.writer(text)
-            names = _sheet_columns(tasks)
-            safe = partial(guarded, is_returned=True)
-            writer.writerow(map(safe, names))
-            number = names.index("task")
-            for row in _rows(tasks, names):
-                if "\0" in "".join(row):
-                    cell = next(cell for cell in row if "\0" in cell)
-                    raise KgtrecError(f"{path}: expected text without NUL, found {cell!r}; write .jsonl instead")
-                writer.writerow([*map(safe, row[:number]), row[number], *map(safe, row[number + 1 :])])
-            text.flush()
-        finally:
-            with suppress(OSError, ValueError):
-                text.detach()
+def _write_csv(stream: BinaryIO, path: PathLike, tasks: Tasks) -> None:
+    """UTF-8 with a byte-order mark, CRLF, without formulas."""
+    names, safe = _sheet_columns(tasks), partial(guarded, is_returned=True)
+    number = names.index("task")
+    writer = csv.writer(codecs.getwriter("utf-8-sig")(stream))
+    writer.writerow(map(safe, names))
+    for row in _rows(tasks, names):
+        if nul := next((cell for cell in row if "\0" in cell), None):
+            raise KgtrecError(f"{path}: expected text without NUL, found {nul!r}; write .jsonl instead")
+        writer.writerow([*map(safe, row[:number]), row[number], *map(safe, row[number + 1 :])])
 
 
-def write_tasks_jsonl(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    """Write tasks as JSON Lines, one object each, atomically; the keys are the CSV's columns, `task` is a number."""
+def _write_jsonl(stream: BinaryIO, _: PathLike, tasks: Tasks) -> None:
+    """One object each; the keys are the CSV's columns, `task` is a number."""
     names = _columns(tasks)
-    with opened(path) as stream:
-        for row in _rows(tasks, names):
-            record: dict[str, Any] = dict(zip(names, row, strict=True))
-            record["task"] = int(record["task"])
-            stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+    for row in _rows(tasks, names):
+        record: dict[str, Any] = dict(zip(names, row, strict=True))
+        record["task"] = int(record["task"])
+        stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
 def _columns(tasks: Tasks) -> list[str]:
@@ -237,16 +246,10 @@ def _rows(tasks: Tasks, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     return zip(*columns, strict=True)
 
 
-def write_tasks_xlsx(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    """Write tasks as a workbook, atomically: a list of verdicts to choose from, links that open, and no formula.
+def _write_xlsx(stream: BinaryIO, path: PathLike, tasks: Tasks) -> None:
+    """A list of verdicts to choose from, links that open, and no formula: every cell is a text.
 
-    Every cell is a text, and is formatted as one, so that nothing that is typed becomes a number or a date. A line
-    stands above the first candidate of each question. Equal tasks give equal bytes.
-
-    Raises
-    ------
-    KgtrecError
-        If openpyxl is not installed, a text is longer than a cell can hold, or there are more tasks than rows.
+    So nothing that is typed becomes a number or a date. A line stands above the first candidate of each question.
     """
     names = _sheet_columns(tasks)
     columns = [
@@ -260,14 +263,16 @@ def write_tasks_xlsx(path: PathLike, tasks: Tasks, *, opened: Opened = writing) 
     ]
     number = tasks.question_number
     begins = np.r_[True, number[1:] != number[:-1]] if len(number) == len(tasks) else np.zeros(len(tasks))
-    with opened(path) as stream:
-        write_workbook(stream, path, columns, list(_rows(tasks, names)), begins[: len(tasks)].tolist())
+    write_workbook(stream, path, columns, list(_rows(tasks, names)), begins[: len(tasks)].tolist())
+
+
+_WRITERS = {"csv": _write_csv, "xlsx": _write_xlsx, "jsonl": _write_jsonl}
 
 
 def read_tasks(
     path: PathLike, *, person: str | None = None, role: str = "annotator", form: str | None = None
 ) -> Returned:
-    r"""What was filled in, from CSV, a workbook or JSON Lines.
+    r"""Read what was filled in, from CSV, a workbook or JSON Lines.
 
     Columns are in any order; those that no task has are skipped, and so are rows without a verdict. A table is
     separated by commas, semicolons or tabs, as its header line is, with or without byte-order mark, with any line ends.
@@ -301,20 +306,44 @@ def read_tasks(
     >>> returned.incoming[0].tail, returned.incoming[0].verdict, returned.not_done
     ('=b', 'Y', 1)
     """
-    forms = {"csv": CSV, "xlsx": XLSX, "jsonl": JSONL}
-    if form is None:
-        kind = CSV[0] if str(path) == "-" else suffixes(path)[0]
-        form = next((form for form, ends in forms.items() if kind in ends), None)
+    form = form or _form_by_suffix(path)
     if form is None:
         raise FormatError(
             f"expected a name that ends in {', '.join(CSV + XLSX + JSONL)}, so that its form is known", path=str(path)
         )
-    back = _Back(person, role)
-    _READERS[form](path, back)
-    return Returned(back.incoming, back.not_done, tuple(back.begun))
+    incoming: list[Incoming] = []
+    not_done, begun = 0, []
+    for line, task, row, wrong in _READERS[form](path):
+        named = "" if wrong else row.get("annotator", "").strip()
+        if named and person is not None and named != person:
+            raise line.error(
+                f"expected a task of {person!r}, found one of {named!r}; import each person's file as theirs"
+            )
+        place, verdict = f"{line.path}:{line.number}", row["verdict"].strip()
+        source, note = row.get("source", "").strip(), row.get("note", "")
+        if not verdict:
+            not_done += 1
+            if source or note.strip():
+                begun.append(place)
+            continue
+        if task is None and not wrong:
+            wrong = f"expected a task's number, found {row['task'].strip()[:40]!r}; do not edit it"
+        triple = row["head"], row["relation"], row["tail"]
+        verdict = _WRITTEN.get(verdict.casefold(), verdict)
+        incoming.append(Incoming(place, person or named or None, verdict, task, *triple, source, note, role, wrong))
+    return Returned(incoming, not_done, tuple(begun))
 
 
-def _read_csv(path: PathLike, back: _Back) -> None:
+class _TaskRow(NamedTuple):
+    """A row of a file of tasks; what is wrong with it is refused where its verdict is stored."""
+
+    line: Line
+    task: int | None  # None: the cell holds no number
+    cells: Mapping[str, str]
+    wrong: str = ""
+
+
+def _read_csv(path: PathLike) -> Iterator[_TaskRow]:
     text = _text(path)
     rows, may_hold_nul = _table(str(path), text), "\0" in text
     header = next(rows, CsvRow(str(path), 1, []))
@@ -328,20 +357,19 @@ def _read_csv(path: PathLike, back: _Back) -> None:
         row = {name: unguarded(cell) for name, cell in zip(names, cells, strict=False) if name}
         if may_hold_nul and any("\0" in cell for cell in row.values()):
             raise line.error(f"expected text, found NUL: {_excerpt(cells)}")
-        back.add(line, _number_in(row), row)
+        yield _TaskRow(line, _number_in(row), row)
 
 
-def _read_xlsx(path: PathLike, back: _Back) -> None:
-    rows = iter(rows_of_workbook(path))
-    heading = next(rows, None)
-    if heading is None:
+def _read_xlsx(path: PathLike) -> Iterator[_TaskRow]:
+    rows = rows_of_workbook(path)
+    if not rows:
         raise FormatError(
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
-    header = Line(str(path), heading.number)
-    names = _names_of_columns(header, [cell.text for cell in heading.cells.values()])
-    own = {column: name for column, name in zip(heading.cells, names, strict=True) if name in TASK_COLUMNS}
-    for number, cells in rows:
+    headings = rows[0].cells
+    names = _names_of_columns(Line(str(path), rows[0].number), [cell.text for cell in headings.values()])
+    own = {column: name for column, name in zip(headings, names, strict=True) if name in TASK_COLUMNS}
+    for number, cells in rows[1:]:
         line, held = Line(str(path), number), {name: cells[column] for column, name in own.items() if column in cells}
         row = dict.fromkeys(own.values(), "") | {name: cell.text or cell.kind for name, cell in held.items()}
         wrong = next(filter(None, (_not_typed(name, cell) for name, cell in held.items())), "")
@@ -349,7 +377,7 @@ def _read_xlsx(path: PathLike, back: _Back) -> None:
             continue
         if (nul := next((text for text in row.values() if "\0" in text), None)) is not None:
             raise line.error(f"expected text, found NUL: {_excerpt([nul])}")
-        back.add(line, _number_in(row), row, wrong)
+        yield _TaskRow(line, _number_in(row), row, wrong)
 
 
 def _number_in(row: Mapping[str, str]) -> int | None:
@@ -369,7 +397,7 @@ def _not_typed(name: str, cell: Cell) -> str:
     return f"expected text as {name}, found {what}; {way_out}"
 
 
-def _read_jsonl(path: PathLike, back: _Back) -> None:
+def _read_jsonl(path: PathLike) -> Iterator[_TaskRow]:
     for line in Lines.read(path).every():
         if not line.data.strip():
             continue
@@ -386,69 +414,10 @@ def _read_jsonl(path: PathLike, back: _Back) -> None:
             if not isinstance(value, str):
                 raise line.error(f"expected text as {name!r}, got {str(record[name])[:40]!r}")
             row[name] = value
-        back.add(line, int(number) if is_number else None, row)
+        yield _TaskRow(line, int(number) if is_number else None, row)
 
 
 _READERS = {"csv": _read_csv, "xlsx": _read_xlsx, "jsonl": _read_jsonl}
-
-
-class _Back:
-    """Collects the rows of a file."""
-
-    def __init__(self, person: str | None, role: str) -> None:
-        self.person, self.role = person, role
-        self.incoming: list[Incoming] = []
-        self.not_done = 0
-        self.begun: list[str] = []
-
-    def add(self, line: Line, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
-        """Take a row; what is wrong with it is refused later, and so is a task of None: its cell is not a number."""
-        named = "" if wrong else row.get("annotator", "").strip()
-        if named and self.person is not None and named != self.person:
-            raise line.error(
-                f"expected a task of {self.person!r}, found one of {named!r}; import each person's file as theirs"
-            )
-        place, verdict = f"{line.path}:{line.number}", row["verdict"].strip()
-        source, note = row.get("source", "").strip(), row.get("note", "")
-        if not verdict:
-            self.not_done += 1
-            if source or note.strip():
-                self.begun.append(place)
-            return
-        if task is None and not wrong:
-            wrong = f"expected a task's number, found {row['task'].strip()[:40]!r}; do not edit it"
-        who, said = self.person or named or None, _WRITTEN.get(verdict.casefold(), verdict)
-        triple = row["head"], row["relation"], row["tail"]
-        self.incoming.append(Incoming(place, who, said, task, *triple, source, note, self.role, wrong))
-
-
-class _Typed(_Back):
-    """Collects what ``people`` have typed; without any, what anybody has typed."""
-
-    def __init__(self, people: Collection[str]) -> None:
-        super().__init__(None, "annotator")
-        self.people = people
-        self.typed: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-
-    def add(self, line: Line, task: int | None, row: Mapping[str, str], wrong: str = "") -> None:
-        """Take a row; one that cannot be read as it was typed cannot be kept either."""
-        if wrong:
-            raise line.error(wrong)
-        typed = row["verdict"], row.get("source", ""), row.get("note", "")
-        if any(text.strip() for text in typed):
-            named = row.get("annotator", "").strip()
-            if named and self.people and named not in self.people:
-                wanted = " or ".join(sorted(filter(None, self.people)))
-                raise line.error(
-                    f"expected tasks {f'of {wanted}' if wanted else 'that name nobody'}, found one that {named} has "
-                    "filled in; write these tasks under another name"
-                )
-            triple = row["head"], row["relation"], row["tail"]
-            if self.typed.setdefault(triple, typed) != typed:
-                raise line.error(
-                    f"expected one row for each triple, found another one for {' '.join(triple)[:100]!r} that says "
-                    "something else; remove one of them"
-                )
 
 
 def _names_of_columns(line: Line, headings: Sequence[str]) -> list[str]:
@@ -487,14 +456,13 @@ def _table(path: str, text: str) -> Iterator[CsvRow]:
         raise FormatError(f"expected a table with the columns {', '.join(REQUIRED)}, found an empty file", path=path)
     if stated := re.match(r"sep=([,;\t])(?:\r\n|\r|\n)", text):  # a line in which some programs give their separator
         return csv_rows(path, text[stated.end() :], stated[1], first=2, way_out=_SPREADSHEET)
-    # the one that splits the header into the most known columns
-    delimiter = max(DELIMITERS, key=lambda mark: _n_columns(header[0], mark))
-    return csv_rows(path, text, delimiter, way_out=_SPREADSHEET)
 
+    first = header[0].strip()
 
-def _n_columns(header: str, mark: str) -> int:
-    """How many of a task's columns a header line has when it is split at ``mark``."""
-    return len({cell.strip().strip('"').lower() for cell in header.strip().split(mark)}.intersection(TASK_COLUMNS))
+    def n_columns(delimiter: str) -> int:
+        return len({cell.strip().strip('"').lower() for cell in first.split(delimiter)}.intersection(TASK_COLUMNS))
+
+    return csv_rows(path, text, max(DELIMITERS, key=n_columns), way_out=_SPREADSHEET)
 
 
 def _object(line: TextLine) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, BinaryIO, NamedTuple
 
 from kgtrec.errors import FormatError, KgtrecError
@@ -80,7 +81,7 @@ class Row(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    r"""A text as a part of a workbook holds it: what XML cannot hold becomes ``_xHHHH_``.
+    r"""Escape a text for a part of a workbook: what XML cannot hold becomes ``_xHHHH_``.
 
     Examples
     --------
@@ -91,12 +92,12 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """What :func:`escaped` was given."""
+    """Undo :func:`escaped`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
 def rows_of_workbook(path: PathLike) -> list[Row]:
-    """The rows of the sheet ``tasks`` of a workbook, or of its only sheet, that hold anything, in their order.
+    """Read the rows of the sheet ``tasks`` of a workbook, or of its only sheet, that hold anything, in their order.
 
     Raises
     ------
@@ -111,11 +112,9 @@ def rows_of_workbook(path: PathLike) -> list[Row]:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise FormatError(f"expected a workbook of at most {_MOST_BYTES >> 20} MiB; {_SAVE}", path=path)
+    expected = "expected an Excel workbook (.xlsx), found"
     if data.startswith(_OLE):
-        raise FormatError(
-            "expected an Excel workbook (.xlsx), found an older one or one with a password; save it as .xlsx without",
-            path=path,
-        )
+        raise FormatError(f"{expected} an older one or one with a password; save it as .xlsx without", path=path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings():
             _require_cells_alone(path, archive.infolist())
@@ -125,9 +124,7 @@ def rows_of_workbook(path: PathLike) -> list[Row]:
         raise
     except Exception as error:  # whatever openpyxl meets in a damaged file
         reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise FormatError(
-            f"expected an Excel workbook (.xlsx), found another file or a damaged one ({reason}); {_SAVE}", path=path
-        ) from None
+        raise FormatError(f"{expected} another file or a damaged one ({reason}); {_SAVE}", path=path) from None
 
 
 def _wrong(path: PathLike, expected: str, found: str) -> FormatError:
@@ -241,9 +238,8 @@ def write_workbook(
     from openpyxl.worksheet.datavalidation import DataValidation
 
     if len(rows) >= MOST_ROWS:
-        raise KgtrecError(
-            f"{path}: expected at most {MOST_ROWS - 1:,} tasks in a workbook, got {len(rows):,}; {_OTHERS}"
-        )
+        most = f"at most {MOST_ROWS - 1:,} tasks in a workbook"
+        raise KgtrecError(f"{path}: expected {most}, got {len(rows):,}; {_OTHERS}")
     kept = [[escaped(content) for content in row] for row in rows]
     longest = max((content for row in kept for content in row), key=len, default="")
     if len(longest) > LONGEST_CELL:
@@ -256,14 +252,13 @@ def write_workbook(
     line = Border(top=Side(style="thin", color="808080"))
     link = Font(color="0563C1", underline="single")
     styles: dict[tuple[bool, bool], NamedStyle] = {}
-    for is_first in (False, True):
-        for is_link in (False, True):
-            style = NamedStyle(f"task{' first' * is_first}{' link' * is_link}", number_format=text, alignment=wrapped)
-            if is_first:
-                style.border = line
-            if is_link:
-                style.font = link
-            styles[is_first, is_link] = style
+    for is_first, is_link in product((False, True), repeat=2):
+        name = f"task{' first' * is_first}{' link' * is_link}"
+        styles[is_first, is_link] = style = NamedStyle(name, number_format=text, alignment=wrapped)
+        if is_first:
+            style.border = line
+        if is_link:
+            style.font = link
     heading = NamedStyle(
         "task heading", font=Font(bold=True), fill=PatternFill("solid", fgColor="E7E6E6"), number_format=text
     )
@@ -273,14 +268,14 @@ def write_workbook(
     for place, column in enumerate(columns, 1):
         sheet.column_dimensions[get_column_letter(place)].width = column.width
         if column.choices and rows:
-            shown = ", ".join(column.choices)
+            formula, error = f'"{",".join(column.choices)}"', f"One of {', '.join(column.choices)}, or nothing."
             choice = DataValidation(
                 type="list",
-                formula1=f'"{",".join(column.choices)}"',
+                formula1=formula,
                 allow_blank=True,
                 showErrorMessage=True,
                 errorTitle=column.name,
-                error=f"One of {shown}, or nothing.",
+                error=error,
             )
             choice.add(f"{get_column_letter(place)}2:{get_column_letter(place)}{len(rows) + 1}")
             sheet.data_validations.append(choice)
@@ -295,14 +290,14 @@ def write_workbook(
     n_links = 0
     sheet.append([cell(column.name, heading) for column in columns])
     for row, is_first in zip(kept, begins, strict=True):
-        made = []
+        cells = []
         for column, content in zip(columns, row, strict=True):
             is_link = column.holds_links and _LINK.fullmatch(content) is not None and n_links < MOST_LINKS
-            made.append(cell(content, styles[bool(is_first), is_link]))
+            cells.append(cell(content, styles[bool(is_first), is_link]))
             if is_link:
-                made[-1].hyperlink = content
+                cells[-1].hyperlink = content
                 n_links += 1
-        sheet.append(made)
+        sheet.append(cells)
     if rows:
         sheet.auto_filter.ref = f"A1:{get_column_letter(len(columns))}{len(rows) + 1}"
     saved = io.BytesIO()

@@ -144,7 +144,7 @@ def test_settings_are_whole_numbers(tmp_path: Path, name: str, value: object):
     folder = pool_folder(tmp_path / "c")
     settings = json.loads((folder / "campaign.json").read_text())
     (folder / "campaign.json").write_text(json.dumps({**settings, name: value}))
-    with pytest.raises(FormatError, match=rf"campaign.json: expected a whole number of at least \d as {name}, got "):
+    with pytest.raises(FormatError, match=rf"campaign.json: expected {name} to be a whole number from \d on, found "):
         read_campaign(folder)
 
 
@@ -164,8 +164,18 @@ def test_settings_are_whole_numbers(tmp_path: Path, name: str, value: object):
         ("sources.txt", "en.wikipedia.org\nhttps://wikidata.org/\n", 2, "expected a host such as"),
         ("sources.txt", "org\n", 1, "expected a host"),
         ("sources.txt", "a.b/c\n", 1, "expected a host"),
-        ("sources.txt", "a.org\n# two\nA.org # again\n", 3, "expected each once, found 'a.org' here and on line 1"),
-        ("names.tsv", "x\t1\ne1\tParis\nx\t2\ne1\tRome\n", 5, "expected each once, found 'e1' here and on line 3"),
+        (
+            "sources.txt",
+            "a.org\n# two\nA.org # again\n",
+            3,
+            "expected each host once, found 'a.org' here and on line 1",
+        ),
+        (
+            "names.tsv",
+            "x\t1\ne1\tParis\nx\t2\ne1\tRome\n",
+            5,
+            "expected each entity once, found 'e1' here and on line 3",
+        ),
         ("names.tsv", "e1 Paris\n", 2, "expected 2 columns (entity name) separated by tabs, got 1: 'e1 Paris'"),
         ("names.tsv", "e1\t\n", 2, "expected 2 columns (entity name) separated by tabs, got an empty one"),
         ("assignments.tsv", "eve\t1\te0\tr0\te1\n", 2, "expected a person of people.tsv, got 'eve'"),
@@ -176,7 +186,7 @@ def test_settings_are_whole_numbers(tmp_path: Path, name: str, value: object):
             "assignments.tsv",
             "ann\t1\te0\tr0\te1\nbob\t1\te0\tr0\te1\nann\t1\te0\tr0\te1\n",
             4,
-            "expected each once, found task 1 of 'ann' here and on line 2",
+            "expected each task once, found task 1 of 'ann' here and on line 2",
         ),
     ],
 )

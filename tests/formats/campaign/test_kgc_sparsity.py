@@ -155,7 +155,7 @@ def test_ids_are_those_of_the_topics_and_the_rank_is_the_depth(tmp_path):
         ({"sample_idxs": "3\nx\n"}, r"sample_idxs.txt:2: expected a whole number, found 'x'"),
         ({"trec_queries": "head0\ttea\tlikes\n"}, r"trec_queries.txt: expected the topics of the seeds' questions"),
         ({"annotations": FILES[FINAL] + "ann\tlikes\tpie\tY\n"}, r"annotations.txt:9: expected one final label"),
-        ({"annotations": FILES[FINAL] + "zoe\tlikes\tpie\tN\n"}, r"annotations.txt: expected triples of"),
+        ({"annotations": FILES[FINAL] + "zoe\tlikes\tpie\tN\n"}, r"annotations.txt:9: expected a triple of"),
     ],
 )
 def test_what_the_files_contradict_each_other_about_is_refused(tmp_path, changed, message):

@@ -16,7 +16,7 @@ from kgtrec.campaign.tasks import tasks_for
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.judgements import Tasks
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.campaign.tasks import read_tasks, write_tasks, write_tasks_csv, write_tasks_jsonl
+from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
 from kgtrec.formats.csv_text import guarded, unguarded
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.trec_files import written
@@ -158,7 +158,7 @@ def test_who_judged_is_told_by_file_or_caller(tmp_path):
 
 def test_the_file_of_a_campaign(tmp_path):
     """What ann gets, to the byte."""
-    write_tasks_csv(tmp_path / "ann.csv", tasks_for(campaign_of(), "ann"))
+    write_tasks(tmp_path / "ann.csv", tasks_for(campaign_of(), "ann"))
     data = (tmp_path / "ann.csv").read_bytes()
     assert data.decode("utf-8-sig").split("\r\n") == [
         "verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail",
@@ -173,7 +173,7 @@ def test_the_file_of_a_campaign(tmp_path):
         "",
     ]
     assert data.startswith(b"\xef\xbb\xbf")
-    write_tasks_jsonl(tmp_path / "ann.jsonl", tasks_for(campaign_of(), "ann"))
+    write_tasks(tmp_path / "ann.jsonl", tasks_for(campaign_of(), "ann"))
     records = [json.loads(line) for line in (tmp_path / "ann.jsonl").read_text().splitlines()]
     assert (records[4]["task"], records[4]["tail"], records[4]["verdict"]) == (5, "=lyon", "")
 
@@ -281,13 +281,13 @@ def test_more_columns_can_be_shown(tmp_path):
     from dataclasses import replace
 
     shown = replace(tasks, shown={"said": labels_of(["=ann: Y"] * 6)})
-    write_tasks_csv(tmp_path / "x.csv", shown)
+    write_tasks(tmp_path / "x.csv", shown)
     header, first, *_ = (tmp_path / "x.csv").read_text("utf-8-sig").splitlines()
     assert header.startswith("verdict,question,said,source,note,search")
     assert "?,'=ann: Y,,,Paris @near," in first
     assert read_tasks(tmp_path / "x.csv").not_done == 6
     with pytest.raises(KgtrecError, match="under names of their own, found 'verdict'"):
-        write_tasks_csv(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))
+        write_tasks(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign import workbooks
 from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.campaign.tasks import read_tasks, write_tasks, write_tasks_csv, write_tasks_xlsx
+from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
 from kgtrec.formats.campaign.workbooks import Column, escaped, rows_of_workbook, unescaped, write_workbook
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
@@ -37,7 +37,7 @@ TASKS = tasks_of([(7, "de", "capital", "berlin", "Y", WIKI, "seen"), (8, "de", "
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    write_tasks_xlsx(tmp_path / "ann.xlsx", TASKS)
+    write_tasks(tmp_path / "ann.xlsx", TASKS)
     return tmp_path / "ann.xlsx"
 
 
@@ -131,7 +131,7 @@ def test_a_workbook_that_was_filled_in_is_stored_as_a_csv_file_is(tmp_path_facto
         else:
             columns = (labels_of(list(column)) for column in zip(*said, strict=True))
             tasks = tasks_for(read_campaign(campaign), "ann")
-            write_tasks_csv(out, replace(tasks, **dict(zip(("verdict", "source", "note"), columns, strict=True))))
+            write_tasks(out, replace(tasks, **dict(zip(("verdict", "source", "note"), columns, strict=True))))
         main(["campaign", "import", str(campaign), str(out), "--time", NOW])
         stored[form] = (campaign / "judgements.jsonl").read_bytes()
     assert stored["xlsx"] == stored["csv"]
@@ -156,7 +156,7 @@ def test_what_a_program_reads_of_it(book: Path):
 
 def test_a_line_stands_above_each_question(tmp_path: Path):
     """Its candidates are together below it."""
-    write_tasks_xlsx(tmp_path / "ann.xlsx", tasks_for(campaign_of(), "ann"))
+    write_tasks(tmp_path / "ann.xlsx", tasks_for(campaign_of(), "ann"))
     sheet = openpyxl.load_workbook(tmp_path / "ann.xlsx")["tasks"]
     lines = [sheet.cell(row, 2).border.top for row in range(2, 8)]
     assert [line is not None and line.style == "thin" for line in lines] == [True, True, False, True, False, False]
@@ -177,7 +177,7 @@ def test_an_adjudicator_sees_links_that_open(tmp_path: Path):
 
 def test_equal_tasks_are_equal_bytes(tmp_path: Path):
     for name in ("a.xlsx", "b.xlsx"):
-        write_tasks_xlsx(tmp_path / name, TASKS)
+        write_tasks(tmp_path / name, TASKS)
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
@@ -203,22 +203,22 @@ def test_no_tasks_are_a_workbook_too(tmp_path: Path):
 
 def test_a_text_that_no_cell_holds_is_not_cut(tmp_path: Path):
     """32,767 characters do; nothing is written of one more."""
-    write_tasks_xlsx(tmp_path / "a.xlsx", tasks_of([(1, "a" * 32767, "r", "b", "Y", "", "")]))
+    write_tasks(tmp_path / "a.xlsx", tasks_of([(1, "a" * 32767, "r", "b", "Y", "", "")]))
     assert len(read_tasks(tmp_path / "a.xlsx").incoming[0].head) == 32767
     with pytest.raises(KgtrecError, match=r"at most 32,767 characters, got one of 32,768: .*; write \.csv or \.jsonl"):
-        write_tasks_xlsx(tmp_path / "b.xlsx", tasks_of([(1, "a" * 32768, "r", "b", "Y", "", "")]))
+        write_tasks(tmp_path / "b.xlsx", tasks_of([(1, "a" * 32768, "r", "b", "Y", "", "")]))
     assert not (tmp_path / "b.xlsx").exists()
 
 
 def test_more_tasks_than_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(workbooks, "MOST_ROWS", 2)
     with pytest.raises(KgtrecError, match="expected at most 1 tasks in a workbook, got 2; write"):
-        write_tasks_xlsx(tmp_path / "b.xlsx", TASKS)
+        write_tasks(tmp_path / "b.xlsx", TASKS)
 
 
 def test_without_openpyxl_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Before anything is written or read."""
-    write_tasks_xlsx(tmp_path / "a.xlsx", TASKS)
+    write_tasks(tmp_path / "a.xlsx", TASKS)
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     message = r'expected openpyxl and defusedxml for workbooks; pip install "kgtrec\[xlsx\]"'
     with pytest.raises(KgtrecError, match=message):
@@ -401,7 +401,7 @@ def test_one_formula_in_a_note_keeps_no_other_verdict_out(tmp_path: Path, capsys
     """campaign import --keep-going names its row and stores the rest."""
     folder = folder_of(campaign_of(), tmp_path / "campaign")
     campaign = read_campaign(folder)
-    write_tasks_xlsx(path := tmp_path / "ann.xlsx", tasks_for(campaign, "ann"))
+    write_tasks(path := tmp_path / "ann.xlsx", tasks_for(campaign, "ann"))
     made = openpyxl.load_workbook(path)
     names = [cell.value for cell in made["tasks"][1]]
     for row in range(2, made["tasks"].max_row + 1):
