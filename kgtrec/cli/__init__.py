@@ -7,6 +7,7 @@ import copy
 import gc
 import io
 import os
+import pkgutil
 import signal
 import sys
 import warnings
@@ -32,8 +33,7 @@ COMMANDS = {
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
     "chance": "Compute the chance level of a collection.",
-    "adjust": "Adjust a published number for chance.",
-    "check-paper": "Hold the numbers of a published table against what is possible.",
+    "published": "Adjust published numbers for chance, and find impossible ones.",
     "align": "Rank the test alignments of two graphs' entities.",
     "pool": "Collect the top answers of several runs, for people to judge.",
     "campaign": "Have a pool judged by people, and write qrels.",
@@ -43,9 +43,22 @@ COMMANDS = {
     "report": "Write the report of a study.",
     "check": "Validate runs, qrels, topics, collections and campaigns.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
-    "stamp": "Record the collection of scores and runs of other tools.",
     "baseline": "Score a collection with a baseline system.",
     "demo": "Run the whole job on a family-tree KG; needs no data.",
+}
+
+
+#: commands and options of earlier versions, and what replaces them
+_GONE = {
+    "adjust": "kgtrec published adjust",
+    "baseline": "kgtrec rank COLLECTION --baseline NAME --out FOLDER",
+    "calibration": "kgtrec campaign agreement CAMPAIGN --gold",
+    "check-paper": "kgtrec published check",
+    "links": "kgtrec campaign serve CAMPAIGN --new-link NAME --url URL",
+    "report": "kgtrec study report",
+    "stamp": "kgtrec convert --stamp COLLECTION FILES",
+    "ties": "kgtrec evaluate QRELS SYSTEMS --ties all",
+    "--trust-ids": "--mixed",
 }
 
 
@@ -75,7 +88,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.commands_of:
-            ctx.fail(f"unknown command {args[0]!r}{nearest(args[0], self.commands_of)}")
+            ctx.fail(f"unknown command {args[0]!r}{_instead(args[0]) or nearest(args[0], self.commands_of)}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -90,6 +103,24 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.commands_of.items()))
+
+
+def _instead(name: str) -> str:
+    """What to write instead of a name that no command or option has; "" if that is unknown."""
+    if name in _GONE:
+        return f"; use {_GONE[name]}"
+    if name.startswith("-"):
+        from kgtrec.measures.names import describe_measures
+
+        stem, _, cutoff = name.lstrip("-").partition("@")
+        for about in describe_measures():
+            measure = about.name.replace("[", "").partition("@")[0]
+            if stem.casefold() in (measure.rpartition(".")[2].casefold(), *about.trec_eval):
+                return f"; use -m {measure}" + f"@{cutoff or 10}" * ("@k" in about.name)
+        return ""
+    groups = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
+    within = [group for group in groups if name in import_module(f"kgtrec.cli.{group}").COMMANDS]
+    return f"; did you mean kgtrec {' or kgtrec '.join(f'{group} {name}' for group in within)}?" if within else ""
 
 
 def _protecting_inputs(command: click.Command) -> click.Command:
@@ -257,6 +288,8 @@ def main(args: list[str] | None = None) -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and (instead := _instead(error.option_name)):
+            error.message, error.possibilities = error.message.removesuffix(".") + instead, None
         error.show()
         sys.exit(error.exit_code)
     except KgtrecError as error:

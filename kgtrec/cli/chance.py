@@ -37,7 +37,7 @@ def command(
     """Compute the chance level of COLLECTION: expectation and variance of every measure, for each side and both.
 
     It takes no system, only the triples: the numbers depend on how many candidates and answers each question has. With
-    them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec adjust).
+    them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec published adjust).
 
     A collection has the questions of its test triples. For numbers on valid or train triples give the three files
     (as for kgtrec questions) and --split: its triples are asked for, and those of the other two are known.
@@ -45,7 +45,7 @@ def command(
     \b
     kgtrec chance C
     kgtrec chance C -m "micro.MR micro.Hits@10 AP@20" --out chance.csv
-    kgtrec adjust --measure micro.MRR --value 0.338 --chance chance.csv
+    kgtrec published adjust --measure micro.MRR --value 0.338 --chance chance.csv
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
     _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)

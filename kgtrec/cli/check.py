@@ -313,7 +313,7 @@ def _check_matrix(file: str, read: _Input) -> None:
     if origin is not None or None not in order_beside(file):
         read.matrices.append(file)
     else:
-        read.note(file, "no file beside it records the order of its rows and columns; see kgtrec stamp")
+        read.note(file, "no file beside it records the order of its rows and columns; see kgtrec convert --stamp")
 
 
 def _check_rank_column(file: str, columns: TextColumns, read: _Input) -> None:

@@ -98,13 +98,13 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
         beside = origin_path(os.path.realpath(path))  # for a link, beside its target
     if not beside.is_file():
         return None
-    said = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
+    said = read_json(beside, way_out=f"move it away, or write it again with kgtrec convert --stamp COLLECTION {path}")
     if not isinstance(said, dict) or said.get("origin") is None:
         return None  # another file with the same name
     if not _is_whole(said):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
-            f"file away, or write it again with kgtrec stamp COLLECTION {path}",
+            f"file away, or write it again with kgtrec convert --stamp COLLECTION {path}",
             path=beside,
         )
     if said["origin"] != kind:
@@ -112,7 +112,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     if said["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
         raise FormatError(
             f"expected the origin of {Path(path).name}, found that of another file: {Path(path).name} was changed "
-            f"or replaced since; move this file away, or write it again with kgtrec stamp COLLECTION {path}",
+            f"or replaced since; move this file away, or write it again with kgtrec convert --stamp COLLECTION {path}",
             path=beside,
         )
     splits = said["filtered_by"]
