@@ -37,7 +37,8 @@ def test_impossible_numbers_give_exit_code_2(capsys, tmp_path):
             assert {each["severity"] for each in found["findings"]} == {"impossible", "doubtful", "note"}
             assert len(found["bounds"]) > 10
     with pytest.raises(SystemExit):
-        main(["published", "check", table, "--data", "fb15k-237", "--table", "bounds", "--out", str(tmp_path / "b.parquet")])
+        given = "--data", "fb15k-237", "--table", "bounds", "--out", str(tmp_path / "b.parquet")
+        main(["published", "check", table, *given])
     assert pq.read_table(tmp_path / "b.parquet").column_names[:2] == ["system", "data_set"]
 
 
@@ -45,7 +46,8 @@ def test_sizes_can_be_given(capsys, tmp_path):
     """And a chance table."""
     path = tmp_path / "mine.csv"
     path.write_text("model,MR,MRR\na,3.2,.52\n")
-    main(["published", "check", str(path), "--data", "mine", "--entities", "14", "--triples", "201", "--chance", "nations"])
+    given = "--data", "mine", "--entities", "14", "--triples", "201", "--chance", "nations"
+    main(["published", "check", str(path), *given])
     assert "0 impossible, 0 doubtful, 0 notes" in capsys.readouterr().out
     with pytest.raises(SystemExit) as caught:
         main(["published", "check", str(path), "--entities", "3", "--triples", "201"])
