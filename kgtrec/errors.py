@@ -325,8 +325,10 @@ def each_warned_once(told: set[str]) -> Iterator[None]:
 
 
 @contextmanager
-def in_file(path: str | os.PathLike[str], line: int | None = None) -> Iterator[None]:
-    """Turn an error of the block that names no file into a :class:`FormatError` about this one.
+def in_file(path: str | os.PathLike[str], line: int | None = None, *, name: str = "") -> Iterator[None]:
+    """Say which file an error of the block is about, where the error does not; a plain one is a :class:`FormatError`.
+
+    The path takes the place of ``name``, if errors begin with it.
 
     Examples
     --------
@@ -340,26 +342,7 @@ def in_file(path: str | os.PathLike[str], line: int | None = None) -> Iterator[N
     except FormatError:
         raise
     except KgtrecError as error:
-        raise FormatError(str(error), path=path, line=line) from None
-
-
-@contextmanager
-def naming(path: str | os.PathLike[str], name: str = "") -> Iterator[None]:
-    """Say which file an error of the block is about, where the error does not.
-
-    The path takes the place of ``name``, if errors begin with it.
-
-    Examples
-    --------
-    >>> with naming("models/transe", "transe"):
-    ...     raise KgtrecError("transe: expected numbers")
-    Traceback (most recent call last):
-    kgtrec.errors.KgtrecError: models/transe: expected numbers
-    """
-    try:
-        yield
-    except FormatError:
-        raise
-    except KgtrecError as error:
         message = str(error).removeprefix(f"{path}: ").removeprefix(f"{name}: ")
+        if type(error) is KgtrecError:
+            raise FormatError(message, path=path, line=line) from None
         raise type(error)(f"{path}: {message}") from None

@@ -15,7 +15,7 @@ from kgtrec.cli.options import COUNT, PATH, SEED, force_option, measure_option, 
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, naming
+from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
@@ -119,7 +119,7 @@ def command(
     studies: list[AlignmentStudy] = []
     for name, path in paths.items():
         system = read_alignment_system(path)
-        with naming(path):
+        with in_file(path):
             pairs = about.alignments(system)
             own = alignment_collection(pairs, candidates=candidates)
             if collection is None:

@@ -40,7 +40,7 @@ from kgtrec.formats.sniff import kind_of_parquet, read_any
 from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin
 from kgtrec.formats.trec.qrels import QrelsFile
 from kgtrec.formats.trec.runs import RunFile, default_name
-from kgtrec.formats.trec.streamed_runs import first_error, is_streamed, open_run
+from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 from kgtrec.formats.trec.text import TextColumns
 from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.study.folder import damaged_steps, is_study, read_study
@@ -256,7 +256,7 @@ def _read(file: str, read: _Input) -> None:
         try:
             _add_run(file, found, read)
         except KgtrecError as error:  # of one of its parts
-            read.wrong[file].append(str(first_error(file) or error))
+            read.wrong[file].append(str(error))
     elif isinstance(found, AnswerRanks):
         read.systems[file] = found
         read.about[file] = f"answer ranks {found.name!r}: {counted(len(found), 'row')}"
@@ -281,10 +281,7 @@ def _contents(file: str) -> RunFile | StreamedRun | QrelsFile | Topics | AnswerR
         return read_answer_ranks(file)
     if not is_streamed(file) or (is_parquet(file) and kind_of_parquet(file) != "run"):
         return read_any(file, ranks=True)
-    try:
-        return open_run(file)
-    except KgtrecError as error:
-        raise first_error(file) or error from None
+    return open_run(file)
 
 
 def _add_run(file: str, run: AnyRun, read: _Input) -> None:

@@ -14,7 +14,7 @@ from kgtrec.cli.systems import read_questions, splits
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
-from kgtrec.errors import FormatError, naming
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.output.outputs import require_file, require_folder
@@ -195,7 +195,7 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
     collection, questions = read_collection(folder), read_questions_in_order(topics)
 
     def in_ids(table: Any) -> Any:
-        with naming(source):
+        with in_file(source):
             return renumbered(table, collection, questions, where=topics)
 
     return in_ids
@@ -210,7 +210,7 @@ def _to_factors(source: str, target: str, options: Mapping[str, Any]) -> None:
     entities, relations, data = (
         Path(options[name]) if options[name] else None for name in ("entities", "relations", "data")
     )
-    with naming(source):
+    with in_file(source):
         arrays = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
     write_factor_folder(target, arrays)
     say(f"{target}: {arrays.score}, {len(arrays.E):,} entities x {arrays.E.shape[1]} numbers ({arrays.E.dtype})")

@@ -17,7 +17,7 @@ from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
-from kgtrec.errors import KgtrecError, KgtrecWarning, naming
+from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _weights(
 
     shares = read_relation_shares(weights)
     whole = judgements if isinstance(judgements, Collection) else collection
-    with naming(Path(weights)), warnings.catch_warnings():
+    with in_file(Path(weights)), warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # shown when the systems are weighted
         Weighting(shares, judgements.qrels if isinstance(judgements, Collection) else judgements, whole)
     return shares

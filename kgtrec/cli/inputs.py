@@ -85,17 +85,18 @@ def read_judgements(path: str) -> Qrels | Collection:
 
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
-    trust = is_mixed()  # read here: files may be read by another thread, which has no click context
+    mixed = is_mixed()  # read here: files may be read by another thread, which has no click context
 
     def read(path: str, *, ranks: bool) -> AnyRun | AnswerRanks:
         if not ranks:
-            run = read_any_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
+            run = read_any_run(path, name=None if path == "-" else default_name(path))
             if isinstance(run, Run) and not run.collection and path != "-":
                 _tell_of_ranks(path)
-            return run
+            return replace(run, collection="") if mixed else run
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
-        return read_answer_ranks(path, trust_ids=trust).renamed(default_name(path))
+        found = read_answer_ranks(path).renamed(default_name(path))
+        return replace(found, collection="") if mixed else found
 
     return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
 

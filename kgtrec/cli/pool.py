@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -204,11 +205,12 @@ def command(
     if "strata" in own:
         own = {"strata": own["strata"] or DEFAULT_STRATA, "least": own["least"] or DEFAULT_LEAST}
     reading: dict[str, Any] = {"depth": depth or chosen.depth, "cut": cut}
+    read = (read_any_run(path, name=default_name(path)) for path in files)
     make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
     with progress_bar("pooling", len(files), "runs") as advance:
         pool = make(
             test,
-            (read_any_run(path, name=default_name(path), trust_ids=is_mixed()) for path in files),
+            (replace(run, collection="") if is_mixed() else run for run in read),
             strategy=strategy,
             budget=budget,
             questions=rows,

@@ -17,7 +17,7 @@ from kgtrec.cli.options import sides_option
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.data.questions import SIDES
-from kgtrec.errors import KgtrecError, KgtrecWarning, naming
+from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.options import UNKNOWN, RankKeywords, RankOptions, Unknown
 from kgtrec.ranking.system import require_fit
@@ -159,7 +159,7 @@ def command(
         # all files are opened before the first is ranked; their warnings are shown when they are ranked
         warnings.simplefilter("ignore", KgtrecWarning)
         for path, system in systems:
-            with naming(path, system.name):
+            with in_file(path, name=system.name):
                 require_fit(test, system, RankOptions(**options))
     _refuse_idle(ctx, _idle_of([system for _, system in systems], used), "these sources")
     for number, (path, system) in enumerate(systems):
@@ -171,7 +171,7 @@ def command(
         if unfinished.is_dir():
             say(f"{unfinished}: an interrupted ranking, which goes on")
         try:
-            with naming(path, system.name):
+            with in_file(path, name=system.name):
                 ranks, run = write_ranked(
                     test,
                     system,
@@ -241,7 +241,7 @@ def _path(name: str | None) -> Path | None:
 
 
 def _read(path: Path, adapter: Adapter, given: Given) -> SystemOutput:
-    with naming(path):
+    with in_file(path):
         return adapter.read(path, given)
 
 

@@ -215,7 +215,7 @@ class StreamedRun:
     def parts(self) -> Iterator[Run]:
         """The parts in the order of the file, under the run's name."""
         for part in self.read():
-            yield part.renamed(self.name)
+            yield replace(part, name=self.name, collection=self.collection, filtered_by=self.filtered_by)
 
     def renamed(self, name: str) -> StreamedRun:
         """The same run under another name."""

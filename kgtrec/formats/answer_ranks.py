@@ -74,7 +74,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
     return digest
 
 
-def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks:
+def read_answer_ranks(path: PathLike) -> AnswerRanks:
     """The answer ranks in a file that :func:`write_answer_ranks` wrote.
 
     Its vocabularies have the labels in the file.
@@ -83,8 +83,6 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
     ----------
     path : path
         Or a folder ``NAME.ranks`` of such files.
-    trust_ids : bool
-        Whether to accept the question ids as those of any collection, and to ignore the collection in the table.
 
     Raises
     ------
@@ -92,7 +90,7 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
         If the file is damaged, is not a table of answer ranks, or its numbers contradict each other.
     """
     if Path(path).is_dir():
-        ranks = _joined([read_answer_ranks(file, trust_ids=trust_ids) for file in parts_of(path)], path)
+        ranks = _joined([read_answer_ranks(file) for file in parts_of(path)], path)
         _check(path, ranks)
         return ranks
     require_pair(path)
@@ -127,7 +125,7 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
         questions=questions,
         entities=entities,
         filtered_by=tuple(split for split in SPLITS if split in filtered_by),
-        collection="" if trust_ids else collection,
+        collection=collection,
         source=os.fspath(path),
     )
     _check(path, ranks)

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from kgtrec.data.arrow import compute as pc
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
@@ -28,8 +27,6 @@ _PART = re.compile(r"part-[0-9]{5}\.parquet")
 _OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
 _FEW_ROWS = 1 << 24  # are read quickly, from any number of bytes
 _ROWS_PER_BYTE = 8  # a row with information takes at least a bit
-_MOST_SUCH_ROWS = 100_000_000
-_ROWS_AT_A_TIME = 1 << 20
 
 
 def is_parquet(path: PathLike) -> bool:
@@ -104,21 +101,18 @@ def digest_in(path: PathLike) -> str:
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
     """The columns of a Parquet file under our names, given the other names that they may have.
 
-    The first two are labels, each pair of which may occur only once.
-
     Raises
     ------
     FormatError
-        If the file is damaged, a column is missing or repeated, or a value is missing; or if it has more rows than
-        pairs of labels, or more than its bytes can encode. That is checked before such rows are read.
+        If the file is damaged, a column is missing or repeated, or a value is missing; or if it has more rows than its
+        bytes can encode, before such rows are read.
     """
     schema = read_schema(path)
     found = _columns_named(path, schema, names)
     texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream, texts)
-        if _is_swollen(path, file):
-            _require_distinct_pairs(path, file, list(found)[:2])
+        _require_bits(path, file)
         table = file.read(columns=list(found))
     table = table.select(list(found)).rename_columns(list(found.values())).replace_schema_metadata(schema.metadata)
     _require_values(path, table, 0)
@@ -130,22 +124,14 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
 def iterate_named_columns(
     path: PathLike, names: Mapping[str, tuple[str, ...]], rows_at_a_time: int
 ) -> Iterator[pa.Table]:
-    """The columns of :func:`read_named_columns`, some rows at a time; whether a pair is repeated is not checked.
-
-    Raises
-    ------
-    FormatError
-        If the file is damaged, a column is missing or repeated, or a value is missing, when that part is read; or if
-        the file has more rows than its bytes can encode.
-    """
+    """The columns of :func:`read_named_columns`, some rows at a time; a part is checked when it is read."""
     schema = read_schema(path)
     found = _columns_named(path, schema, names)
     texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
     before = 0
     with reading(path) as stream:
         file = _opened(path, stream, texts)
-        if _is_swollen(path, file):
-            raise _swollen(path, file.metadata.num_rows)
+        _require_bits(path, file)
         # a reader keeps the bytes of all row groups that it was asked for, so each has one of its own
         groups = range(file.metadata.num_row_groups)
         batches = (
@@ -229,8 +215,7 @@ def read_whole_table(path: PathLike) -> pa.Table:
     """
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream)
-        if _is_swollen(path, file):
-            raise _swollen(path, file.metadata.num_rows)
+        _require_bits(path, file)
         table = file.read()
         table.validate(full=True)
     return table
@@ -267,41 +252,15 @@ def _damaged(path: PathLike, error: Exception) -> FormatError:
     return FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path)
 
 
-def _is_swollen(path: PathLike, file: Any) -> bool:
-    """Whether a file has many rows of less than a bit each, so that they must be repetitions."""
-    n_rows = file.metadata.num_rows
-    return bool(n_rows > _FEW_ROWS and n_rows > _ROWS_PER_BYTE * Path(path).stat().st_size)
-
-
-def _swollen(path: PathLike, n_rows: int) -> FormatError:
-    return FormatError(
-        f"expected at least one bit per row, found {n_rows:,} rows in {Path(path).stat().st_size:,} bytes, which can "
-        "only be repetitions; create the file again",
-        path=path,
-    )
-
-
-def _require_distinct_pairs(path: PathLike, file: Any, pair: Sequence[str]) -> None:
-    """Refuse more rows than there are pairs of labels, as early as possible; and too many to be useful."""
-    if file.metadata.num_rows > _MOST_SUCH_ROWS:
-        raise _swollen(path, file.metadata.num_rows)
-    labels: list[pa.Array | None] = [None, None]
-    n_rows = 0
-    for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(pair)):
-        n_rows += batch.num_rows
-        for place, name in enumerate(pair):
-            column = batch.column(batch.schema.get_field_index(name))
-            own = column.dictionary if pa.types.is_dictionary(column.type) else pc.unique(column)
-            before = labels[place]
-            if before is None or not own.equals(before):
-                labels[place] = own if before is None else pc.unique(pa.concat_arrays([before, own]))
-        sizes = [len(found) for found in labels if found is not None]
-        if n_rows > sizes[0] * sizes[1]:
-            raise FormatError(
-                f"expected each pair of {pair[0]} and {pair[1]} once, found {n_rows:,} rows of {sizes[0]:,} x "
-                f"{sizes[1]:,} such labels",
-                path=path,
-            )
+def _require_bits(path: PathLike, file: Any) -> None:
+    """Refuse many rows of less than a bit each, which must be repetitions and may be more than the memory holds."""
+    n_rows, size = file.metadata.num_rows, Path(path).stat().st_size
+    if n_rows > _FEW_ROWS and n_rows > _ROWS_PER_BYTE * size:
+        raise FormatError(
+            f"expected at least one bit per row, found {n_rows:,} rows in {size:,} bytes, which can only be "
+            "repetitions; create the file again",
+            path=path,
+        )
 
 
 def value_type(table: pa.Table, name: str) -> pa.DataType:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kgtrec.data.table import Input
-from kgtrec.errors import KgtrecError, KgtrecWarning, naming, one_of
+from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.formats.files import FileState, sha256_of
 from kgtrec.formats.output.folders import STEPS
 from kgtrec.formats.output.outputs import write_text
@@ -148,7 +148,7 @@ class Bench:
         """The folder of a step, computed if it does not exist; warnings of the step are kept beside its files."""
 
         def with_notes(folder: Path) -> None:
-            with noting() as notes, naming(Path(name)):
+            with noting() as notes, in_file(Path(name)):
                 make(folder)
             self.inputs.require_unchanged()
             for note in notes:

@@ -172,13 +172,13 @@ class Ranks:
             from kgtrec.formats.answer_ranks import read_answer_ranks
             from kgtrec.formats.trec.streamed_runs import read_any_run
 
-            trust = self._bench.config.systems.mixed
+            of_any = {"collection": ""} if self._bench.config.systems.mixed else {}
             judged = [self._pairs(labels) for labels in self._judged() if labels.collection == base]
 
             def read(system: System, path: Path) -> AnswerRanks | AnyRun:
                 if system.kind == "run":
-                    return read_any_run(path, name=system.name, trust_ids=trust)
-                ranks = read_answer_ranks(path, trust_ids=trust).renamed(system.name)
+                    return replace(read_any_run(path, name=system.name), **of_any)
+                ranks = replace(read_answer_ranks(path), name=system.name, **of_any)
                 if base == WHOLE:
                     return ranks
                 return ranks_on_sample(ranks, self._collections[WHOLE], self._collections[base], judged)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import KgtrecError, counted, naming
+from kgtrec.errors import KgtrecError, counted, in_file
 from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED
 from kgtrec.formats.output.git_files import write_git_files
@@ -86,7 +86,7 @@ def run_study(
     collections = Collections(bench)
     labels = Labels(bench, collections)
     ranks = Ranks(bench, collections, labels)
-    with nullcontext() if given is None else naming(given):
+    with nullcontext() if given is None else in_file(given):
         _check(bench, ranks)
     # the configuration that is run, even if the file is changed meanwhile
     is_own = given is not None and is_same_file(given, folder / STUDY_CONFIG)

@@ -36,8 +36,8 @@ def test_impossible_numbers_give_exit_code_2(capsys, tmp_path):
             found = json.loads(printed)
             assert {each["severity"] for each in found["findings"]} == {"impossible", "doubtful", "note"}
             assert len(found["bounds"]) > 10
+    given = "--data", "fb15k-237", "--table", "bounds", "--out", str(tmp_path / "b.parquet")
     with pytest.raises(SystemExit):
-        given = "--data", "fb15k-237", "--table", "bounds", "--out", str(tmp_path / "b.parquet")
         main(["published", "check", table, *given])
     assert pq.read_table(tmp_path / "b.parquet").column_names[:2] == ["system", "data_set"]
 

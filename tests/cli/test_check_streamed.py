@@ -46,6 +46,7 @@ FAULTS = (
     "missing question",
     "numbers as entities",
 )
+REFUSED = {"repeated pair", "nan", "no question", "no entity", "no score", "numbers as entities"}
 GATHERED = "expected the rows of each question together, found "
 
 
@@ -123,19 +124,20 @@ def folder(tmp_path_factory) -> Path:
 def test_findings_are_those_of_the_run_in_memory(folder, seed, faults, group, bounds, said):
     """However it is cut into row groups and files: the same lines, rows, examples and exit code.
 
-    That the rows of a question are in several places is found in addition, unless the file is refused anyhow.
+    That the rows of a question are in several places is found in addition. Of several faults for which a file is
+    refused, each way of reading names the one that it comes upon first.
     """
     table = table_of(seed, faults)
     table = table.replace_schema_metadata(with_metadata(table.schema, said).metadata)
     pq.write_table(table, folder / "x.parquet", row_group_size=group)
     whole = check(folder, "C", "good.parquet", "x.parquet")
     parts = check(folder, "C", "good.parquet", "x.parquet", rows_in_memory=0)
-    scattered = [line for line in parts[1] if GATHERED in line]
-    if not scattered:
-        assert parts == whole
-    else:
+    is_scattered = any(GATHERED in line for line in parts[1])
+    if is_scattered or len(REFUSED & faults) > 1:
         assert parts[0] == 2
-        assert not any(": expected a value" in line or "NaN" in line for line in whole[1])
+        assert is_scattered or whole[0] == 2
+        return
+    assert parts == whole
     with_folder(folder, table, sorted(bounds & set(range(table.num_rows))), group)
     cut = check(folder, "C", "good.parquet", "x.run")
     assert (cut[0], placeless(cut[1])) == (parts[0], placeless(parts[1]))

@@ -288,7 +288,7 @@ def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsy
 
 
 def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.CaptureFixture[str]):
-    """By which splits a run was filtered is believed; what is told of another file is not."""
+    """By which splits a run was filtered is believed; the origin of another file is refused as ever."""
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
         for form in ("run", "parquet"):
             assert run("baseline", name, "whole", "--out", form, "--run-format", form, "--filter", splits) == 0
@@ -297,7 +297,8 @@ def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.
         assert run("evaluate", "turned", f"{form}/svd.{form}", f"{form}/rules.{form}", "-m", "RR", "--mixed") == 0
         assert "a mixture: expected systems that were filtered in the same way" in capsys.readouterr().err
     shutil.copy("run/svd.run.json", "run/rules.run.json")
-    assert run("evaluate", "turned", "run/svd.run", "run/rules.run", "-m", "RR", "--mixed") == 0
+    assert run("evaluate", "turned", "run/svd.run", "run/rules.run", "-m", "RR", "--mixed") == 2
+    assert "run/rules.run.json: expected the origin of rules.run, found that of another" in capsys.readouterr().err
 
 
 def test_a_link_to_a_run_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):

@@ -11,7 +11,7 @@ import click
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, at_least, force_option, option
-from kgtrec.errors import CollectionError, naming
+from kgtrec.errors import CollectionError, in_file
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -94,7 +94,7 @@ def command(
         _tell_collection(read, folder, base)
     named = _named(topics, read.pool.questions) if topics else None
     further = _known_triples(known)
-    with naming(campaign):
+    with in_file(campaign):
         made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
     text = shown(made.report, "table")
     made.write(out, text)
@@ -127,7 +127,7 @@ def _named(path: str, pooled: Questions) -> Questions:
     from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.trec.topics import read_topics
 
-    with naming(Path(path)):
+    with in_file(Path(path)):
         named = read_topics(path).questions()
         require_one_numbering(named, pooled)
         return named

@@ -15,7 +15,7 @@ from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, d
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import executor_of, workers_options
-from kgtrec.errors import KgtrecError, naming
+from kgtrec.errors import KgtrecError, in_file
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -211,7 +211,7 @@ def _labelled(
     from kgtrec.evaluation.item_scores import item_scores
 
     inputs = scoring.inputs(path, systems)
-    with naming(Path(path)):
+    with in_file(Path(path)):
         return item_scores(*inputs, **keywords)
 
 
@@ -221,5 +221,5 @@ def _against(found: list[Any], against: str, called: list[str]) -> tuple[list[An
         raise KgtrecError(f"--against: expected COLUMN=LABEL, such as Depth=0, found {against!r}")
     if isinstance(found[0], Mapping):
         raise KgtrecError(f"--against: expected a table of scores with a column {column}, found qrels")
-    with naming(Path(called[0])):
+    with in_file(Path(called[0])):
         return [found[0].at(**{column: label}), found[0]], [f"{called[0]} {against}", called[0]]

@@ -13,7 +13,7 @@ from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import COUNT, PATH, SHARE, Real, is_mixed, measure_option, mixed_option, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
-from kgtrec.errors import KgtrecError, naming
+from kgtrec.errors import KgtrecError, in_file
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.openworld.estimate import METHODS
 from kgtrec.report.progress import progress_bar
@@ -130,7 +130,7 @@ def _judged(
         asked = judgements.questions if isinstance(judgements, Collection) else None
         return _qrels(labels), _qrels(judgements), None, _DEPTH, asked
     campaign = read_campaign(path)
-    with naming(Path(path)):
+    with in_file(Path(path)):
         decisions = decisions_of(campaign)
         known_answers = replace(campaign.known_answers, collection="") if is_mixed() else campaign.known_answers
         judged, weight = judged_answers(campaign.pool, known_answers, decisions)

@@ -59,7 +59,7 @@ class RunFile:
     columns: TextColumns | None  # the rows in file order, for line numbers; None for Parquet
 
 
-def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False) -> Run:
+def read_run(path: PathLike, *, name: str | None = None) -> Run:
     r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
 
     The rank column is ignored, as in trec_eval: the order is by score, then by label. Labels are opaque. The
@@ -71,9 +71,6 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     path : path
     name : str, optional
         The name of the run, instead of its tag.
-    trust_ids : bool
-        Whether to accept the question ids as those of any collection, and to ignore the run's own collection. The
-        splits that it was filtered by are used in any case.
 
     Raises
     ------
@@ -95,7 +92,7 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     >>> run.name, run.entities.decode(run.entity).to_pylist(), run.score.tolist()
     ('transe', ['rome', 'paris'], [0.9, 0.7])
     """
-    found = read_run_file(path, name=name, trust_ids=trust_ids)
+    found = read_run_file(path, name=name)
     if len(found.tags) > 1 and name is None:
         tags = list(found.tags)
         warn(
@@ -106,12 +103,7 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
 
 
 def read_run_file(
-    path: PathLike,
-    *,
-    name: str | None = None,
-    stream: BinaryIO | None = None,
-    ranks: bool = False,
-    trust_ids: bool = False,
+    path: PathLike, *, name: str | None = None, stream: BinaryIO | None = None, ranks: bool = False
 ) -> RunFile:
     """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
 
@@ -119,9 +111,9 @@ def read_run_file(
     """
     if is_parquet(path):
         require_pair(path)
-        run = _read_parquet(path, name, trust_ids=trust_ids)
+        run = _read_parquet(path, name)
         return RunFile(run, {run.name: 1}, None)
-    origin = origin_beside(path, trust_ids=trust_ids)
+    origin = origin_beside(path)
     require_pair(path, "" if origin is None else origin.ranks)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
@@ -134,9 +126,8 @@ def read_run_file(
         name = found[code_of_row[-1]]
     codes, vocabularies = columns.codes, columns.vocabularies
     rows = codes["question"], codes["entity"], columns.number
-    known = known_of(origin, trust_ids=trust_ids)
     try:
-        run = Run.of(name, *rows, vocabularies["question"], vocabularies["entity"], **known)
+        run = Run.of(name, *rows, vocabularies["question"], vocabularies["entity"], **known_of(origin))
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
@@ -153,33 +144,24 @@ def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
     )
 
 
-def origin_beside(path: PathLike, *, trust_ids: bool = False) -> Origin | None:
+def origin_beside(path: PathLike) -> Origin | None:
     """What the file beside a run in text says of its collection; None for standard input."""
-    if os.fspath(path) == "-":
-        return None
-    try:
-        return read_origin(path, "run")
-    except FormatError:  # of another run, or damaged: not needed if the ids are trusted
-        if not trust_ids:
-            raise
-        return None
+    return None if os.fspath(path) == "-" else read_origin(path, "run")
 
 
-def known_of(origin: Origin | None, *, trust_ids: bool) -> dict[str, Any]:
+def known_of(origin: Origin | None) -> dict[str, Any]:
     """The fields of a run that its origin gives."""
-    if origin is None:
-        return {}
-    return {"collection": "" if trust_ids else origin.collection, "filtered_by": origin.filtered_by}
+    return {} if origin is None else {"collection": origin.collection, "filtered_by": origin.filtered_by}
 
 
-def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
+def _read_parquet(path: PathLike, name: str | None) -> Run:
     table = read_named_columns(path, PARQUET_NAMES)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
     score = parquet_scores(path, table)
     name, origin = parquet_origin(path, table.schema, name)
     with in_file(path):
-        return Run.of(name, question, entity, score, questions, entities, **known_of(origin, trust_ids=trust_ids))
+        return Run.of(name, question, entity, score, questions, entities, **known_of(origin))
 
 
 def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
@@ -499,11 +481,10 @@ def stamp_run(
             path=path,
         )
     require_origin_place(path, force=force)
-    run = read_run(path, trust_ids=True)
-    for what, own, known in (
-        ("question", run.questions, collection.questions.ids),
-        ("entity", run.entities, collection.entities),
-    ):
+    with reading(path) as stream:
+        labels = read_columns(stream, str(path), LAYOUT).vocabularies
+    for what, known in (("question", collection.questions.ids), ("entity", collection.entities)):
+        own = labels[what]
         if (unknown := np.flatnonzero(known.encode(own.labels) < 0)).size:
             raise CollectionError(
                 f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.run import AnyRun, Run, StreamedRun
-from kgtrec.data.vocabulary import Codes, Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, in_file
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of, read_schema
 from kgtrec.formats.trec.origins import Origin
@@ -24,16 +22,16 @@ from kgtrec.formats.trec.runs import PARQUET_NAMES, default_name, known_of, parq
 #: Parquet runs of more rows are read part by part
 ROWS_IN_MEMORY = 1 << 24
 _ROWS_AT_A_TIME = 1 << 20
-_Rows = tuple[Codes, Codes, NDArray[np.float64]]  # question, entity, score
+_Rows = tuple[NDArray[Any], ...]  # question, entity, score
 _LABELS = {name: others for name, others in PARQUET_NAMES.items() if name != "score"}
 
 
-def read_any_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False) -> AnyRun:
+def read_any_run(path: PathLike, *, name: str | None = None) -> AnyRun:
     """A run: a folder, or a Parquet file of more than ``ROWS_IN_MEMORY`` rows, as a :class:`StreamedRun`.
 
     Parameters
     ----------
-    path, name, trust_ids
+    path, name
         As for :func:`kgtrec.read_run`.
 
     Raises
@@ -41,9 +39,7 @@ def read_any_run(path: PathLike, *, name: str | None = None, trust_ids: bool = F
     FormatError
         As :func:`kgtrec.read_run` and :func:`open_run`.
     """
-    if is_streamed(path):
-        return open_run(path, name=name, trust_ids=trust_ids)
-    return read_run(path, name=name, trust_ids=trust_ids)
+    return open_run(path, name=name) if is_streamed(path) else read_run(path, name=name)
 
 
 def is_streamed(path: PathLike) -> bool:
@@ -51,9 +47,7 @@ def is_streamed(path: PathLike) -> bool:
     return os.fspath(path) != "-" and (Path(path).is_dir() or (is_parquet(path) and n_rows_of(path) > ROWS_IN_MEMORY))
 
 
-def open_run(
-    path: PathLike, *, name: str | None = None, trust_ids: bool = False, rows_at_a_time: int = _ROWS_AT_A_TIME
-) -> StreamedRun:
+def open_run(path: PathLike, *, name: str | None = None, rows_at_a_time: int = _ROWS_AT_A_TIME) -> StreamedRun:
     """A Parquet run of any size, whose labels are read now and whose rows are read part by part.
 
     Parameters
@@ -61,7 +55,7 @@ def open_run(
     path : path
         A Parquet file, or a folder ``NAME.run`` of them, in the order of their names. The rows of a question follow
         each other; ``kgtrec convert --sort`` makes such a file of any other.
-    name, trust_ids
+    name
         As for :func:`kgtrec.read_run`.
     rows_at_a_time : int
         About how many rows are in memory at once; a list is never divided.
@@ -70,7 +64,7 @@ def open_run(
     ------
     FormatError
         If a file is damaged or not a run, rows of a question are in several places, or parts are of different runs. A
-        score that is not a number and a repeated pair are told when the part that has them is read.
+        score that is not a number and a repeated pair are errors when the part that has them is read.
 
     Examples
     --------
@@ -86,78 +80,39 @@ def open_run(
     """
     require_pair(path)
     files, own, origin = files_of_run(path, name)
-    labels = _Labels()
-    n_rows = 0
+    questions = entities = Vocabulary.of([])
+    is_begun = np.zeros(0, np.bool_)  # by question
+    n_rows, last = 0, np.int32(-1)  # the question of the row before
     for file in files:
         before = n_rows
         for table in iterate_named_columns(file, _LABELS, rows_at_a_time):
-            labels.add(file, table, n_rows - before)
-            n_rows += table.num_rows
+            entities = entities.extended(label_column(file, table, "entity")[0].labels)
+            labels, code = label_column(file, table, "question")
+            questions = questions.extended(labels.labels)
+            question = questions.encode(labels.labels)[code]
+            starts = np.flatnonzero(np.diff(question, prepend=last))
+            begun = question[starts]
+            is_begun = np.append(is_begun, np.zeros(len(questions) - len(is_begun), np.bool_))
+            is_again = is_begun[begun]
+            is_again[np.setdiff1d(np.arange(len(begun)), np.unique(begun, return_index=True)[1])] = True
+            if is_again.any():
+                again = int(np.argmax(is_again))
+                raise FormatError(
+                    f"expected the rows of each question together, found {questions[begun[again]]!r} again in row "
+                    f"{n_rows - before + starts[again]}; sort it first: kgtrec convert IN OUT --sort",
+                    path=file,
+                )
+            is_begun[begun] = True
+            n_rows, last = n_rows + table.num_rows, question[-1]
     if n_rows == 0:
         raise FormatError("expected rows, found an empty table", path=path)
-    questions, entities = labels.questions, labels.entities
-    known = known_of(origin, trust_ids=trust_ids)
 
     def read() -> Iterator[Run]:
         for file, rows in _whole_lists(files, questions, entities, rows_at_a_time):
-            yield _as_run(file, rows, questions, entities, own, **known)
+            with in_file(file):
+                yield Run.of(own, *rows, questions, entities)
 
-    return StreamedRun(own, n_rows, questions, entities, read, **known)
-
-
-def first_error(path: PathLike) -> KgtrecError | None:
-    """The error of a run that :func:`open_run` or a part of it refuses: the one that reading it at once would give.
-
-    The two differ where a run has several faults, of which the other sees those of the first part first. None if no
-    fault is found again.
-    """
-    files = parts_of(path) if Path(path).is_dir() else [Path(path)]
-    try:
-        for name in PARQUET_NAMES:  # missing values
-            for _ in _column(files, name):
-                pass
-        for name in _LABELS:
-            for file, table in _column(files, name):
-                label_column(file, table, name)
-        for file, table in _column(files, "score"):
-            parquet_scores(file, table)
-        files_of_run(path, None)
-        _require_numbers(files)
-        run = open_run(path)
-        _require_each_once(files, run.questions, run.entities)
-    except KgtrecError as error:
-        return error
-    return None
-
-
-def _column(files: list[Path], name: str) -> Iterator[tuple[Path, pa.Table]]:
-    for file in files:
-        for table in iterate_named_columns(file, {name: PARQUET_NAMES[name]}, _ROWS_AT_A_TIME):
-            yield file, table
-
-
-def _require_numbers(files: list[Path]) -> None:
-    for file in files:
-        for table in iterate_named_columns(file, PARQUET_NAMES, _ROWS_AT_A_TIME):
-            score = parquet_scores(file, table)
-            wrong = np.flatnonzero(~(score < np.inf))[:1]
-            if len(wrong):
-                question, entity = (Vocabulary.of([table.column(name)[int(wrong[0])].as_py()]) for name in _LABELS)
-                _as_run(file, (np.zeros(1, np.int32), np.zeros(1, np.int32), score[wrong]), question, entity)
-
-
-def _require_each_once(files: list[Path], questions: Vocabulary, entities: Vocabulary) -> None:
-    """Refuse repeated pairs, those of the question with the lowest code first, as a run is sorted by question."""
-    first: tuple[int, Path, _Rows] | None = None
-    for file, rows in _whole_lists(files, questions, entities, _ROWS_AT_A_TIME):
-        question, entity, score = rows
-        pairs = np.sort(question.astype(np.int64) << 32 | entity)
-        repeated = pairs[1:][pairs[1:] == pairs[:-1]]
-        if len(repeated) and (first is None or repeated[0] >> 32 < first[0]):
-            own = question == repeated[0] >> 32
-            first = int(repeated[0] >> 32), file, (question[own], entity[own], score[own])
-    if first is not None:
-        _as_run(*first[1:], questions, entities)
+    return StreamedRun(own, n_rows, questions, entities, read, **known_of(origin))
 
 
 def files_of_run(path: PathLike, name: str | None) -> tuple[list[Path], str, Origin | None]:
@@ -178,39 +133,6 @@ def files_of_run(path: PathLike, name: str | None) -> tuple[list[Path], str, Ori
     return files, *first
 
 
-@dataclass(slots=True)
-class _Labels:
-    """The labels seen so far, and which question the last row was of."""
-
-    questions: Vocabulary = field(default_factory=lambda: Vocabulary.of([]))
-    entities: Vocabulary = field(default_factory=lambda: Vocabulary.of([]))
-    _is_listed: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))  # by question
-    _last: int = -1
-
-    def add(self, file: Path, table: pa.Table, before: int) -> None:
-        """Refuse rows of a question that has rows further up already."""
-        self.entities = self.entities.extended(label_column(file, table, "entity")[0].labels)
-        own, code = label_column(file, table, "question")
-        self.questions = self.questions.extended(own.labels)
-        self._is_listed = np.append(self._is_listed, np.zeros(len(self.questions) - len(self._is_listed), np.bool_))
-        starts = np.flatnonzero(np.r_[True, code[1:] != code[:-1]])
-        question = self.questions.encode(own.labels)[code[starts]]
-        is_new = question != self._last  # the first may go on with the last list
-        is_new[1:] = True
-        starts, begun = starts[is_new], question[is_new]
-        again = self._is_listed[begun]
-        again[np.setdiff1d(np.arange(len(begun)), np.unique(begun, return_index=True)[1])] = True
-        if again.any():
-            place = int(np.argmax(again))
-            raise FormatError(
-                f"expected the rows of each question together, found {self.questions[int(begun[place])]!r} again in "
-                f"row {before + int(starts[place])}; sort it first: kgtrec convert IN OUT --sort",
-                path=file,
-            )
-        self._is_listed[begun] = True
-        self._last = int(question[-1])
-
-
 def _whole_lists(
     files: list[Path], questions: Vocabulary, entities: Vocabulary, rows_at_a_time: int
 ) -> Iterator[tuple[Path, _Rows]]:
@@ -219,36 +141,23 @@ def _whole_lists(
     file = files[0]
     for file in files:
         for table in iterate_named_columns(file, PARQUET_NAMES, rows_at_a_time):
-            codes = [_codes_in(file, table, *pair) for pair in (("question", questions), ("entity", entities))]
+            codes = []
+            for column, labels in (("question", questions), ("entity", entities)):
+                own, code = label_column(file, table, column)
+                codes.append(labels.encode(own.labels)[code])
+                if np.any(codes[-1] < 0):
+                    expected = "expected the labels that it had before, found others: it was changed meanwhile"
+                    raise FormatError(expected, path=file)
             rows = codes[0], codes[1], parquet_scores(file, table)
             change = np.flatnonzero(np.diff(rows[0], prepend=rest[0][0][0] if rest else rows[0][0]))
             if len(change) == 0:
                 rest.append(rows)
                 continue
-            last = int(change[-1])
-            yield file, _joined([*rest, _between(rows, 0, last)])
-            rest = [_between(rows, last, len(rows[0]))]
+            yield file, _joined([*rest, tuple(column[: change[-1]] for column in rows)])
+            rest = [tuple(column[change[-1] :] for column in rows)]
     yield file, _joined(rest)
 
 
-def _as_run(file: Path, rows: _Rows, questions: Vocabulary, entities: Vocabulary, name: str = "", **known: Any) -> Run:
-    with in_file(file):
-        return Run.of(name, *rows, questions, entities, **known)
-
-
-def _codes_in(file: Path, table: pa.Table, column: str, labels: Vocabulary) -> Codes:
-    own, code = label_column(file, table, column)
-    codes = labels.encode(own.labels)[code]
-    if np.any(codes < 0):
-        raise FormatError("expected the labels that it had before, found others: it was changed meanwhile", path=file)
-    return codes
-
-
-def _between(rows: _Rows, first: int, last: int) -> _Rows:
-    question, entity, score = rows
-    return question[first:last], entity[first:last], score[first:last]
-
-
-def _joined(rows: list[_Rows]) -> _Rows:
+def _joined(rows: Sequence[_Rows]) -> _Rows:
     question, entity, score = (np.concatenate(column) for column in zip(*rows, strict=True))
     return question, entity, score
