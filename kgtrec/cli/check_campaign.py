@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kgtrec.errors import KgtrecError, counted
+from kgtrec.errors import FormatError, KgtrecError, counted
 from kgtrec.formats.output import folders
 
 
 @dataclass
 class CheckedFile:
-    """A file of a campaign, or its folder where it cannot be read."""
+    """A file or folder with its content, its findings and notes."""
 
-    about: str
+    path: str
+    about: str = ""
+    content: object = None  # None: it is not compared with other files
     wrong: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what can be intended or an error
+
+    def refuse(self, message: str, line: int | None = None) -> None:
+        """Add a finding about this file."""
+        self.wrong.append(str(FormatError(message, path=self.path, line=line)))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make an error of the block a finding."""
+        try:
+            yield
+        except KgtrecError as error:
+            self.wrong.append(str(error))
 
 
 def checked_campaign(folder: str) -> dict[str, CheckedFile]:
@@ -36,7 +52,7 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
         sample = read_expert_sample(folder, found.pool) if is_drawn(folder) else None
         sent_back = read_sent_back(folder)
     except KgtrecError as error:
-        return {folder: CheckedFile("", [str(error)])}
+        return {folder: CheckedFile(folder, wrong=[str(error)])}
     pool, automatic = found.pool, int(found.automatic.is_automatic.sum())
     about = {
         folders.POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
@@ -63,7 +79,7 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
         about[folders.GOLD] = f"gold: {counted(len(found.gold), 'triple')}"
     if sent_back:
         about[folders.SENT_BACK] = f"sent back: {counted(len(sent_back), 'verdict')}"
-    files = {str(Path(folder, name)): CheckedFile(text) for name, text in about.items()}
+    files = {path: CheckedFile(path, text) for name, text in about.items() if (path := str(Path(folder, name)))}
     if campaigns.is_initialised(folder):
         path = str(Path(folder, folders.JUDGEMENTS))
         checked = check_judgements(found, path)

@@ -103,7 +103,7 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
 
 def _tell_of_ranks(path: str) -> None:
     """Print a note if the rank column of another tool's run contradicts the scores in the first lines."""
-    from kgtrec.evaluation.plausibility import check_ranks, read_ranks
+    from kgtrec.evaluation.plausibility import ranks_off, read_ranks
 
     if is_parquet(path):
         return
@@ -116,7 +116,7 @@ def _tell_of_ranks(path: str) -> None:
     if lines is None:
         return
     ranks = read_ranks(list(lines.vocabularies["rank"]), lines.codes["rank"])
-    off = len(check_ranks(lines.codes["question"], ranks, lines.number).off.row)
+    off = len(ranks_off(lines.codes["question"], ranks, lines.number).row)
     if off > _AT_ODDS * len(ranks):
         say(
             f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; as in "

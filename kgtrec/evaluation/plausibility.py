@@ -32,14 +32,6 @@ _FEW_ANSWERS = 20  # fewer say nothing
 _SOME_KNOWN, _SURE_KNOWN = 3, 5.0  # known answers that are no accident; so many by chance that some would be listed
 
 
-@dataclass(frozen=True, slots=True)
-class RankColumn:
-    """What the rank column of a file shows."""
-
-    off: OffPlace  # lines whose rank contradicts their score
-    no_number: NDArray[np.intp]  # (n,) lines whose rank is not a number
-
-
 def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float64]:
     """(n,) ranks as numbers, NaN where one is not a number.
 
@@ -53,20 +45,17 @@ def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float6
 
 def _number(label: str) -> float:
     try:
-        found = float(label)
+        rank = float(label)
     except ValueError:
         return np.nan
-    return found if np.isfinite(found) else np.nan
+    return rank if np.isfinite(rank) else np.nan
 
 
-def check_ranks(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> RankColumn:
-    """Compare the rank column of a run with its scores; lines whose rank is NaN are listed separately."""
-    is_number = ~np.isnan(rank)
-    if is_number.all():
-        return RankColumn(off_place(question, rank, score), np.zeros(0, np.intp))
-    rows = np.flatnonzero(is_number)
-    found = off_place(question[rows], rank[rows], score[rows])
-    return RankColumn(OffPlace(rows[found.row], found.by_rank, found.by_score), np.flatnonzero(~is_number))
+def ranks_off(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> OffPlace:
+    """The rows of a run whose rank contradicts their score, among those that have a rank."""
+    rows = np.flatnonzero(~np.isnan(rank))
+    off = off_place(question[rows], rank[rows], score[rows])
+    return OffPlace(rows[off.row], off.by_rank, off.by_score)
 
 
 def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
