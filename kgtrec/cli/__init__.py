@@ -289,7 +289,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(130)
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption) and (instead := _instead(error.option_name)):
-            error.message, error.possibilities = error.message.removesuffix(".") + instead, None
+            error = click.UsageError(f"No such option {error.option_name}{instead}", error.ctx)
         error.show()
         sys.exit(error.exit_code)
     except KgtrecError as error:

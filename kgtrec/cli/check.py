@@ -214,7 +214,7 @@ def _add_file(file: str, checked: Checked) -> None:
 
 
 def _read(file: CheckedFile) -> None:
-    content = _contents(file.path)
+    content: Any = _contents(file.path)
     if isinstance(content, RunFile):
         (tag, tag_line), *others = content.tags.items()
         if others:
@@ -286,7 +286,7 @@ def _check_rank_column(file: CheckedFile, columns: TextColumns) -> None:
     """Check a run's rank column by its scores."""
     labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
     ranks, of_all = read_ranks(labels, codes), f"of {counted(len(codes), 'line')}"
-    if n := np.count_nonzero(np.isnan(ranks)):
+    if n := int(np.isnan(ranks).sum()):
         row = int(np.isnan(ranks).argmax())
         file.notes.append(
             f"the rank column has no number on {n:,} {of_all}, first on line {columns.line(row)} "
