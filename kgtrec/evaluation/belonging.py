@@ -17,22 +17,23 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.matching import unranked
 from kgtrec.evaluation.plausibility import of_other_questions
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
-Measures = Sequence[ParsedMeasure | ProvidedMeasure]
+Measures = Sequence[AnyMeasure]
 _TRUST = "; or declare that the ids are the same (--mixed; in Python, dataclasses.replace(system, collection=''))"
 
 
 def different_systems(
-    systems: Iterable[AnyRun | AnswerRanks],
+    systems: Iterable[System],
     collection: Collection | None,
     *,
     qrels: Qrels | None = None,
     measures: Measures = (),
     mixed: bool = False,
-) -> Iterator[AnyRun | AnswerRanks]:
+) -> Iterator[System]:
     """The systems one by one, checked to have different names and to belong together; see :class:`Belonging`.
 
     Raises
@@ -92,11 +93,11 @@ class Belonging:
         self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure uses
         self._mixed = mixed
         self._stamp: tuple[str, str] | None = None
-        self._filtered: AnyRun | AnswerRanks | None = None  # the first that is known to be filtered, and how
+        self._filtered: System | None = None  # the first that is known to be filtered, and how
         self._first: AnswerRanks | None = None
         self._lacking: NDArray[np.intp] | None = None
 
-    def __call__(self, system: AnyRun | AnswerRanks) -> None:
+    def __call__(self, system: System) -> None:
         """Check one more system.
 
         Raises
@@ -124,7 +125,7 @@ class Belonging:
         elif self._qrels is not None:
             _tell_foreign(system, self._qrels.entities)
 
-    def check_collection(self, system: AnyRun | AnswerRanks) -> None:
+    def check_collection(self, system: System) -> None:
         """Refuse a system that names another collection."""
         if not system.collection:
             return
@@ -145,7 +146,7 @@ class Belonging:
                 f"{why_another(self._stamp[1], system.collection)}rank its scores on the first{_TRUST}"
             )
 
-    def check_filter(self, system: AnyRun | AnswerRanks) -> None:
+    def check_filter(self, system: System) -> None:
         """Refuse a system that was filtered differently from those before."""
         if system.filtered_by is None:
             return
@@ -285,11 +286,11 @@ def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) ->
     return question.astype(np.int64) * len(entities) + entity
 
 
-def _called(system: AnyRun | AnswerRanks) -> str:
+def _called(system: System) -> str:
     return (system.source or system.name) if isinstance(system, AnswerRanks) else system.name
 
 
-def _filter(system: AnyRun | AnswerRanks) -> str:
+def _filter(system: System) -> str:
     return f"filtered by {', '.join(system.filtered_by)}" if system.filtered_by else "not filtered (raw)"
 
 

@@ -14,7 +14,7 @@ from kgtrec.errors import KgtrecError, between_0_and_1, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Aggregate
 
 Floats = NDArray[np.float64]
@@ -72,13 +72,13 @@ class Intervals:
         """The unit of sampling."""
         return "question" if self._triple is None else "triple"
 
-    def of(
-        self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, *, alike: bool
-    ) -> Interval:
-        """The interval of each group's value; ``alike``: each question counts equally.
+    def of(self, measure: AnyMeasure, items: ItemValues, size: int, name: str, *, alike: bool) -> Interval:
+        """Compute the interval of each group's value; ``alike``: each question counts equally.
 
-        None for z forms, which are relative to a spread already, for sums, and if the value has fewer than
-        :func:`least_effective` units.
+        None for z forms, which are relative to a spread already, for sums,
+            and if the value has fewer than :func:`least_effective` units.
+        effective : (size,) float array
+            Effective number of the sampled units; NaN where they do not vary.
         """
         record = measure.record
         if record.form == "z" or record.aggregate == "sum" or not len(items.value):
@@ -89,11 +89,15 @@ class Intervals:
         else:
             found = quotients(units, *fraction(measure, items))
             ends, effective = interval_of(measure, found, self._confidence), found.effective
-        ends = np.sort(_set_against_chance(measure, items, size, name, ends), axis=0)
+        if record.form != "plain" and record.chance is None:
+            # the chance level of a geometric mean and the like hardly varies with the test set, so this one's is used
+            expectation = chance_level(measure, items, size, name)[0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ends = (ends - expectation) / (record.optimum - expectation)
         least = least_effective(measure, self.drawn, alike=alike)
-        return Interval(np.where(effective >= least, ends, np.nan), effective)
+        return Interval(np.where(effective >= least, np.sort(ends, axis=0), np.nan), effective)
 
-    def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int) -> Units:
+    def _units_of(self, measure: AnyMeasure, items: ItemValues, size: int) -> Units:
         """The units of the items; usually those of the measure before."""
         key = measure.items, items.question.tobytes(), items.group.tobytes()
         if key != self._key:
@@ -137,7 +141,7 @@ def units_of_lists(
     return Units.of(triple[kept], group, size, own[kept], 1 / answers[own[kept]])
 
 
-def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, confidence: float) -> Floats:
+def interval_of(measure: AnyMeasure, found: Quotients, confidence: float) -> Floats:
     """(2, size) the ends of an interval, before adjustment for chance, in either order."""
     record = measure.record
     bounds = _LINKED_BOUNDS.get(record.aggregate, record.bounds)
@@ -146,7 +150,7 @@ def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, conf
     return ends
 
 
-def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, alike: bool = False) -> float:
+def least_effective(measure: AnyMeasure, drawn: Drawn, *, alike: bool = False) -> float:
     """The number of effective units that an interval needs; ``alike``: each question counts equally.
 
     If one unit that was not sampled may outweigh all others, a test set with few effective units gives no information
@@ -185,20 +189,6 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
     half = Quotients(np.where(np.isnan(found.value), np.nan, 0.5), found.error, found.effective)
     low, high = t_interval(half, confidence, (0.0, 1.0))
     return np.array([medians.at(weight, low), medians.at(weight, high)]), found.effective
-
-
-def _set_against_chance(
-    measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, plain: Floats
-) -> Floats:
-    """(2, size) index forms of values that are not means of items; others unchanged."""
-    record = measure.record
-    if record.form == "plain" or record.chance is not None or isinstance(measure, ProvidedMeasure):
-        return plain
-    # the chance level of a geometric mean and the like hardly varies with the test set, so that of this one is used
-    expectation = chance_level(measure, items, size, name)[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        adjusted: Floats = (plain - expectation) / (record.optimum - expectation)
-    return adjusted
 
 
 def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:

@@ -15,12 +15,12 @@ from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
-from kgtrec.evaluation.evaluate import breakdown_of, prepared
+from kgtrec.evaluation.evaluate import prepared
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
-from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, sign_of, tell_undefined
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Aggregate
 
 if TYPE_CHECKING:
@@ -109,18 +109,17 @@ def item_scores(
     >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
-    given = prepared(qrels, systems, measures, Scoring(**scoring))
-    whole = breakdown_of(None, given.qrels, given.scoring.collection, given.measures)
+    inputs = prepared(qrels, systems, measures, Scoring(**scoring))
     names: list[str] = []
-    gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in given.measures}
-    for system in given.systems:
-        seen = given.matched(system)
-        names.append(seen.name)
-        for measure in given.measures:
-            gathered[measure.label].append(_as_terms(measure, given.items_of(measure, seen, whole), seen.name))
+    items: dict[str, list[ItemValues]] = {measure.label: [] for measure in inputs.measures}
+    for system in inputs.systems:
+        matched = inputs.matched(system)
+        names.append(matched.name)
+        for measure in inputs.measures:
+            items[measure.label].append(_as_terms(measure, inputs.items_of(measure, matched), matched.name))
     return {
-        measure.label: _stacked(measure, tuple(names), gathered[measure.label], given.qrels)
-        for measure in given.measures
+        measure.label: _stacked(measure, tuple(names), items[measure.label], inputs.qrels)
+        for measure in inputs.measures
     }
 
 
@@ -152,7 +151,7 @@ def scored_items(
     return qrels
 
 
-def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name: str) -> ItemValues:
+def _as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
     """ItemValues from whose values the measure is aggregated directly."""
     record = measure.record
     if items.open_ranks is not None:
@@ -160,7 +159,7 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name:
             f"{measure.label} has no values of answers while the order of ties is left open; choose another rule for "
             "ties: realistic, optimistic or pessimistic"
         )
-    if record.form == "plain" or isinstance(measure, ProvidedMeasure):
+    if record.form == "plain":
         return items
     if record.chance is None:
         raise MeasureError(
@@ -169,21 +168,16 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name:
         )
     require_candidates(measure, items, name)
     above, below = fraction(measure, items)
-    flip, spread = 1.0, 1.0
-    if record.form == "z":
-        flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
-        spread = float(np.sqrt(chance_level(measure, items, 1, name)[1][0]))
+    spread = float(np.sqrt(chance_level(measure, items, 1, name)[1][0])) if record.form == "z" else 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = flip * above / (below.mean() * spread)
+        value = sign_of(measure) * above / (below.mean() * spread)
     if below.mean() * spread == 0:
         value = np.full(len(value), np.nan)
         tell_undefined(measure, name, "chance gives the best value too, as when every list has one candidate")
     return replace(items, value=value, weight=None)
 
 
-def _stacked(
-    measure: ParsedMeasure | ProvidedMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels
-) -> ItemScores:
+def _stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels) -> ItemScores:
     first = several[0]
     for name, items in zip(names, several, strict=True):
         if not np.array_equal(items.question, first.question):
@@ -194,12 +188,11 @@ def _stacked(
             )
     over_answers = measure.items == "answers"
     relevant = np.flatnonzero(qrels.grade >= 1) if over_answers else None
-    adjusted = measure.record.form != "plain" and not isinstance(measure, ProvidedMeasure)
     return ItemScores(
         measure.label,
         measure.items,
         higher_is_better(measure),
-        "mean" if adjusted else measure.record.aggregate,
+        "mean" if measure.record.form != "plain" else measure.record.aggregate,
         names,
         np.array([items.value for items in several]),
         first.question,
@@ -210,16 +203,16 @@ def _stacked(
     )
 
 
-def higher_is_better(measure: ParsedMeasure | ProvidedMeasure) -> bool:
+def higher_is_better(measure: AnyMeasure) -> bool:
     """Whether a better system has the higher value.
 
     Examples
     --------
-    >>> from kgtrec.measures.names import parse_measures
+    >>> from kgtrec.measures.names import AnyMeasure, parse_measures
     >>> [higher_is_better(measure) for measure in parse_measures("micro.MR micro.ZMR micro.ZMR(flipped=False) AP")]
     [False, True, False, True]
     """
-    if isinstance(measure, ParsedMeasure) and measure.parameters.get("flipped") is False:
+    if measure.parameters.get("flipped") is False:
         return not measure.record.lower_is_better
     return measure.record.better != "lower"
 

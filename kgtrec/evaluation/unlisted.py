@@ -17,8 +17,9 @@ from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, counted, warn
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, UnlistedAnswers
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 from kgtrec.ranking.rank import answers_and_filtered
 
 _WAYS_OUT = {
@@ -28,11 +29,8 @@ _WAYS_OUT = {
 
 
 def without_unlisted_answers(
-    systems: Iterable[AnyRun | AnswerRanks],
-    qrels: Qrels,
-    scoring: Scoring,
-    measures: Sequence[ParsedMeasure | ProvidedMeasure] = (),
-) -> Iterator[AnyRun | AnswerRanks]:
+    systems: Iterable[System], qrels: Qrels, scoring: Scoring, measures: Sequence[AnyMeasure] = ()
+) -> Iterator[System]:
     """The systems one by one, without the answers of the collection that the qrels lack.
 
     These are filtered triples then: they are in no list, and no other answer's rank counts them, as if the scores had
@@ -95,7 +93,7 @@ def without_unlisted_answers(
 
 
 def filtered_if_unlisted(
-    system: AnyRun | AnswerRanks, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
+    system: System, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
 ) -> NDArray[np.bool_]:
     """Which judgements :func:`without_unlisted_answers` would filter out of a system if the qrels lacked them, (n,)."""
     answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
@@ -127,7 +125,7 @@ def _pairs_of(table: Qrels | Run | AnswerRanks) -> _Pairs:
     return _Pairs(table.question, table.entity, table.questions, table.entities)
 
 
-def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pairs | None:
+def _answers(system: System, collection: Collection | None) -> _Pairs | None:
     """The answers of the collection that are not filtered yet; None: they are unknown."""
     if isinstance(system, AnswerRanks):
         own = system.answer if system.filtered is None else system.answer & ~system.filtered
@@ -137,26 +135,26 @@ def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pa
     return _pairs_of(collection.qrels).take(collection.qrels.grade >= 1)
 
 
-def _splits(system: AnyRun | AnswerRanks) -> tuple[str, ...]:
+def _splits(system: System) -> tuple[str, ...]:
     """The splits that a system was filtered by: all of them, if it does not say."""
     return SPLITS if system.filtered_by is None else system.filtered_by
 
 
-def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
+def _known(system: System, collection: Collection) -> _Pairs:
     """What the splits make known that a system was filtered by."""
     known, questions = collection.known, collection.questions
     own = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
     return _Pairs(known.question, known.entity, questions.ids, questions.entities).take(own)
 
 
-def _reading_of(system: AnyRun | AnswerRanks, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
+def _reading_of(system: System, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
     """What becomes of the answers: they stay where the system was not filtered by test triples, as all others do."""
     is_filtered = system.filtered_by is None or "test" in system.filtered_by
     return unlisted_answers if is_filtered else "candidates"
 
 
 def _is_filtered(
-    answers: _Pairs, system: AnyRun | AnswerRanks, collection: Collection | None, reading: UnlistedAnswers
+    answers: _Pairs, system: System, collection: Collection | None, reading: UnlistedAnswers
 ) -> NDArray[np.bool_]:
     """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
     if reading == "filtered":
@@ -176,12 +174,8 @@ def _message(number: int, reading: str, asked: str, name: str) -> str:
 
 
 def _without(
-    system: AnyRun | AnswerRanks,
-    gone: _Pairs,
-    collection: Collection | None,
-    measures: Sequence[ParsedMeasure | ProvidedMeasure],
-    ties: str | None,
-) -> AnyRun | AnswerRanks:
+    system: System, gone: _Pairs, collection: Collection | None, measures: Sequence[AnyMeasure], ties: str | None
+) -> System:
     """The system without some answers."""
     if isinstance(system, AnswerRanks):
         filtered = _pairs_of(system).among(gone)
@@ -213,7 +207,7 @@ def require_deep(
     questions: Vocabulary,
     left: NDArray[np.int64],
     is_short: NDArray[np.bool_],
-    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    measures: Sequence[AnyMeasure],
     ties: str | None,
 ) -> None:
     """Refuse a run of which a list that is cut and loses answers is shorter than what a measure looks at.

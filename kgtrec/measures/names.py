@@ -175,7 +175,10 @@ class ParsedMeasure:
         return aggregate(values, self.record.aggregate)
 
 
-def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
+AnyMeasure = ParsedMeasure | ProvidedMeasure
+
+
+def parse_measure(measure: Any) -> AnyMeasure:
     """The measure that a name means.
 
     Parameters
@@ -204,7 +207,7 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     Traceback (most recent call last):
     kgtrec.errors.MeasureError: unknown measure 'Sucess@10'; did you mean Success@10?
     """
-    if isinstance(measure, ParsedMeasure | ProvidedMeasure):
+    if isinstance(measure, AnyMeasure):
         return measure
     if not isinstance(measure, str):
         if not is_foreign(measure):
@@ -336,7 +339,7 @@ def named_by_pykeen(label: str) -> str | None:
     )
 
 
-def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
+def parse_measures(measures: Any) -> list[AnyMeasure]:
     """Several measures: one text of names separated by blanks or commas, or an iterable of names and objects.
 
     Repeated labels are dropped.
@@ -347,7 +350,7 @@ def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
     ['RR', 'nDCG(gains={1: 2, 2: 5})@20']
     """
     many = isinstance(measures, Iterable) and not isinstance(measures, str) and not is_foreign(measures)
-    found: dict[str, ParsedMeasure | ProvidedMeasure] = {}
+    found: dict[str, AnyMeasure] = {}
     for item in measures if many else [measures]:
         for part in _separated(item) if isinstance(item, str) else [item]:
             parsed = parse_measure(part)
