@@ -87,8 +87,9 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     }
     for named in parse_measures(adjustable_measures() if measures is None else measures):
         measure = _knowing_chance(named)
-        question, *sizes = all_items[measure.items]
-        items = ItemValues(np.zeros(len(question)), np.zeros(len(question), np.int32), question, None, *sizes)
+        question, candidates, answers = all_items[measure.items]
+        group = np.zeros(len(question), np.int32)
+        items = ItemValues(np.zeros(len(question)), group, question, None, candidates, answers)
         is_tail = ~collection.questions.is_head[items.question]
         for sides, group in ((SIDES[:1], np.zeros(len(is_tail), np.int32)), (SIDES[1:], is_tail.astype(np.int32))):
             expectation, variance = chance_level(measure, replace(items, group=group), len(sides), "chance")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ _SYSTEMS = (Run, StreamedRun, AnswerRanks, str, os.PathLike)  # types of a singl
 
 
 def qrels_of(given: Any) -> Qrels | Collection:
-    """Qrels, or a collection, from what a caller has.
+    """Make qrels, or a collection, of what a caller has.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def qrels_of(given: Any) -> Qrels | Collection:
         from kgtrec.formats.trec.qrels import read_qrels
 
         return read_collection(given) if Path(given).is_dir() else read_qrels(given)
-    given = _plain(given, "relevance")
+    if _is_ranx(given):
+        given = given.to_dataframe().rename(columns={"q_id": "query_id", "score": "relevance"})
     if has_columns(given):
         return Qrels.from_frame(given)
     rows = _rows(given, "relevance")
@@ -68,7 +69,7 @@ def qrels_of(given: Any) -> Qrels | Collection:
 
 
 def system_of(given: Any, name: str | None = None) -> System:
-    """A run or answer ranks from what a caller has.
+    """Make a run or answer ranks of what a caller has.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def system_of(given: Any, name: str | None = None) -> System:
         return given if name is None else given.renamed(name)
     if _is_ranx(given):
         name = name or getattr(given, "name", None)
-        given = _plain(given, "score")
+        given = given.to_dataframe().rename(columns={"q_id": "query_id"})
     if has_columns(given):
         return Run.from_frame(given, name or "run")
     rows = _rows(given, "score")
@@ -112,17 +113,16 @@ def system_of(given: Any, name: str | None = None) -> System:
 
 
 def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
-    """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names.
+    """Yield the systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names.
 
     A path may lead to a folder of systems: then they are its answer ranks, or its runs if it has none or ``runs`` are
     asked for.
     """
     if is_named(systems) or has_columns(systems):
         yield from map(system_of, _files(systems, runs))
+    elif isinstance(systems, Mapping) and _is_run(systems):
+        yield system_of(systems)
     elif isinstance(systems, Mapping):
-        if _is_run(systems):
-            yield system_of(systems)
-            return
         for name, system in systems.items():
             if not isinstance(name, str):
                 raise KgtrecError(f"expected texts as names of systems, found {name!r}")
@@ -130,15 +130,12 @@ def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
     elif not isinstance(systems, Iterable):
         raise KgtrecError(f"expected systems, found {kind_of(systems)}")
     else:
-        items = iter(systems)
-        first = next(items, None)
-        if first is None:
+        rest = iter(systems)
+        first = list(islice(rest, 1))
+        if first and _is_row(first[0], "score"):
+            yield system_of(chain(first, rest))
             return
-        whole = chain([first], items)
-        if _is_row(first, "score"):
-            yield system_of(whole)
-            return
-        for system in whole:
+        for system in chain(first, rest):
             if not is_named(system):
                 raise KgtrecError(
                     f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
@@ -147,7 +144,7 @@ def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
 
 
 def each_run(runs: Any) -> Iterator[AnyRun]:
-    """The runs one by one, from what :func:`each_system` accepts.
+    """Yield the runs one by one, from what :func:`each_system` accepts.
 
     Raises
     ------
@@ -163,7 +160,7 @@ def each_run(runs: Any) -> Iterator[AnyRun]:
 
 
 def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> list[str]:
-    """The answer ranks in a folder, or its runs if it has none or ``runs`` are asked for, sorted by name.
+    """Find the answer ranks in a folder, or its runs if it has none or ``runs`` are asked for, sorted by name.
 
     Raises
     ------
@@ -176,12 +173,13 @@ def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> li
     visible = (file for file in Path(folder).iterdir() if not file.name.startswith("."))
     names = sorted(str(file) for file in visible if file.is_file() or is_in_parts(file))
     ranks = [name for name in names if name.endswith(RANKS_SUFFIXES)]
-    found = [] if runs else ranks
-    found = found or [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
-    if not found:
+    if ranks and not runs:
+        return ranks
+    files = [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
+    if not files:
         wanted = "NAME.run files, found none" if runs else "NAME.ranks.parquet or NAME.run files, found neither"
         raise KgtrecError(f"{os.fspath(folder)}: expected a folder of {wanted}")
-    return found
+    return files
 
 
 def _files(given: Any, runs: bool) -> list[Any]:
@@ -193,13 +191,13 @@ def _files(given: Any, runs: bool) -> list[Any]:
     names = [path.name for path in Path(given).iterdir() if not path.name.startswith((".", "_"))]
     if names and all(is_parquet(name) and not name.endswith((*RANKS_SUFFIXES, ".run.parquet")) for name in names):
         return [given]
-    return list(files_of_folder(given, runs=runs))
+    return list[Any](files_of_folder(given, runs=runs))
 
 
 def judgements_of(given: Any) -> Qrels:
     """The judgements of what :func:`qrels_of` accepts."""
-    found = qrels_of(given)
-    return found.qrels if isinstance(found, Collection) else found
+    qrels = qrels_of(given)
+    return qrels.qrels if isinstance(qrels, Collection) else qrels
 
 
 def is_named(thing: Any) -> bool:
@@ -271,10 +269,3 @@ def _coded(questions: list[Any], entities: list[Any], values: list[Any], what: s
     except (UnicodeEncodeError, pa.ArrowInvalid) as error:
         raise KgtrecError(f"expected texts that UTF-8 can encode, found {error}") from None
     return (*coded[0], *coded[1], np.array(values, np.float64))
-
-
-def _plain(given: Any, value: str) -> Any:
-    """A data frame of ir-measures' columns for the qrels and runs of ranx; anything else unchanged."""
-    if _is_ranx(given):
-        return given.to_dataframe().rename(columns={"q_id": "query_id", "score": value})
-    return given

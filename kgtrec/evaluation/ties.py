@@ -25,7 +25,7 @@ from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.lazy import named
-from kgtrec.measures.names import AnyMeasure
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
 if TYPE_CHECKING:
     import pandas as pd

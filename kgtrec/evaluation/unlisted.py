@@ -60,14 +60,14 @@ def without_unlisted_answers(
         Once: how many answers the qrels lack, and which reading was used.
     """
     collection, unlisted_answers = scoring.collection, scoring.unlisted_answers
-    judged, told = _pairs_of(qrels), set[str]()
+    judged, warned = _pairs_of(qrels), set[str]()
     as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
-        answers, reading, number = _answers(system, collection), _reading_of(system, unlisted_answers), 0
+        answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
         if answers is None:
             as_it_is = as_it_is or system.name
-            if system.collection and unlisted_answers == "filtered" and "unknown" not in told:
-                told.add("unknown")
+            if system.collection and unlisted_answers == "filtered" and "unknown" not in warned:
+                warned.add("unknown")
                 warn(
                     "no collection is given (--collection; in Python collection=): answers of it that the qrels lack, "
                     "if any, stay candidates in runs, as for trec_eval"
@@ -76,14 +76,13 @@ def without_unlisted_answers(
             code = qrels.questions.encode(answers.questions.labels)
             is_asked = (code >= 0) & np.isin(code, qrels.question)
             unlisted = is_asked[answers.question] & ~answers.among(judged)
-            number = int(unlisted.sum())
-        if answers is not None and number:
-            gone = answers.take(unlisted & _is_filtered(answers, system, collection, reading))
-            system = _without(system, gone, collection, measures, scoring.ties)
-            if reading not in told:
-                told.add(reading)
-                warn(_message(number, reading, unlisted_answers, system.name))
-        if as_it_is and "filtered" in told:
+            if number := int(unlisted.sum()):
+                gone = answers.take(unlisted & _is_filtered(answers, system, collection, reading))
+                system = _without(system, gone, collection, measures, scoring.ties)
+                if reading not in warned:
+                    warned.add(reading)
+                    warn(_message(number, reading, unlisted_answers, system.name))
+        if as_it_is and "filtered" in warned:
             raise CollectionError(
                 "expected one reading of the answers that the qrels lack, found that they are filtered out of answer "
                 f"ranks and stay candidates in the run {as_it_is}; give the collection (--collection; in Python "
@@ -115,10 +114,10 @@ class _Pairs(Columns):
     def among(self, others: _Pairs) -> NDArray[np.bool_]:
         """Which of the pairs are among the others, (n,)."""
         own = self.recoded(questions=others.questions, entities=others.entities)
-        found: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
+        is_among: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
         pairs = PairSet(others.question, others.entity, len(others.entities))
-        found[found] = pairs.holds(own.question[found], own.entity[found])
-        return found
+        is_among[is_among] = pairs.holds(own.question[is_among], own.entity[is_among])
+        return is_among
 
 
 def _pairs_of(table: Qrels | Run | AnswerRanks) -> _Pairs:
@@ -140,13 +139,6 @@ def _splits(system: System) -> tuple[str, ...]:
     return SPLITS if system.filtered_by is None else system.filtered_by
 
 
-def _known(system: System, collection: Collection) -> _Pairs:
-    """What the splits make known that a system was filtered by."""
-    known, questions = collection.known, collection.questions
-    own = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
-    return _Pairs(known.question, known.entity, questions.ids, questions.entities).take(own)
-
-
 def _reading_of(system: System, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
     """What becomes of the answers: they stay where the system was not filtered by test triples, as all others do."""
     is_filtered = system.filtered_by is None or "test" in system.filtered_by
@@ -161,16 +153,18 @@ def _is_filtered(
         return np.ones(len(answers.question), np.bool_)
     if collection is None:
         return np.zeros(len(answers.question), np.bool_)
-    return answers.among(_known(system, collection))
+    known, questions = collection.known, collection.questions
+    splits = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
+    return answers.among(_Pairs(known.question, known.entity, questions.ids, questions.entities).take(splits))
 
 
 def _message(number: int, reading: str, asked: str, name: str) -> str:
-    found = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
+    lacking = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
     if reading == "filtered":
-        return f"{found}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
+        return f"{lacking}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
     if reading == asked:
-        return f"{found}; they stay candidates, as for trec_eval ({_WAYS_OUT[asked]})"
-    return f"{found}; they stay candidates of {name}, which is not filtered by test triples"
+        return f"{lacking}; they stay candidates, as for trec_eval ({_WAYS_OUT[asked]})"
+    return f"{lacking}; they stay candidates of {name}, which is not filtered by test triples"
 
 
 def _without(
