@@ -18,6 +18,7 @@ from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_option
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
+from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def _measures() -> Iterator[str]:
 @click.command(name="evaluate")
 @qrels_and_systems
 @scoring_options(
-    "Measure to compute; may be repeated, or hold several. See --list-measures.",
+    "Measure to compute, see --list-measures; may be repeated, or hold several. "
+    f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
     "that tells sides, relations and categories, if QRELS is a file.",
     seed="Random seed, for example of --ties nondeterministic.",
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),

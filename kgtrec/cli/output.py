@@ -77,10 +77,10 @@ def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = Fa
         if tables:
             command = option(
                 "--table part",
-                f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
+                f"The only table to print. CSV and Parquet hold one. Default: all; there {tables[0]}.",
                 tables,
             )(command)
-        return option("--format form", f"Form of the output; by default {default}.", forms)(command)
+        return option("--format form", f"Form of the output. Default: {default}.", forms)(command)
 
     return decorate
 

@@ -44,7 +44,7 @@ from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run
-from kgtrec.formats.trec.topics import read_entity_labels
+from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.formats.triples import describe_input, read_triples
 from kgtrec.pooling.interactive import replay
 from kgtrec.pooling.pool_runs import (
@@ -52,7 +52,6 @@ from kgtrec.pooling.pool_runs import (
     DEFAULT_LEAST,
     DEFAULT_STRATA,
     STRATEGIES,
-    Cut,
     Strategy,
     known_answers_of,
     known_answers_of_triples,
@@ -151,13 +150,8 @@ def command(
     runs: tuple[str, ...],
     out: str | None,
     strategy: str,
-    depth: int | None,
-    budget: int | None,
-    cut: Cut,
     questions_path: str | None,
     known_path: str | None,
-    families: tuple[str, ...],
-    seed: int,
     judged_path: str | None,
     trivial: tuple[str, ...],
     entity_types: str | None,
@@ -200,11 +194,12 @@ def command(
     rows, known_answers = known_answers_of_triples(test, read_triples(known_path)) if known_path else (None, None)
     if questions_path:
         rows = _question_rows(questions_path, test)
-    family_of = _families(families, [default_name(file) for file in files])
+    family_of = _families(options["families"], [default_name(file) for file in files])
     own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
     if "strata" in own:
         own = {"strata": own["strata"] or DEFAULT_STRATA, "least": own["least"] or DEFAULT_LEAST}
-    reading: dict[str, Any] = {"depth": depth or chosen.depth, "cut": cut}
+    reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
+    budget, seed = options["budget"], options["seed"]
     read = (read_any_run(path, name=default_name(path)) for path in files)
     make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
     with progress_bar("pooling", len(files), "runs") as advance:
@@ -306,7 +301,9 @@ def _run_files(runs: Sequence[str]) -> list[str]:
 
 
 def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
-    ids = read_entity_labels(path)
+    ids = read_label_lines(path)
+    if not len(ids):
+        raise FormatError("expected ids of questions, one per line, found an empty file", path=path)
     row = test.questions.ids.encode(ids.labels)
     if (wrong := np.flatnonzero(row < 0)).size:
         label = ids[int(wrong[0])]
@@ -333,7 +330,9 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
                     f"{nearest(pattern, runs)}"
                 )
         else:
-            named = {run: family for run, family in read_families(Path(text)).items() if family}
+            named = read_families(Path(text))
+            if wrong := next((run for run, family in named.items() if not family.strip()), None):
+                raise FormatError(f"expected a family of each run, found none of {wrong!r}", path=text)
             if wrong := next((run for run in named if run not in runs), None):
                 raise FormatError(f"expected runs of this pool, found {wrong!r}{nearest(wrong, runs)}", path=text)
         for run, family in named.items():

@@ -69,7 +69,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     default=True,
     help="The first line is a triple, also where it reads like the names of columns.",
 )
-@option("--input-format --format form", "Format of the triples; by default from the file name.", FORMATS)
+@option("--input-format --format form", "Format of the triples. Default: detected from the file name.", FORMATS)
 @option("--literals", "What to do with N-Triples whose object is a literal.", LITERALS, "skip")
 @option(
     "--like",

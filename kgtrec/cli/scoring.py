@@ -11,16 +11,15 @@ import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    PATH,
     Command,
-    collection_option,
     is_mixed,
     measure_option,
-    missing_option,
     mixed_option,
+    option,
     seed_option,
     stacked,
     ties_option,
-    unlisted_option,
 )
 
 if TYPE_CHECKING:
@@ -94,11 +93,22 @@ def scoring_options(
         return stacked(
             measure_option(about_measures),
             ties,
-            missing_option,
-            unlisted_option,
+            option(
+                "--missing",
+                "Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+                ("zero", "skip"),
+                "zero",
+            ),
+            option(
+                "--unlisted-answers",
+                "Answers of the collection that the qrels lack: filter them out as known true answers, or keep them as "
+                "candidates, as trec_eval does. Runs need --collection for it.",
+                ("filtered", "candidates"),
+                "filtered",
+            ),
             mixed_option,
             seed_option(seed),
-            collection_option(collection),
+            option("--collection folder", f"Collection {collection}", PATH),
         )(scored)
 
     return decorate

@@ -23,7 +23,7 @@ from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
-from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
+from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, Missing, Scoring, UnlistedAnswers
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
@@ -31,9 +31,6 @@ from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, di
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
-MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
 
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:
