@@ -48,6 +48,7 @@ def _measures() -> Iterator[str]:
 )
 @option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
 @output_options()
+@option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
 @option(
@@ -70,6 +71,7 @@ def command(
     scoring: ScoringRequest,
     per: str | None,
     output: Output,
+    sort: str | None,
     sides: tuple[str, ...],
     float32: bool,
     weights: str | None,
@@ -97,7 +99,14 @@ def command(
     if confidence is None and drawn is not None:
         raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
     if scoring.options["ties"] == "all":
-        given = {"--per": per, "--sides": sides, "--float32": float32, "--confidence": confidence, "--weights": weights}
+        given = {
+            "--sort": sort,
+            "--per": per,
+            "--sides": sides,
+            "--float32": float32,
+            "--confidence": confidence,
+            "--weights": weights,
+        }
         if idle := [option for option, value in given.items() if value]:
             raise KgtrecError(f"expected --ties all without {', '.join(given)}, found {idle[0]}; leave it out")
         _show_all_orders(qrels, systems, scoring, output)
@@ -133,7 +142,7 @@ def command(
         _report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
-    output.show(scores)
+    output.show(scores if sort is None else scores.sorted_by(sort))
 
 
 def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output) -> None:

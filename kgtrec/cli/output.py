@@ -15,8 +15,9 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
 
-FORMATS = ("table", "csv", "json", "latex", "parquet")
-_BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
+FORMATS = ("table", "csv", "json", "latex", "markdown", "parquet")
+_SUFFIXES = ("", ".txt", ".csv", ".json", ".tex", ".md", ".parquet")
+_BY_SUFFIX = dict(zip(_SUFFIXES, ("table", *FORMATS), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Output:
     @property
     def is_laid_out(self) -> bool:
         """Whether the result is for people, who get several tables, and not for a program."""
-        return self.form in ("table", "latex")
+        return self.form in ("table", "latex", "markdown")
 
     def show(self, result: Result, names: Sequence[str] | None = None) -> None:
         """Print a result, or write it to a file; ``names``: its tables without ``--table``, as for ``shown``."""
