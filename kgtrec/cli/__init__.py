@@ -55,9 +55,10 @@ _GONE = {
     "calibration": "kgtrec campaign agreement CAMPAIGN --gold",
     "check-paper": "kgtrec published check",
     "links": "kgtrec campaign serve CAMPAIGN --new-link NAME --url URL",
-    "report": "kgtrec study report",
+    "report": "kgtrec study STUDY",
     "stamp": "kgtrec convert --stamp COLLECTION FILES",
     "ties": "kgtrec evaluate QRELS SYSTEMS --ties all",
+    "--against": "kgtrec meta sparsity",
     "--trust-ids": "--mixed",
 }
 
