@@ -93,13 +93,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin with ``incomplete``, without importing any, and the options of the group."""
+        """Complete the commands that begin with ``incomplete``, without importing any, and the options of the group."""
         from click.shell_completion import CompletionItem
 
-        found = [
+        commands = [
             CompletionItem(name, help=about) for name, about in self.commands_of.items() if name.startswith(incomplete)
         ]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -239,7 +239,7 @@ def _stop(*_: object) -> NoReturn:
 
 
 def run() -> NoReturn:
-    """The program ``kgtrec``: run :func:`main` and exit.
+    """Run the program ``kgtrec``: call :func:`main` and exit.
 
     A command runs for a short time: it needs no garbage collection of cycles until there are many, and a complete
     shutdown of the interpreter at the end would take longer than reading the qrels.
@@ -299,11 +299,11 @@ def main(args: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of standard output, such as head, has closed it
         sys.exit(_UNREAD)
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
+        prefix = f"{error.filename}: " if error.filename else ""
         ways_out = getattr(error, "__notes__", [])
         if error.errno in NO_ROOM and not ways_out:
             ways_out = ["make room or choose another place, and give the command again"]
-        click.echo("; ".join([f"error: {legible(f'{place}{error.strerror or error}')}", *ways_out]), err=True)
+        click.echo("; ".join([f"error: {legible(f'{prefix}{error.strerror or error}')}", *ways_out]), err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)

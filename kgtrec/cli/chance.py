@@ -61,11 +61,11 @@ def command(
 
 def _require_one_way(collection: str | None, files: dict[str, str | None], split: str) -> None:
     """Refuse a collection together with files of triples, or neither."""
-    given = {name: path for name, path in files.items() if path is not None}
+    named = {name: path for name, path in files.items() if path is not None}
     if collection is not None:
-        if given:
+        if named:
             raise KgtrecError(
-                f"expected COLLECTION or files of triples, found both: {collection} and --{next(iter(given))}"
+                f"expected COLLECTION or files of triples, found both: {collection} and --{next(iter(named))}"
             )
         if split != "test":
             raise KgtrecError(
@@ -73,9 +73,9 @@ def _require_one_way(collection: str | None, files: dict[str, str | None], split
                 f"triples, found --split {split}; give --train, --valid and --test instead of a collection"
             )
         return
-    missing = [f"--{name}" for name in ("train", "test") if name not in given]
+    missing = [f"--{name}" for name in ("train", "test") if name not in named]
     if missing:
-        found = "neither" if not given else f"no {' and no '.join(missing)}"
-        raise KgtrecError(f"expected COLLECTION, or --train, --test and, if there is one, --valid, found {found}")
-    if list(given.values()).count("-") > 1:
+        lacking = "neither" if not named else f"no {' and no '.join(missing)}"
+        raise KgtrecError(f"expected COLLECTION, or --train, --test and, if there is one, --valid, found {lacking}")
+    if list(named.values()).count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")

@@ -108,12 +108,12 @@ def command(files: tuple[str, ...]) -> None:
         else:
             _add_file(file, checked)
     _check_together(checked)
-    for file, found in checked.items():
-        for line in (*found.wrong, *(f"{file}: note: {note}" for note in found.notes)):
+    for file, entry in checked.items():
+        for line in (*entry.wrong, *(f"{file}: note: {note}" for note in entry.notes)):
             click.echo(legible(line))
-        if not found.wrong:
-            click.echo(legible(f"{file}: ok, {found.about}"))
-    if any(found.wrong for found in checked.values()):
+        if not entry.wrong:
+            click.echo(legible(f"{file}: ok, {entry.about}"))
+    if any(entry.wrong for entry in checked.values()):
         sys.exit(2)
 
 
@@ -166,51 +166,51 @@ def _parts(folder: Path) -> Iterator[str]:
 def _add_collection(folder: str, checked: Checked) -> None:
     """Read a collection as every command does; findings of its files are not repeated."""
     reported = {line for file in checked.values() for line in file.wrong}
-    found = CheckedFile(folder, wrong=[str(error) for error in damaged_parts(folder)])
-    if not found.wrong:
+    entry = CheckedFile(folder, wrong=[str(error) for error in damaged_parts(folder)])
+    if not entry.wrong:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with found.reading():
-                content = found.content = read_collection(folder)
-                found.about = (
+            with entry.reading():
+                content = entry.content = read_collection(folder)
+                entry.about = (
                     f"collection {content.fingerprint}: {counted(len(content.known), 'known answer')}, "
                     f"{counted(len(content.train), 'train triple')}, {counted(len(content.relations), 'relation')}"
                 )
-                found.notes += doubtful_triples(content)
+                entry.notes += doubtful_triples(content)
                 if not has_validation(content.report):
-                    found.notes.append("no validation split")
+                    entry.notes.append("no validation split")
         for warning in caught:
             if issubclass(warning.category, KgtrecWarning):
-                found.notes.append(str(warning.message).removeprefix(f"{folder}/"))
+                entry.notes.append(str(warning.message).removeprefix(f"{folder}/"))
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    is_damaged, found.wrong = bool(found.wrong), [line for line in found.wrong if line not in reported]
-    if found.wrong or not is_damaged:  # else a part of it is damaged, which was reported before
-        checked[folder] = found
+    is_damaged, entry.wrong = bool(entry.wrong), [line for line in entry.wrong if line not in reported]
+    if entry.wrong or not is_damaged:  # else a part of it is damaged, which was reported before
+        checked[folder] = entry
 
 
 def _study(folder: str) -> CheckedFile:
-    found = CheckedFile(folder)
-    with found.reading():
+    entry = CheckedFile(folder)
+    with entry.reading():
         study = read_study(folder)
-        found.wrong += [str(error) for error in damaged_steps(folder)]
+        entry.wrong += [str(error) for error in damaged_steps(folder)]
         steps = sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
-        found.about = (
+        entry.about = (
             f"study: {counted(len(study.systems), 'system')}, {counted(len(study.labels), 'label set')}, "
             f"{counted(len(study.tables), 'table')}, {counted(steps, 'step')}"
         )
-    return found
+    return entry
 
 
 def _add_file(file: str, checked: Checked) -> None:
     if file in checked or is_origin_path(file):
         return  # an origin is read with the file that it is about
-    found = checked[file] = CheckedFile(file)
-    with found.reading():
+    entry = checked[file] = CheckedFile(file)
+    with entry.reading():
         if Path(file).name.lower().endswith(".npy"):
-            _read_matrix(found)
+            _read_matrix(entry)
         else:
-            _read(found)
+            _read(entry)
 
 
 def _read(file: CheckedFile) -> None:

@@ -42,7 +42,7 @@ def _measures() -> Iterator[str]:
 @scoring_options(
     "Measure to compute, see --list-measures; may be repeated, or hold several. "
     f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
-    "that tells sides, relations and categories, if QRELS is a file.",
+    "with the sides, relations and categories of the questions, if QRELS is a file.",
     seed="Random seed, for example of --ties nondeterministic.",
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
@@ -99,7 +99,7 @@ def command(
     if confidence is None and drawn is not None:
         raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
     if scoring.options["ties"] == "all":
-        given = {
+        others = {
             "--sort": sort,
             "--per": per,
             "--sides": sides,
@@ -107,17 +107,17 @@ def command(
             "--confidence": confidence,
             "--weights": weights,
         }
-        if idle := [option for option, value in given.items() if value]:
-            raise KgtrecError(f"expected --ties all without {', '.join(given)}, found {idle[0]}; leave it out")
+        if idle := [option for option, value in others.items() if value]:
+            raise KgtrecError(f"expected --ties all without {', '.join(others)}, found {idle[0]}; leave it out")
         _show_all_orders(qrels, systems, scoring, output)
         return
     systems, holds_ranks = systems_of(qrels, systems)
-    found = read_systems(systems, holds_ranks)
+    loaded = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
         # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read:
         # up to 0.05 s of 0.85 for a run of 2.3 million lines, nothing for answer ranks. A pipe is not: a signal could
         # not stop a thread that waits for it
-        early = reader.submit(next, found) if any(Path(path).is_file() for path in systems[:1]) else None
+        early = reader.submit(next, loaded) if any(Path(path).is_file() for path in systems[:1]) else None
         import pyarrow.compute  # noqa: F401
 
         import kgtrec.report.show  # noqa: F401
@@ -130,7 +130,7 @@ def command(
         with progress_bar("evaluating", len(systems), "systems") as advance:
             scores = evaluate(
                 judgements,
-                counting(chain([early.result()] if early else [], found), advance),
+                counting(chain([early.result()] if early else [], loaded), advance),
                 scoring.measures_of(holds_ranks),
                 per=per,
                 float32=float32,

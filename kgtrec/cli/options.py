@@ -96,7 +96,7 @@ GOLD_SHARES = Real(0, 1, max_open=True)
 def option(
     names: str, about: str, kind: _ParamType | Iterable[str] | None = None, default: Any = None, **more: Any
 ) -> Callable[[Command], Command]:
-    """An option with its help, which shows the default; ``names``: as it is typed, then its parameter, if another.
+    """Add an option with its help, which shows the default; ``names``: as it is typed, then its parameter, if another.
 
     ``kind`` is a type, or the choices. "Default: ..." at the end of ``about`` is shown like the default of others.
     """
@@ -121,17 +121,17 @@ def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 
 def at_least(least: int) -> Whole:
-    """A number of ranks, rows, triples, tasks or questions."""
+    """Return a number of ranks, rows, triples, tasks or questions."""
     return Whole(least, MOST_COUNT)
 
 
 def samples(least: int) -> Whole:
-    """A number of repeats or resamples."""
+    """Return a number of repeats or resamples."""
     return Whole(least, MOST_SAMPLES)
 
 
 def listed(text: str | None) -> list[str]:
-    """The items of a list on the command line, which commas or spaces separate.
+    """Return the items of a list on the command line, which commas or spaces separate.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def listed(text: str | None) -> list[str]:
 
 
 def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[str, ...]:
-    """The items of a list, each once; BadParameter if one is not among ``choices``."""
+    """Return the items of a list, each once; BadParameter if one is not among ``choices``."""
     names = tuple(dict.fromkeys(listed(text)))
     for name in names:
         if name not in choices:
@@ -151,7 +151,7 @@ def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[
 
 
 def sizes_of(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
-    """The sizes of samples, a callback: numbers of items, or shares of all."""
+    """Return the sizes of samples, a callback: numbers of items, or shares of all."""
     return None if text is None else [_size(part) for part in listed(text)]
 
 
@@ -186,7 +186,7 @@ class _Chosen(_ParamType):
 
 
 def choices_option(*names: str, choices: Sequence[str], about: str) -> Callable[[Command], Command]:
-    """An option of one or several of ``choices``: as a list, or repeated; passed to the command as one tuple."""
+    """Add an option of one or several of ``choices``: as a list, or repeated; passed to the command as one tuple."""
 
     def joined(_: click.Context, __: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for value in values for name in value))
@@ -195,12 +195,12 @@ def choices_option(*names: str, choices: Sequence[str], about: str) -> Callable[
 
 
 def sides_option(about: str) -> Callable[[Command], Command]:
-    """The option ``--sides``: the questions that ask for the head, for the tail, or both."""
+    """Add the option ``--sides``: the questions that ask for the head, for the tail, or both."""
     return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.")
 
 
 def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
-    """The option ``--ties``, which may take ``more`` than policies; ``about`` them."""
+    """Add the option ``--ties``, which may take ``more`` than policies; ``about`` them."""
     return option(
         "--ties",
         f"Order of equal scores (rank type); expected is the exact mean over all orders.{about} Default: trec (by "
@@ -239,13 +239,13 @@ mixed_option = option(
 
 
 def is_mixed() -> bool:
-    """Whether the current command has the option ``--mixed``."""
+    """Check whether the current command has the option ``--mixed``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_MIXED, False))
 
 
 def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
-    """An option that prints lines instead of running the command."""
+    """Add an option that prints lines instead of running the command."""
 
     def print_lines(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         if wanted and not context.resilient_parsing:
@@ -257,17 +257,17 @@ def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) ->
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:
-    """The option ``-m`` or ``--measure``, passed to the command as ``measures``, with its help text."""
+    """Add the option ``-m`` or ``--measure``, passed to the command as ``measures``, with its help text."""
     return option("-m --measure measures", about, multiple=True, metavar="MEASURE")
 
 
 def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
-    """The option ``--seed``, with its help text."""
+    """Add the option ``--seed``, with its help text."""
     return option("--seed", about, SEED, 0)
 
 
 def direction_options(command: Command) -> Command:
-    """The options ``--higher`` and ``--lower``; see :func:`directions`."""
+    """Add the options ``--higher`` and ``--lower``; see :func:`directions`."""
     for way in ("lower", "higher"):
         about = f"Column of an unknown measure where {way} is better."
         command = click.option(f"--{way}", multiple=True, metavar="NAME", help=about)(command)
@@ -275,7 +275,7 @@ def direction_options(command: Command) -> Command:
 
 
 def directions(higher: Sequence[str], lower: Sequence[str]) -> dict[str, Better]:
-    """The direction of columns of unknown measures, from ``--higher`` and ``--lower``.
+    """Return the direction of columns of unknown measures, from ``--higher`` and ``--lower``.
 
     Raises
     ------

@@ -53,7 +53,7 @@ class Output:
 def output_options(
     tables: Sequence[str] = (), out: str = "File to write instead of standard output."
 ) -> Callable[[Command], Command]:
-    """The options of :func:`raw_output_options`, which the command gets as one :class:`Output` ``output``."""
+    """Add the options of :func:`raw_output_options`, which the command gets as one :class:`Output` ``output``."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -66,7 +66,7 @@ def output_options(
 
 
 def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = False) -> Callable[[Command], Command]:
-    """The options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
+    """Add the options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
 
     ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``. ``is_printed``:
     ``--out`` is a folder for other files, and the result is printed.
@@ -87,7 +87,7 @@ def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = Fa
 
 
 def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = FORMATS, option: str = "--out") -> str:
-    """The requested form, or the one among ``forms`` for the suffix of the file, or "table" without a file."""
+    """Return the requested form, or the one among ``forms`` for the suffix of the file, or "table" without a file."""
     if form is None:
         suffix = suffixes(out)[0] if out else ""
         known = {end: name for end, name in _BY_SUFFIX.items() if name in forms}

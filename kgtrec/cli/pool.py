@@ -82,7 +82,7 @@ def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 def _strategies() -> Iterator[str]:
-    return (f"{each.name:<11} {each.description} [{each.source}]" for each in STRATEGIES.values())
+    return (f"{strategy.name:<11} {strategy.description} [{strategy.source}]" for strategy in STRATEGIES.values())
 
 
 @click.command(name="pool")
@@ -182,11 +182,9 @@ def command(
         raise KgtrecError("expected --questions or --known, found both; --known already selects the questions")
     if not out and not dry_run:
         raise KgtrecError("expected --out CAMPAIGN, the folder for the pool, found none")
-    types = (
-        read_entity_types(entity_types) if entity_types else None,
-        read_relation_types(relation_types) if relation_types else None,
-    )
-    checked_ways(trivial, observed=observed_types, given=types)  # before the runs are read
+    of_entities = read_entity_types(entity_types) if entity_types else None
+    of_relations = read_relation_types(relation_types) if relation_types else None
+    checked_ways(trivial, observed=observed_types, given=(of_entities, of_relations))  # before the runs are read
     report_form = form_of(report_path, forms=FORMATS[:-1], option="--report")
     if out and not dry_run:
         require_writable(out)
@@ -215,11 +213,8 @@ def command(
             **reading,
             **own,
         )
-    automatic = Automatic.none(len(pool))
-    if trivial:
-        automatic = judge_trivial(
-            pool, test, by=trivial, observed=observed_types, entity_types=types[0], relation_types=types[1]
-        )
+    types: dict[str, Any] = {"observed": observed_types, "entity_types": of_entities, "relation_types": of_relations}
+    automatic = judge_trivial(pool, test, by=trivial, **types) if trivial else Automatic.none(len(pool))
     if dry_run:
         Output().show(trivial_counts(pool, automatic))
         return
@@ -245,8 +240,7 @@ def command(
             write_text(report_path, shown(summary, report_form))
         write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=seed, made=made)
     Output().show(summary)
-    judged_by_rule = int(automatic.is_automatic.sum())
-    for_people = len(automatic) - judged_by_rule
+    for_people = len(automatic) - (judged_by_rule := int(automatic.is_automatic.sum()))
     by_rule = f"; a rule has judged {judged_by_rule:,} more" if judged_by_rule else ""
     say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
     if much := much_text(for_people):
@@ -315,7 +309,7 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     """Run -> family, from patterns and files; a run has at most one family."""
     if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
         raise KgtrecError(f"expected names of runs without tab and line break, found {wrong!r}; rename the file")
-    found: dict[str, str] = {}
+    family_of: dict[str, str] = {}
     for text in texts:
         pattern, equals, name = text.partition("=")
         if equals and not name.strip():
@@ -336,6 +330,6 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
             if wrong := next((run for run in named if run not in runs), None):
                 raise FormatError(f"expected runs of this pool, found {wrong!r}{nearest(wrong, runs)}", path=text)
         for run, family in named.items():
-            if found.setdefault(run, family) != family:
-                raise KgtrecError(f"--family: expected one family for {run!r}, found {found[run]!r} and {family!r}")
-    return found
+            if family_of.setdefault(run, family) != family:
+                raise KgtrecError(f"--family: expected one family for {run!r}, found {family_of[run]!r} and {family!r}")
+    return family_of

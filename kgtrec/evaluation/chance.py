@@ -35,7 +35,7 @@ _CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
 
 
 def adjustable_measures() -> list[str]:
-    """Every measure whose chance level is known, as names; Hits at the usual cutoffs.
+    """Return every measure whose chance level is known, as names; Hits at the usual cutoffs.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def adjustable_measures() -> list[str]:
 
 
 def chance_table(collection: Collection, measures: Any = None, *, filtered_by: Sequence[str] = SPLITS) -> ChanceTable:
-    """Expectation and variance of measures when every order of the candidates is equally likely.
+    """Compute expectation and variance of measures when every order of the candidates is equally likely.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def chance_of_split(
     *,
     filtered_by: Sequence[str] = SPLITS,
 ) -> ChanceTable:
-    """As :func:`chance_table`, for the questions of any split's triples; those of the other two are known.
+    """Compute :func:`chance_table` for the questions of any split's triples; those of the other two are known.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _plain_of(measure: AnyMeasure) -> str | None:
 def candidate_counts(
     collection: Collection, filtered_by: Sequence[str] = SPLITS
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n_questions,) candidates and answers of each question.
+    """Return (n_questions,) candidates and answers of each question.
 
     Known entities of the splits in ``filtered_by`` are not candidates, unless they are answers.
 

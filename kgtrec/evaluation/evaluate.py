@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:
-    """The measures that are computed by default; ``ranks``: all systems are answer ranks.
+    """Return the measures that are computed by default; ``ranks``: all systems are answer ranks.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
 
 
 def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[AnyMeasure]]:
-    """The systems of a caller one by one, and the measures; without measures, the default ones of such systems."""
+    """Return the systems of a caller one by one, and the measures, or the default ones of such systems."""
     systems = each_system(systems)
     if measures is None:
         systems = list(systems)
@@ -356,7 +356,7 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
     low, high = np.array([[own.ends for own in row] for row in spans]).transpose(2, 0, 1, 3)
     effective = np.array([[own.effective for own in row] for row in spans])
     scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
-    _tell_without_interval(scores, intervals.drawn, inputs)
+    _warn_without_interval(scores, intervals.drawn, inputs)
     return scores
 
 
@@ -377,7 +377,7 @@ def _ends_of(
         return [summarise(measure, inputs.items_of(measure, end), len(value), end.name) for end in bounds]
 
 
-def _tell_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> None:
+def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> None:
     """Warn of the measures with too few units for an interval, and give their number."""
     lacking, way_out = [], False
     for place, measure in enumerate(inputs.measures):
@@ -416,7 +416,7 @@ class Breakdown:
 def breakdown_of(
     per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure]
 ) -> Breakdown:
-    """The groups of questions that each have a value: one group of all if ``per`` is None.
+    """Return the groups of questions that each have a value: one group of all if ``per`` is None.
 
     Raises
     ------

@@ -87,8 +87,8 @@ class Intervals:
         if record.aggregate == "median":
             ends, effective = _of_medians(items, units, self._confidence)
         else:
-            found = quotients(units, *fraction(measure, items))
-            ends, effective = interval_of(measure, found, self._confidence), found.effective
+            parts = quotients(units, *fraction(measure, items))
+            ends, effective = interval_of(measure, parts, self._confidence), parts.effective
         if record.form != "plain" and record.chance is None:
             # the chance level of a geometric mean and the like hardly varies with the test set, so this one's is used
             expectation = chance_level(measure, items, size, name)[0]
@@ -118,7 +118,7 @@ def units_of_lists(
     group: NDArray[np.int32],
     size: int,
 ) -> Units:
-    """Triples as units of questions: each has a part in the questions that it answers.
+    """Make triples the units of questions: each has a part in the questions that it answers.
 
     A question of m answers gives each of its triples 1 / m of its part. That is exact for one answer; with more, the
     others keep the question in the test set when one is not sampled, with a similar value. Compared with questions as
@@ -141,17 +141,17 @@ def units_of_lists(
     return Units.of(triple[kept], group, size, own[kept], 1 / answers[own[kept]])
 
 
-def interval_of(measure: AnyMeasure, found: Quotients, confidence: float) -> Floats:
-    """(2, size) the ends of an interval, before adjustment for chance, in either order."""
+def interval_of(measure: AnyMeasure, parts: Quotients, confidence: float) -> Floats:
+    """Return (2, size) the ends of an interval, before adjustment for chance, in either order."""
     record = measure.record
     bounds = _LINKED_BOUNDS.get(record.aggregate, record.bounds)
     with np.errstate(divide="ignore", over="ignore"):
-        ends: Floats = LINKS[record.aggregate].back(t_interval(found, confidence, bounds))
+        ends: Floats = LINKS[record.aggregate].back(t_interval(parts, confidence, bounds))
     return ends
 
 
 def least_effective(measure: AnyMeasure, drawn: Drawn, *, alike: bool = False) -> float:
-    """The number of effective units that an interval needs; ``alike``: each question counts equally.
+    """Return the number of effective units that an interval needs; ``alike``: each question counts equally.
 
     If one unit that was not sampled may outweigh all others, a test set with few effective units gives no information
     about it: for means of ranks, and for measures over answers when questions are sampled, which have any number of
@@ -185,14 +185,14 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
         medians = MedianRanks(best, worst, items.group, units.size)
         reached = np.floor(medians(weight))[items.group]
         below = np.clip(reached - best + 1, 0, worst - best + 1) / (worst - best + 1)
-    found = quotients(units, weight * below, weight)
-    half = Quotients(np.where(np.isnan(found.value), np.nan, 0.5), found.error, found.effective)
+    parts = quotients(units, weight * below, weight)
+    half = Quotients(np.where(np.isnan(parts.value), np.nan, 0.5), parts.error, parts.effective)
     low, high = t_interval(half, confidence, (0.0, 1.0))
-    return np.array([medians.at(weight, low), medians.at(weight, high)]), found.effective
+    return np.array([medians.at(weight, low), medians.at(weight, high)]), parts.effective
 
 
 def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:
-    """The triples of the answers, if triples are sampled; None if questions are.
+    """Return the triples of the answers, if triples are sampled; None if questions are.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None
 
 
 def answer_triples(qrels: Qrels, collection: Collection) -> NDArray[np.int64]:
-    """(n_answers,) a number of the triple that each relevant judgement says; a head and a tail answer may share one."""
+    """Number the triples of the relevant judgements, (n_answers,); a head and a tail answer may share one."""
     question, entity = _answers_in(collection, qrels)
     return np.unique(collection.questions.triples(question, entity).keys(), return_inverse=True)[1].astype(np.int64)
 

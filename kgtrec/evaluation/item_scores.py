@@ -55,7 +55,7 @@ class ItemScores:
         return f"<ItemScores: {self.measure}, {len(self.systems)} systems x {len(self):,} {self.items}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """The long form: system, measure, question, entity (of answers), value, weight (if any); items innermost."""
+        """Return the long form: system, measure, question, entity of answers, value, weight if any; items innermost."""
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": self.measure}
         columns["question"] = 1, self.questions.decode(self.question)
         if self.entity is not None and self.entities is not None:
@@ -72,7 +72,7 @@ def item_scores(
     measures: Any = None,
     **scoring: Unpack[ScoringOptions],
 ) -> dict[str, ItemScores]:
-    """The score of each system on each item, with the items of a measure aligned over the systems.
+    """Score each system on each item, with the items of a measure aligned over the systems.
 
     Parameters
     ----------
@@ -123,15 +123,15 @@ def item_scores(
     }
 
 
-def is_scored(given: Any) -> TypeGuard[Mapping[str, ItemScores]]:
-    """Whether a caller holds what :func:`item_scores` gives."""
-    return isinstance(given, Mapping) and all(isinstance(items, ItemScores) for items in given.values())
+def is_scored(scores: Any) -> TypeGuard[Mapping[str, ItemScores]]:
+    """Check whether a caller holds what :func:`item_scores` gives."""
+    return isinstance(scores, Mapping) and all(isinstance(items, ItemScores) for items in scores.values())
 
 
 def scored_items(
     qrels: Any, systems: Any = None, measures: Any = None, **scoring: Unpack[ScoringOptions]
 ) -> Mapping[str, ItemScores]:
-    """What :func:`item_scores` gives of what it takes; or that itself, in place of ``qrels`` and without systems.
+    """Call :func:`item_scores`; its result, in place of ``qrels`` and without systems, is returned as it is.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValu
 
 
 def higher_is_better(measure: AnyMeasure) -> bool:
-    """Whether a better system has the higher value.
+    """Check whether a better system has the higher value.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def higher_is_better(measure: AnyMeasure) -> bool:
 
 
 def terms(scores: ItemScores) -> NDArray[np.float64]:
-    """(systems, n) values whose plain mean per system determines the measure's value.
+    """Return (systems, n) values whose plain mean per system determines the measure's value.
 
     They are the values themselves for means; their logarithms for geometric means, their inverses for harmonic ones;
     and each times its weight divided by the mean weight. Paired tests of a measure are tests of the means of these.
@@ -248,7 +248,7 @@ def terms(scores: ItemScores) -> NDArray[np.float64]:
 
 
 def higher_terms_are_better(scores: ItemScores) -> bool:
-    """Whether a better system has the higher mean of :func:`terms`.
+    """Check whether a better system has the higher mean of :func:`terms`.
 
     It is the opposite of the measure's direction where that falls as the mean rises: harmonic means and the inverses
     of means.
@@ -258,7 +258,7 @@ def higher_terms_are_better(scores: ItemScores) -> bool:
 
 
 def totals(scores: ItemScores) -> NDArray[np.float64]:
-    """(systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
+    """Return (systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
     n_systems, n = scores.value.shape
     group = np.repeat(np.arange(n_systems, dtype=np.int32), n)
     weight = None if scores.weight is None else np.tile(scores.weight, n_systems)

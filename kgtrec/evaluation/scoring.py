@@ -61,7 +61,7 @@ class Scoring:
         whole_number("seed", self.seed, least=None)
 
     def without(self, *options: str) -> Scoring:
-        """The same; an error if one of these options, which the verb has no use for, has another value than its own."""
+        """Refuse options that the verb has no use for, if one has another value than its default."""
         for option in options:
             if getattr(self, option) != getattr(_DEFAULT, option):
                 raise KgtrecError(f"expected no {option} here, found {getattr(self, option)!r}; leave it out")

@@ -38,7 +38,7 @@ class ItemValues:
 
 
 def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> Floats:
-    """One number for each group of items, adjusted for chance if the measure says so.
+    """Compute one number for each group of items, adjusted for chance if the measure says so.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> F
 
 
 def sign_of(measure: AnyMeasure) -> float:
-    """-1 for a z form whose sign is reversed since lower is better, else 1."""
+    """Return -1 for a z form whose sign is reversed since lower is better, else 1."""
     return -1.0 if measure.record.lower_is_better and measure.parameters.get("flipped") else 1.0
 
 
@@ -110,7 +110,7 @@ def _adjusted(
 
 
 def fraction(measure: AnyMeasure, items: ItemValues) -> tuple[Floats, Floats]:
-    """(n,) each: a group's number is the sum of the first divided by that of the second, with the link inverted."""
+    """Split each group's number, (n,) each: sum of the first over sum of the second, with the link inverted."""
     record = measure.record
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
     if record.form == "plain" or record.chance is None:
@@ -129,15 +129,15 @@ def tell_undefined(measure: AnyMeasure, name: str, why: str) -> None:
 
 
 def chance_level(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> tuple[Floats, Floats]:
-    """(size,) expectation and variance of each group's number when every order is equally likely."""
+    """Compute expectation and variance of each group's number when every order is equally likely, (size,) each."""
     candidates = require_candidates(measure, items, name)
     if measure.record.chance is not None:
         expectation = _per_item(measure.record.chance.expectation, items, measure)
         variance = _per_item(measure.record.chance.variance, items, measure)
         counted = np.ones(len(items.value)) if items.weight is None else items.weight
-        whole = np.bincount(items.group, weights=counted, minlength=size)
+        total = np.bincount(items.group, weights=counted, minlength=size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / whole**2
+            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / total**2
         return aggregate_groups(expectation, items.group, size, "mean", items.weight), spread
     moments = np.full((2, size), np.nan)
     order = np.argsort(items.group, kind="stable")
@@ -149,7 +149,7 @@ def chance_level(measure: AnyMeasure, items: ItemValues, size: int, name: str) -
 
 
 def require_candidates(measure: AnyMeasure, items: ItemValues, name: str) -> NDArray[np.int64]:
-    """(n,) the number of candidates that each item was ranked among.
+    """Return (n,) the number of candidates that each item was ranked among.
 
     Raises
     ------

@@ -53,12 +53,12 @@ class TieComparison(Framed, PlottedResult):
         return np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
 
     def value(self, system: str, measure: str, ties: str) -> float:
-        """One number."""
+        """Look up one number."""
         place = self.systems.index(system), self.measures.index(measure), self.policies.index(ties)
         return float(self.values[place])
 
     def to_table(self) -> pa.Table:
-        """A row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
+        """Return a row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
         groups = {"tied": self.tied, "mean_group": self.mean_group, "largest_group": self.largest_group}
         columns: dict[str, Any] = {"system": (0, self.systems), **{name: (0, each) for name, each in groups.items()}}
         values = {name: self.values[:, :, place] for place, name in enumerate(self.policies)}
@@ -81,7 +81,7 @@ class TieComparison(Framed, PlottedResult):
         )
 
     def figures(self) -> tuple[Figure, ...]:
-        """The values under every policy, with a panel per measure."""
+        """Return the values under every policy, with a panel per measure."""
         return (named("report.figures", "tie_report")(named("report.figures", "by_policy")(self.to_table())),)
 
 
@@ -97,7 +97,7 @@ def compare_ties(
     policies: Sequence[str] | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> TieComparison:
-    """Every measure under every policy for ties, and how often answers tie.
+    """Compute every measure under every policy for ties, and how often answers tie.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _WAYS_OUT = {
 def without_unlisted_answers(
     systems: Iterable[System], qrels: Qrels, scoring: Scoring, measures: Sequence[AnyMeasure] = ()
 ) -> Iterator[System]:
-    """The systems one by one, without the answers of the collection that the qrels lack.
+    """Yield the systems one by one, without the answers of the collection that the qrels lack.
 
     These are filtered triples then: they are in no list, and no other answer's rank counts them, as if the scores had
     been ranked for a collection in which they are known. Answer ranks carry the answers; a run needs its collection.
@@ -94,7 +94,7 @@ def without_unlisted_answers(
 def filtered_if_unlisted(
     system: System, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
 ) -> NDArray[np.bool_]:
-    """Which judgements :func:`without_unlisted_answers` would filter out of a system if the qrels lacked them, (n,)."""
+    """Find the judgements that :func:`without_unlisted_answers` would filter out if the qrels lacked them, (n,)."""
     answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
     if answers is None:
         return np.zeros(len(qrels), np.bool_)
@@ -112,7 +112,7 @@ class _Pairs(Columns):
     entities: Vocabulary
 
     def among(self, others: _Pairs) -> NDArray[np.bool_]:
-        """Which of the pairs are among the others, (n,)."""
+        """Return which of the pairs are among the others, (n,)."""
         own = self.recoded(questions=others.questions, entities=others.entities)
         is_among: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
         pairs = PairSet(others.question, others.entity, len(others.entities))
@@ -190,7 +190,7 @@ def _without(
 
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
-    """(questions of the collection,) how many candidates the whole list of a run has."""
+    """Return (questions of the collection,) how many candidates the whole list of a run has."""
     _, filtered = answers_and_filtered(collection, _splits(run))
     width = len(collection.entities)
     return width - np.bincount(filtered // width, minlength=len(collection.questions))

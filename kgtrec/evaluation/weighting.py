@@ -58,11 +58,11 @@ class Weighting:
                 warn(f"{measure.label} counts each {fixed} equally by definition; the weights do not change it")
 
     def by_question(self, measure: AnyMeasure) -> bool:
-        """Whether each question counts equally in a measure over answers."""
+        """Check whether each question counts equally in a measure over answers."""
         return (measure.record.weighting or self._weights) == "question"
 
     def of(self, items: ItemValues, measure: AnyMeasure) -> NDArray[np.float64] | None:
-        """(n,) weights of the items of a measure; None if all count equally."""
+        """Return (n,) weights of the items of a measure; None if all count equally."""
         weights = measure.record.weighting or self._weights
         if weights is None or measure.record.aggregate == "sum":
             return None

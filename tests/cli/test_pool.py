@@ -171,7 +171,10 @@ def test_the_strategies_are_listed(capsys):
         (["--questions", "none.txt"], "none.txt: expected ids of questions, one per line, found an empty file"),
         (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
         (["--report", "runs"], "runs: expected a file to write, found a folder"),
-        (["--report", "r.doc"], "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, found '.doc'"),
+        (
+            ["--report", "r.doc"],
+            "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, .md, found '.doc'",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, message, folder, capsys):

@@ -49,7 +49,7 @@ def command(
     """Find impossible or doubtful numbers in a published TABLE.
 
     TABLE is a CSV file with a column of systems and columns of MR, MRR, Hits@k, AMR or AMRI under the names that papers
-    use; headings and columns may tell the data set, the setting (filtered or raw) and the side. Numbers keep their
+    use; headings and columns may name the data set, the setting (filtered or raw) and the side. Numbers keep their
     printed digits: .338 is anything from .3375 to .3385.
 
     Impossible is what no ranks give: Hits@k that fall as k grows, an MRR outside the bounds that Hits@k and MR leave
