@@ -77,8 +77,8 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
         ),
         (
             ["C", "--out", "x.xlsx"],
-            "--out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with any other "
-            "name, found '.xlsx'",
+            "--out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with "
+            "any other name, found '.xlsx'",
         ),
     ],
 )
@@ -110,8 +110,8 @@ def test_evaluate_says_what_is_wrong_with_its_options(
         "answers count 0\n"
     )
     assert refused([*evaluate, "--out", "x.xlsx"], capsys) == (
-        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with any "
-        "other name, found '.xlsx'\n"
+        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with "
+        "any other name, found '.xlsx'\n"
     )
     main([*evaluate, "--out", str(tmp_path / "x.txt")])
     main([*evaluate, "--out", str(tmp_path / "x.xlsx"), "--format", "table"])
