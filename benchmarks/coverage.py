@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sizes import collection_and_ranks, parsed
 
-from kgtrec.evaluation.evaluate import breakdown_of, prepared
+from kgtrec.evaluation.evaluate import prepared
 from kgtrec.evaluation.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.evaluation.summarise import fraction
@@ -70,11 +70,11 @@ def population(folder: str, path: str) -> Population:
     qrels = collection.qrels
     measures = tuple(measure for measure in parse_measures(MEASURES) if isinstance(measure, ParsedMeasure))
     made = prepared(collection, read_answer_ranks(path), MEASURES, Scoring(missing="zero"))
-    seen, whole = made.matched(next(made.systems)), breakdown_of(None, qrels, collection, measures)
+    seen = made.matched(next(made.systems))
     triple = answer_triples(qrels, collection)
     sums: dict[tuple[Drawn, str], tuple[Floats, Floats]] = {}
     for measure in measures:
-        items = made.items_of(measure, seen, whole)
+        items = made.items_of(measure, seen)
         parts = fraction(measure, items)
         sums["question", measure.label] = tuple(np.bincount(items.question, weights=part) for part in parts)
         if measure.items == "answers":

@@ -56,9 +56,9 @@ def test_what_the_page_calls_equal_is_equal():
 
 @pytest.mark.parametrize("row", TABLE_1, ids=lambda row: f"{row['model']}-{row['data set']}")
 def test_table_1_of_berrendorf_et_al(row: dict[str, str], capsys: pytest.CaptureFixture[str]):
-    """`kgtrec adjust` gives each AMRI to the printed digit."""
-    words = ["adjust", "--measure", "micro.MR", "--value", row["MR"], "--chance", row["data set"], "--format", "json"]
-    main(words)
+    """`kgtrec published adjust` gives each AMRI to the printed digit."""
+    given = ["--measure", "micro.MR", "--value", row["MR"], "--chance", row["data set"], "--format", "json"]
+    main(["published", "adjust", *given])
     (found,) = json.loads(capsys.readouterr().out)
     assert f"{100 * found['index']:.1f}" == row["AMRI (%)"]
 

@@ -7,6 +7,7 @@ import copy
 import gc
 import io
 import os
+import pkgutil
 import signal
 import sys
 import warnings
@@ -32,8 +33,7 @@ COMMANDS = {
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
     "chance": "Compute the chance level of a collection.",
-    "adjust": "Adjust a published number for chance.",
-    "check-paper": "Hold the numbers of a published table against what is possible.",
+    "published": "Adjust published numbers for chance, and find impossible ones.",
     "align": "Rank the test alignments of two graphs' entities.",
     "pool": "Collect the top answers of several runs, for people to judge.",
     "campaign": "Have a pool judged by people, and write qrels.",
@@ -42,8 +42,22 @@ COMMANDS = {
     "study": "Run a whole study, from triples and scores to a report, or write its report anew.",
     "check": "Validate runs, qrels, topics, collections and campaigns.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
-    "stamp": "Record the collection of scores and runs of other tools.",
     "demo": "Run the whole job on a family-tree KG; needs no data.",
+}
+
+
+#: commands and options of earlier versions, and what replaces them
+_GONE = {
+    "adjust": "kgtrec published adjust",
+    "baseline": "kgtrec rank COLLECTION --baseline NAME --out FOLDER",
+    "calibration": "kgtrec campaign agreement CAMPAIGN --gold",
+    "check-paper": "kgtrec published check",
+    "links": "kgtrec campaign serve CAMPAIGN --new-link NAME --url URL",
+    "report": "kgtrec study STUDY",
+    "stamp": "kgtrec convert --stamp COLLECTION FILES",
+    "ties": "kgtrec evaluate QRELS SYSTEMS --ties all",
+    "--against": "kgtrec meta sparsity",
+    "--trust-ids": "--mixed",
 }
 
 
@@ -73,21 +87,39 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.commands_of:
-            ctx.fail(f"unknown command {args[0]!r}{nearest(args[0], self.commands_of)}")
+            ctx.fail(f"unknown command {args[0]!r}{_instead(args[0]) or nearest(args[0], self.commands_of)}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin with ``incomplete``, without importing any, and the options of the group."""
+        """Complete the commands that begin with ``incomplete``, without importing any, and the options of the group."""
         from click.shell_completion import CompletionItem
 
-        found = [
+        commands = [
             CompletionItem(name, help=about) for name, about in self.commands_of.items() if name.startswith(incomplete)
         ]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.commands_of.items()))
+
+
+def _instead(name: str) -> str:
+    """What to write instead of a name that no command or option has; "" if that is unknown."""
+    if name in _GONE:
+        return f"; use {_GONE[name]}"
+    if name.startswith("-"):
+        from kgtrec.measures.names import describe_measures
+
+        stem, _, cutoff = name.lstrip("-").partition("@")
+        for about in describe_measures():
+            measure = about.name.replace("[", "").partition("@")[0]
+            if stem.casefold() in (measure.rpartition(".")[2].casefold(), *about.trec_eval):
+                return f"; use -m {measure}" + f"@{cutoff or 10}" * ("@k" in about.name)
+        return ""
+    groups = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
+    within = [group for group in groups if name in import_module(f"kgtrec.cli.{group}").COMMANDS]
+    return f"; did you mean kgtrec {' or kgtrec '.join(f'{group} {name}' for group in within)}?" if within else ""
 
 
 def _protecting_inputs(command: click.Command) -> click.Command:
@@ -205,7 +237,7 @@ def _stop(*_: object) -> NoReturn:
 
 
 def run() -> NoReturn:
-    """The program ``kgtrec``: run :func:`main` and exit.
+    """Run the program ``kgtrec``: call :func:`main` and exit.
 
     A command runs for a short time: it needs no garbage collection of cycles until there are many, and a complete
     shutdown of the interpreter at the end would take longer than reading the qrels.
@@ -255,6 +287,8 @@ def main(args: list[str] | None = None) -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and (instead := _instead(error.option_name)):
+            error = click.UsageError(f"No such option {error.option_name}{instead}", error.ctx)
         error.show()
         sys.exit(error.exit_code)
     except KgtrecError as error:
@@ -263,11 +297,11 @@ def main(args: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of standard output, such as head, has closed it
         sys.exit(_UNREAD)
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
+        prefix = f"{error.filename}: " if error.filename else ""
         ways_out = getattr(error, "__notes__", [])
         if error.errno in NO_ROOM and not ways_out:
             ways_out = ["make room or choose another place, and give the command again"]
-        click.echo("; ".join([f"error: {legible(f'{place}{error.strerror or error}')}", *ways_out]), err=True)
+        click.echo("; ".join([f"error: {legible(f'{prefix}{error.strerror or error}')}", *ways_out]), err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)

@@ -37,7 +37,7 @@ def command(
     """Compute the chance level of COLLECTION: expectation and variance of every measure, for each side and both.
 
     It takes no system, only the triples: the numbers depend on how many candidates and answers each question has. With
-    them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec adjust).
+    them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec published adjust).
 
     A collection has the questions of its test triples. For numbers on valid or train triples give the three files
     (as for kgtrec questions) and --split: its triples are asked for, and those of the other two are known.
@@ -45,7 +45,7 @@ def command(
     \b
     kgtrec chance C
     kgtrec chance C -m "micro.MR micro.Hits@10 AP@20" --out chance.csv
-    kgtrec adjust --measure micro.MRR --value 0.338 --chance chance.csv
+    kgtrec published adjust --measure micro.MRR --value 0.338 --chance chance.csv
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
     _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)
@@ -61,11 +61,11 @@ def command(
 
 def _require_one_way(collection: str | None, files: dict[str, str | None], split: str) -> None:
     """Refuse a collection together with files of triples, or neither."""
-    given = {name: path for name, path in files.items() if path is not None}
+    named = {name: path for name, path in files.items() if path is not None}
     if collection is not None:
-        if given:
+        if named:
             raise KgtrecError(
-                f"expected COLLECTION or files of triples, found both: {collection} and --{next(iter(given))}"
+                f"expected COLLECTION or files of triples, found both: {collection} and --{next(iter(named))}"
             )
         if split != "test":
             raise KgtrecError(
@@ -73,9 +73,9 @@ def _require_one_way(collection: str | None, files: dict[str, str | None], split
                 f"triples, found --split {split}; give --train, --valid and --test instead of a collection"
             )
         return
-    missing = [f"--{name}" for name in ("train", "test") if name not in given]
+    missing = [f"--{name}" for name in ("train", "test") if name not in named]
     if missing:
-        found = "neither" if not given else f"no {' and no '.join(missing)}"
-        raise KgtrecError(f"expected COLLECTION, or --train, --test and, if there is one, --valid, found {found}")
-    if list(given.values()).count("-") > 1:
+        lacking = "neither" if not named else f"no {' and no '.join(missing)}"
+        raise KgtrecError(f"expected COLLECTION, or --train, --test and, if there is one, --valid, found {lacking}")
+    if list(named.values()).count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
-from kgtrec.cli.check_campaign import checked_campaign
+from kgtrec.cli.check_campaign import CheckedFile, checked_campaign
 from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, has_validation
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Topics
-from kgtrec.data.run import AnyRun, StreamedRun
+from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible
-from kgtrec.evaluation.matching import match
+from kgtrec.errors import KgtrecError, KgtrecWarning, counted, legible, unwarned
+from kgtrec.evaluation.belonging import Belonging
+from kgtrec.evaluation.given import System
+from kgtrec.evaluation.matching import match, unranked
 from kgtrec.evaluation.plausibility import (
     against_chance,
-    check_ranks,
     doubtful_triples,
     known_listed,
     no_better_than_chance,
     of_other_questions,
     questions_of_one_score,
+    ranks_off,
     read_ranks,
 )
 from kgtrec.formats.answer_ranks import read_answer_ranks
@@ -53,23 +58,11 @@ _FLAT_WORTH_TELLING = 0.1  # with a smaller share of lists without an order, som
 _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were left out"}
 
 
-@dataclass
-class _Input:
-    """Everything that was read, by file, with its findings as text."""
+Checked = dict[str, CheckedFile]
 
-    systems: dict[str, AnyRun | AnswerRanks] = field(default_factory=dict)
-    qrels: dict[str, Qrels] = field(default_factory=dict)
-    topics: dict[str, Topics] = field(default_factory=dict)
-    entities: dict[str, Vocabulary] = field(default_factory=dict)
-    collections: dict[str, Collection] = field(default_factory=dict)  # those that are whole
-    partial: set[str] = field(default_factory=set)  # qrels of a depth, which need not judge every topic
-    matrices: list[str] = field(default_factory=list)  # those whose order is known
-    about: dict[str, str] = field(default_factory=dict)  # file -> what is in it
-    wrong: dict[str, list[str]] = field(default_factory=dict)  # file -> findings
-    notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what can be intended or an error
 
-    def note(self, file: str, text: str) -> None:
-        self.notes.setdefault(file, []).append(f"{file}: note: {text}")
+def _contents_of(checked: Checked, kinds: Any) -> dict[str, Any]:
+    return {path: file.content for path, file in checked.items() if isinstance(file.content, kinds)}
 
 
 @click.command(name="check")
@@ -108,56 +101,44 @@ def command(files: tuple[str, ...]) -> None:
     kgtrec check CAMPAIGN
     kgtrec check STUDY
     """
-    read = _Input()
+    checked: Checked = {}
     for file in dict.fromkeys(files):
         if Path(file).is_dir() and not is_in_parts(Path(file)):
-            _read_folder(file, read)
+            _add_folder(file, checked)
         else:
-            _read(file, read)
-    for finding in check_together(read.systems, read.qrels, read.topics, read.entities, partial=read.partial):
-        read.wrong[finding.source].append(_placed(finding, read))
-    _check_systems_together(read)
-    _check_order(read)
-    _check_known(read)
-    _check_against_chance(read)
-    for file, wrong in read.wrong.items():
-        for line in (*wrong, *read.notes.get(file, ())):
+            _add_file(file, checked)
+    _check_together(checked)
+    for file, entry in checked.items():
+        for line in (*entry.wrong, *(f"{file}: note: {note}" for note in entry.notes)):
             click.echo(legible(line))
-        if not wrong:
-            click.echo(legible(f"{file}: ok, {read.about[file]}"))
-    if any(read.wrong.values()):
+        if not entry.wrong:
+            click.echo(legible(f"{file}: ok, {entry.about}"))
+    if any(entry.wrong for entry in checked.values()):
         sys.exit(2)
 
 
-def _read_folder(folder: str, read: _Input) -> None:
+def _add_folder(folder: str, checked: Checked) -> None:
     path = Path(folder)
     if any((path / name).exists() for name in (POOL, SETTINGS)):
-        for name, found in checked_campaign(folder).items():
-            read.wrong[name], read.about[name] = found.wrong, found.about
-            for note in found.notes:
-                read.note(name, note)
+        checked |= checked_campaign(folder)
     elif is_study(path):
-        _read_study(folder, read)
+        checked[folder] = _study(folder)
     elif (path / STEP).exists():
-        wrong = damaged_files(path)
-        read.wrong[folder] = [str(error) for error in wrong]
-        read.about[folder] = f"step: {counted(sum(1 for each in path.rglob('*') if each.is_file()) - 1, 'file')}"
+        about = f"step: {counted(sum(1 for file in path.rglob('*') if file.is_file()) - 1, 'file')}"
+        checked[folder] = CheckedFile(folder, about, None, [str(error) for error in damaged_files(path)])
     elif parts := list(_parts(path)):
         for part in parts:
-            if part not in read.wrong:
-                _read(part, read)
+            _add_file(part, checked)
         if any((path / name).exists() for name in OWN_FILES):
-            _read_collection(folder, read)
+            _add_collection(folder, checked)
     elif systems := sorted(str(file) for file in path.iterdir() if _is_system(file)):
         for file in systems:
-            if file not in read.wrong:
-                _read(file, read)
+            _add_file(file, checked)
     else:
-        error = FormatError(
-            "expected the folder of a collection, a campaign, a study, or runs and answer ranks, found another one",
-            path=folder,
+        checked[folder] = CheckedFile(folder)
+        checked[folder].refuse(
+            "expected the folder of a collection, a campaign, a study, or runs and answer ranks, found another one"
         )
-        read.wrong[folder] = [str(error)]
 
 
 def _is_system(file: Path) -> bool:
@@ -174,104 +155,91 @@ def _is_system(file: Path) -> bool:
 
 def _parts(folder: Path) -> Iterator[str]:
     """The files of a collection, or of qrels only, to check one by one, including required files that are missing."""
-    is_collection = any((folder / name).exists() for name in OWN_FILES)
     names = ("topics.tsv", "qrels.txt")
-    if is_collection or any((folder / name).exists() for name in names):
+    if any((folder / name).exists() for name in (*OWN_FILES, *names)):
         yield from (str(folder / name) for name in names)
     depths = [path for path in folder.glob(_QRELS_BY_DEPTH) if path.stem.removeprefix("qrels.depth").isdecimal()]
     yield from map(str, sorted(depths, key=lambda path: int(path.stem.removeprefix("qrels.depth"))))
     yield from (str(folder / name) for name in _ENTITY_FILES if (folder / name).exists())
 
 
-def _read_collection(folder: str, read: _Input) -> None:
+def _add_collection(folder: str, checked: Checked) -> None:
     """Read a collection as every command does; findings of its files are not repeated."""
-    told = {line for lines in read.wrong.values() for line in lines}
-    wrong = [str(error) for error in damaged_parts(folder)]
-    if not wrong:
+    reported = {line for file in checked.values() for line in file.wrong}
+    entry = CheckedFile(folder, wrong=[str(error) for error in damaged_parts(folder)])
+    if not entry.wrong:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            try:
-                found = read_collection(folder)
-            except KgtrecError as error:
-                wrong.append(str(error))
-            else:
-                read.collections[folder] = found
-                read.about[folder] = (
-                    f"collection {found.fingerprint}: {counted(len(found.known), 'known answer')}, "
-                    f"{counted(len(found.train), 'train triple')}, {counted(len(found.relations), 'relation')}"
+            with entry.reading():
+                content = entry.content = read_collection(folder)
+                entry.about = (
+                    f"collection {content.fingerprint}: {counted(len(content.known), 'known answer')}, "
+                    f"{counted(len(content.train), 'train triple')}, {counted(len(content.relations), 'relation')}"
                 )
-                for line in doubtful_triples(found):
-                    read.note(folder, line)
-                if not has_validation(found.report):
-                    read.note(folder, "no validation split")
+                entry.notes += doubtful_triples(content)
+                if not has_validation(content.report):
+                    entry.notes.append("no validation split")
         for warning in caught:
             if issubclass(warning.category, KgtrecWarning):
-                read.note(folder, str(warning.message).removeprefix(f"{folder}/"))
+                entry.notes.append(str(warning.message).removeprefix(f"{folder}/"))
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    read.wrong[folder] = [line for line in wrong if line not in told]
-    if wrong and not read.wrong[folder]:
-        del read.wrong[folder]  # a part of it is damaged, which was reported before
+    is_damaged, entry.wrong = bool(entry.wrong), [line for line in entry.wrong if line not in reported]
+    if entry.wrong or not is_damaged:  # else a part of it is damaged, which was reported before
+        checked[folder] = entry
 
 
-def _read_study(folder: str, read: _Input) -> None:
-    try:
-        found = read_study(folder)
-        read.wrong[folder] = [str(error) for error in damaged_steps(folder)]
-    except KgtrecError as error:
-        read.wrong[folder] = [str(error)]
-        return
-    steps = sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
-    read.about[folder] = (
-        f"study: {counted(len(found.systems), 'system')}, {counted(len(found.labels), 'label set')}, "
-        f"{counted(len(found.tables), 'table')}, {counted(steps, 'step')}"
-    )
+def _study(folder: str) -> CheckedFile:
+    entry = CheckedFile(folder)
+    with entry.reading():
+        study = read_study(folder)
+        entry.wrong += [str(error) for error in damaged_steps(folder)]
+        steps = sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
+        entry.about = (
+            f"study: {counted(len(study.systems), 'system')}, {counted(len(study.labels), 'label set')}, "
+            f"{counted(len(study.tables), 'table')}, {counted(steps, 'step')}"
+        )
+    return entry
 
 
-def _read(file: str, read: _Input) -> None:
-    if is_origin_path(file):
-        return  # read with the file that it is about
-    read.wrong[file] = []
-    name = Path(file).name
-    if name.lower().endswith(".npy"):
-        _check_matrix(file, read)
-        return
-    try:
-        found = _contents(file)
-    except KgtrecError as error:
-        read.wrong[file].append(str(error))
-        return
-    if isinstance(found, RunFile):
-        (tag, tag_line), *others = found.tags.items()
+def _add_file(file: str, checked: Checked) -> None:
+    if file in checked or is_origin_path(file):
+        return  # an origin is read with the file that it is about
+    entry = checked[file] = CheckedFile(file)
+    with entry.reading():
+        if Path(file).name.lower().endswith(".npy"):
+            _read_matrix(entry)
+        else:
+            _read(entry)
+
+
+def _read(file: CheckedFile) -> None:
+    content: Any = _contents(file.path)
+    if isinstance(content, RunFile):
+        (tag, tag_line), *others = content.tags.items()
         if others:
-            message = (
-                f"expected one run tag, found {len(found.tags)}: {others[0][0]!r} here, {tag!r} on line {tag_line}; "
-                "write one file per system"
+            file.refuse(
+                f"expected one run tag, found {len(content.tags)}: {others[0][0]!r} here, {tag!r} on line {tag_line}; "
+                "write one file per system",
+                others[0][1],
             )
-            read.wrong[file].append(str(FormatError(message, path=file, line=others[0][1])))
-        if found.columns is not None:
-            _check_rank_column(file, found.columns, read)
-        _add_run(file, found.run, read)
-    elif isinstance(found, StreamedRun):
-        try:
-            _add_run(file, found, read)
-        except KgtrecError as error:  # of one of its parts
-            read.wrong[file].append(str(error))
-    elif isinstance(found, AnswerRanks):
-        read.systems[file] = found
-        read.about[file] = f"answer ranks {found.name!r}: {counted(len(found), 'row')}"
-    elif isinstance(found, QrelsFile):
-        qrels = found.qrels
-        read.qrels[file] = qrels
-        if Path(file).match(_QRELS_BY_DEPTH):
-            read.partial.add(file)
-        read.about[file] = f"qrels: {counted(len(qrels), 'row')}, {counted(len(qrels.questions), 'question')}"
-    elif isinstance(found, Topics):
-        read.topics[file] = found
-        read.about[file] = f"topics: {counted(len(found), 'question')}"
+        if content.columns is not None:
+            _check_rank_column(file, content.columns)
+        content = content.run
+    elif isinstance(content, QrelsFile):
+        content = content.qrels
+    if isinstance(content, AnyRun):
+        _check_scores(file, content)
+        about = f"run {content.name!r}: {counted(len(content), 'row')}, {counted(len(content.questions), 'question')}"
+    elif isinstance(content, AnswerRanks):
+        about = f"answer ranks {content.name!r}: {counted(len(content), 'row')}"
+    elif isinstance(content, Qrels):
+        about = f"qrels: {counted(len(content), 'row')}, {counted(len(content.questions), 'question')}"
+    elif isinstance(content, Topics):
+        about = f"topics: {counted(len(content), 'question')}"
     else:
-        read.entities[file] = found
-        read.about[file] = f"entities: {counted(len(found), 'label')}"
+        about = f"entities: {counted(len(content), 'label')}"
+    file.content, file.about = content, about
 
 
 def _contents(file: str) -> RunFile | StreamedRun | QrelsFile | Topics | AnswerRanks | Vocabulary:
@@ -284,156 +252,151 @@ def _contents(file: str) -> RunFile | StreamedRun | QrelsFile | Topics | AnswerR
     return open_run(file)
 
 
-def _add_run(file: str, run: AnyRun, read: _Input) -> None:
-    """Add a run, of which all parts are read for this."""
+def _check_scores(file: CheckedFile, run: AnyRun) -> None:
+    """Note lists of one score; all parts of a run are read for this."""
     flat, several = questions_of_one_score(run)
-    read.systems[file] = run
-    read.about[file] = f"run {run.name!r}: {counted(len(run), 'row')}, {counted(len(run.questions), 'question')}"
     if len(flat) >= max(1, _FLAT_WORTH_TELLING * several):
         which = (
             f"all {counted(several, 'list')}"
             if len(flat) == several
             else f"{len(flat):,} of {counted(several, 'list')}, such as that of {run.questions[flat[0]]}"
         )
-        read.note(file, f"no order of candidates in {which}: equal scores, so labels decide the order")
+        file.notes.append(f"no order of candidates in {which}: equal scores, so labels decide the order")
 
 
-def _check_matrix(file: str, read: _Input) -> None:
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """A score matrix whose order is known."""
+
+    path: str
+
+
+def _read_matrix(file: CheckedFile) -> None:
     """A score matrix: whether it is complete, and what is known about its order."""
-    try:
-        shape, origin = mapped_matrix(file).shape, read_origin(file, "scores")
-    except KgtrecError as error:
-        read.wrong[file].append(str(error))
-        return
+    shape, origin = mapped_matrix(file.path).shape, read_origin(file.path, "scores")
     of = f", of collection {origin.collection}" if origin else ""
-    read.about[file] = f"scores: {' x '.join(map(str, shape))}{of}"
-    if origin is not None or None not in order_beside(file):
-        read.matrices.append(file)
+    file.about = f"scores: {' x '.join(map(str, shape))}{of}"
+    if origin is not None or None not in order_beside(file.path):
+        file.content = _Matrix(file.path)
     else:
-        read.note(file, "no file beside it records the order of its rows and columns; see kgtrec stamp")
+        file.notes.append("no file beside it records the order of its rows and columns; see kgtrec convert --stamp")
 
 
-def _check_rank_column(file: str, columns: TextColumns, read: _Input) -> None:
+def _check_rank_column(file: CheckedFile, columns: TextColumns) -> None:
     """Check a run's rank column by its scores."""
     labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
-    ranks = check_ranks(columns.codes["question"], read_ranks(labels, codes), columns.number)
-    off, of_all = ranks.off, f"of {counted(len(codes), 'line')}"
-    if n := len(ranks.no_number):
-        row = int(ranks.no_number[0])
-        first = f"line {columns.line(row)} ({labels[codes[row]]!r})"
-        read.note(
-            file,
-            f"the rank column has no number on {n:,} {of_all}, first on {first}; kgtrec and trec_eval do not use "
-            "this column",
+    ranks, of_all = read_ranks(labels, codes), f"of {counted(len(codes), 'line')}"
+    if n := int(np.isnan(ranks).sum()):
+        row = int(np.isnan(ranks).argmax())
+        file.notes.append(
+            f"the rank column has no number on {n:,} {of_all}, first on line {columns.line(row)} "
+            f"({labels[codes[row]]!r}); kgtrec and trec_eval do not use this column"
         )
+    off = ranks_off(columns.codes["question"], ranks, columns.number)
     if n := len(off.row):
         hint = "; check whether the scores are distances, where lower is better" if n > len(codes) / 2 else ""
-        message = (
+        file.refuse(
             f"expected the rank column to have the order of the scores, found another order on {n:,} {of_all}, "
             f"first here (position {off.by_rank[0]:,} by rank, {off.by_score[0]:,} by score); kgtrec and trec_eval "
-            f"use the scores{hint}"
+            f"use the scores{hint}",
+            columns.line(int(off.row[0])),
         )
-        read.wrong[file].append(str(FormatError(message, path=file, line=columns.line(int(off.row[0])))))
 
 
-def _check_systems_together(read: _Input) -> None:
-    """Find systems that cannot be evaluated together, or on these qrels."""
-    from kgtrec.evaluation.belonging import Belonging
-    from kgtrec.evaluation.matching import unranked
-
-    collection = next(iter(read.collections.values())) if len(read.collections) == 1 else None
-    qrels = next(iter(read.qrels.values())) if len(read.qrels) == 1 else None
-    belongs = Belonging(collection, qrels=qrels)
-    for file, ranks in read.systems.items():
-        try:
-            if not isinstance(ranks, AnswerRanks):  # check_together has checked its entities and questions
-                belongs.check_collection(ranks)
-                belongs.check_filter(ranks)
-                continue
-            belongs(ranks)
-        except KgtrecError as error:
-            read.wrong[file].append(str(FormatError(str(error).removeprefix(f"{file}: "), path=file)))
-            continue
-        for source, qrels in read.qrels.items():
-            lacking = unranked(ranks, qrels)
-            lacking = lacking[qrels.grade[lacking] >= 1]
-            if len(lacking) and source not in read.partial:
-                pair = qrels.questions[qrels.question[lacking[0]]], qrels.entities[qrels.entity[lacking[0]]]
-                message = (
-                    f"expected a rank for each of the {(qrels.grade >= 1).sum():,} answers of {source}, found none for "
-                    f"{len(lacking):,}, such as ({pair[0]}, {pair[1]}); rank its scores again with these qrels (kgtrec "
-                    "rank --judged)"
-                )
-                read.wrong[file].append(str(FormatError(message, path=file)))
-
-
-def _check_order(read: _Input) -> None:
-    """Find score matrices whose recorded order does not match the questions and entities of the collection."""
-    if len(read.collections) != 1:
-        return
-    (collection,) = read.collections.values()
-    for file in read.matrices:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # a matrix may have more than the collection
-            try:
+def _check_together(checked: Checked) -> None:
+    """Find contradictions between files, and what a collection shows about its systems."""
+    systems: dict[str, System] = _contents_of(checked, (Run, StreamedRun, AnswerRanks))
+    qrels = _contents_of(checked, Qrels)
+    partial = {file for file in qrels if Path(file).match(_QRELS_BY_DEPTH)}  # which need not judge every topic
+    topics, entities = _contents_of(checked, Topics), _contents_of(checked, Vocabulary)
+    for finding in check_together(systems, qrels, topics, entities, partial=partial):
+        checked[finding.source].refuse(finding.message, _line_of(finding, is_qrels=finding.source in qrels))
+    collections = list(_contents_of(checked, Collection).values())
+    collection = collections[0] if len(collections) == 1 else None
+    belongs = Belonging(collection, qrels=next(iter(qrels.values())) if len(qrels) == 1 else None)
+    _check_systems(checked, systems, {file: qrels[file] for file in qrels if file not in partial}, belongs)
+    if collection is not None:
+        for file in _contents_of(checked, _Matrix):
+            with unwarned(), checked[file].reading():  # a matrix may have more than the collection
                 read_score_matrix(file, collection)
-            except KgtrecError as error:
-                read.wrong[file].append(str(error))
+    for collection in collections:
+        _check_known(checked, systems, collection)
+        _check_against_chance(checked, systems, collection)
 
 
-def _check_known(read: _Input) -> None:
+def _check_systems(
+    checked: Checked, systems: Mapping[str, System], qrels: Mapping[str, Qrels], belongs: Belonging
+) -> None:
+    """Find systems that cannot be evaluated together, or on these qrels."""
+    for file, system in systems.items():
+        try:
+            if not isinstance(system, AnswerRanks):  # check_together has checked its entities and questions
+                belongs.check_collection(system)
+                belongs.check_filter(system)
+                continue
+            belongs(system)
+        except KgtrecError as error:
+            checked[file].refuse(str(error).removeprefix(f"{file}: "))
+            continue
+        for source, judged in qrels.items():
+            lacking = unranked(system, judged)
+            lacking = lacking[judged.grade[lacking] >= 1]
+            if len(lacking):
+                pair = judged.questions[judged.question[lacking[0]]], judged.entities[judged.entity[lacking[0]]]
+                checked[file].refuse(
+                    f"expected a rank for each of the {(judged.grade >= 1).sum():,} answers of {source}, found none "
+                    f"for {len(lacking):,}, such as ({pair[0]}, {pair[1]}); rank its scores again with these qrels "
+                    "(kgtrec rank --judged)"
+                )
+
+
+def _check_known(checked: Checked, systems: Mapping[str, System], collection: Collection) -> None:
     """Known answers in runs: a finding if metadata or answer ranks beside say that they were removed, else a note.
 
     A run that lists them as lists of other questions do is one of other questions, which is a finding.
     """
     filters = {
         (Path(file).parent, default_name(file)): (file, ranks.filtered_by)
-        for file, ranks in read.systems.items()
+        for file, ranks in systems.items()
         if isinstance(ranks, AnswerRanks)
     }
-    for file, run in read.systems.items():
-        for collection in read.collections.values():
-            if isinstance(run, AnswerRanks):
+    for file, run in systems.items():
+        if isinstance(run, AnswerRanks):
+            continue
+        if (other := of_other_questions(run, collection)) is not None:
+            if other.is_certain:
+                checked[file].refuse(other.message)
                 continue
-            if (other := of_other_questions(run, collection)) is not None:
-                if other.is_certain:
-                    read.wrong[file].append(str(FormatError(other.message, path=file)))
-                    continue
-                read.note(file, other.message)
-            if (found := known_listed(run, collection)) is None:
-                continue
-            beside, said = filters.get((Path(file).parent, default_name(file)), ("", None))
-            if run.filtered_by is not None:
-                beside = "its metadata" if _has_metadata(file) else str(origin_path(file))
-                said = run.filtered_by
-            counts = " and ".join(f"{n:,} known from {_SPLITS[split]}" for split, n in found.by_split.items())
-            n_of_all = f"{found.questions:,} of {counted(len(run.questions), 'question')}"
-            told = f"{counts}, in {n_of_all}, such as ({', '.join(found.example)})"
-            if said is None:
-                read.note(file, f"it lists known answers, as runs do that are not filtered by all splits: {told}")
-            elif set(said) & set(found.by_split):
-                message = (
-                    f"expected a run that was filtered by {', '.join(said)}, as recorded in {beside}, found answers "
-                    f"{told}"
-                )
-                read.wrong[file].append(str(FormatError(message, path=file)))
+            checked[file].notes.append(other.message)
+        if (listed := known_listed(run, collection)) is None:
+            continue
+        recorded_in, splits = filters.get((Path(file).parent, default_name(file)), ("", None))
+        if run.filtered_by is not None:
+            recorded_in = "its metadata" if _has_metadata(file) else str(origin_path(file))
+            splits = run.filtered_by
+        counts = " and ".join(f"{n:,} known from {_SPLITS[split]}" for split, n in listed.by_split.items())
+        n_of_all = f"{listed.questions:,} of {counted(len(run.questions), 'question')}"
+        answers = f"{counts}, in {n_of_all}, such as ({', '.join(listed.example)})"
+        if splits is None:
+            checked[file].notes.append(
+                f"it lists known answers, as runs do that are not filtered by all splits: {answers}"
+            )
+        elif set(splits) & set(listed.by_split):
+            checked[file].refuse(
+                f"expected a run that was filtered by {', '.join(splits)}, as recorded in {recorded_in}, found answers "
+                f"{answers}"
+            )
 
 
-def _check_against_chance(read: _Input) -> None:
-    """Notes about systems that are no better than chance, if other systems are better."""
-    for collection in read.collections.values():
-        seen = {}
-        for file, system in read.systems.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
-                try:
-                    found = against_chance(match(system, collection.qrels), len(collection.entities))
-                except KgtrecError:
-                    continue  # reported before
-            if found is not None:
-                seen[file] = replace(found, name=file)
-        for name, line in no_better_than_chance(list(seen.values())):
-            read.note(name, line.removeprefix(f"{name} "))
+def _check_against_chance(checked: Checked, systems: Mapping[str, System], collection: Collection) -> None:
+    """Note systems that are no better than chance, if other systems are better."""
+    compared = []
+    for file, system in systems.items():
+        with unwarned(), suppress(KgtrecError):  # reported before
+            if (own := against_chance(match(system, collection.qrels), len(collection.entities))) is not None:
+                compared.append(replace(own, name=file))
+    for file, line in no_better_than_chance(compared):
+        checked[file].notes.append(line.removeprefix(f"{file} "))
 
 
 def _has_metadata(file: str) -> bool:
@@ -441,11 +404,11 @@ def _has_metadata(file: str) -> bool:
     return is_parquet(file) or Path(file).is_dir()
 
 
-def _placed(finding: Finding, read: _Input) -> str:
-    """A finding as a line of text, with the line in its file if there is one; the file is read again for this."""
-    file, line = finding.source, None
+def _line_of(finding: Finding, *, is_qrels: bool) -> int | None:
+    """The line of a finding in its file, which is read again for this; None if there is none."""
+    file = finding.source
     if finding.column and file != "-" and not _has_metadata(file):
-        again = read_any(file, "qrels" if file in read.qrels else "run")
+        again = read_any(file, "qrels" if is_qrels else "run")
         if isinstance(again, RunFile | QrelsFile) and again.columns is not None:
-            line = again.columns.line(again.columns.first_row(finding.column, finding.label))
-    return str(FormatError(finding.message, path=file, line=line))
+            return again.columns.line(again.columns.first_row(finding.column, finding.label))
+    return None

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, force_option, option
+from kgtrec.cli.systems import read_questions, splits
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import AnyRun
 from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.answer_ranks import write_answer_ranks
+from kgtrec.formats.collections import read_collection
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.parquet import is_parquet
+from kgtrec.formats.score_matrix import stamp_score_matrix
 from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
+from kgtrec.formats.trec.origins import origin_path
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
-from kgtrec.formats.trec.runs import RunFile, files_of_run, several_tags, write_run
+from kgtrec.formats.trec.runs import RunFile, files_of_run, several_tags, stamp_run, write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 
 
 @click.command(name="convert")
 @click.argument("source", metavar="IN", type=click.Path())
-@click.argument("target", metavar="OUT", type=click.Path())
+@click.argument("target", metavar="OUT", nargs=-1, type=click.Path())
 @option("--kind", "What IN holds, if its content does not show it.", ("run", "qrels"))
 @option("--name", "The run's name (tag) in OUT, instead of the one in IN.")
 @option("--sort", "Put the rows of each question together, in bounded memory.", is_flag=True)
@@ -36,6 +42,13 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 )
 @option("--topics", "Topics with the question ids of IN, as in OLD/topics.tsv.", PATH)
 @option("--collection", "With --topics: give OUT the ids of this one, by what each asks.", PATH)
+@option("--stamp", "Record that IN, and the files after it, belong to this collection; convert nothing.", PATH)
+@option(
+    "--filter filtered_by",
+    "With --stamp: splits whose known triples were removed from the runs. Default: not recorded.",
+    callback=splits,
+    metavar="SPLITS|raw",
+)
 @option("--entities", "With --to factors: labels of the model's entities, as for rank.", PATH)
 @option("--relations", "With --to factors: labels of its relations, as for rank.", PATH)
 @option("--data", "With --to factors: the framework's folder of the data set.", PATH)
@@ -44,20 +57,7 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 @option("--descriptions", "With --to ir-datasets: entity and description, likewise.", PATH)
 @force_option
 def command(
-    source: str,
-    target: str,
-    kind: str | None,
-    name: str | None,
-    sort: bool,
-    to: str | None,
-    topics: str | None,
-    collection: str | None,
-    entities: str | None,
-    relations: str | None,
-    data: str | None,
-    templates: str | None,
-    names: str | None,
-    descriptions: str | None,
+    source: str, target: tuple[str, ...], stamp: str | None, filtered_by: tuple[str, ...] | None, **options: Any
 ) -> None:
     """Convert a run or qrels between TREC text and Parquet, a model to a factor folder, a collection to ir_datasets.
 
@@ -76,6 +76,11 @@ def command(
     With --topics and --collection, IN is a run, answer ranks or qrels with the question ids of a topics file, and OUT
     has those of the collection, which asks the same questions: its test triples stood in another order.
 
+    With --stamp, IN and the files after it are of other tools: score matrices (.npy), with rows in the order of the
+    collection's topics.tsv and columns in that of its entities, or runs with the question ids of the collection.
+    NAME.json beside each records their collection, as kgtrec rank and kgtrec.write_score_matrix do themselves. It is
+    checked whenever such a file is used with a collection, so scores, ids and orders of different ones are never mixed.
+
     With --to ir-datasets, IN is a collection, and OUT a folder with queries.tsv (the questions in words), docs.tsv (the
     entities) and qrels.txt, which ir_datasets and PyTerrier read. docs/neighbours.md shows how.
 
@@ -87,22 +92,63 @@ def command(
     kgtrec convert big.npz big --to factors
     kgtrec convert model/wikidata wikidata --to factors --data data/wikidata
     kgtrec convert old.run.gz new.run.gz --topics OLD/topics.tsv --collection NEW
+    kgtrec convert --stamp C transe.npy
+    kgtrec convert --stamp C runs/*.run.gz --filter train,valid,test
     kgtrec convert COLLECTION texts --to ir-datasets --names names.tsv
     """
-    if to != "ir-datasets" and (templates or names or descriptions):
-        raise click.UsageError("--templates, --names and --descriptions are for --to ir-datasets")
-    if (topics is None) != (collection is None) or (topics is not None and (sort or to in ("factors", "ir-datasets"))):
-        raise click.UsageError("--topics and --collection go together, and not with --sort or --to factors|ir-datasets")
-    if to == "ir-datasets":
-        if sort or name is not None or kind is not None:
-            raise click.UsageError("--sort, --name and --kind are for runs and qrels, and not for --to ir-datasets")
-        _to_ir_datasets(source, target, templates, names, descriptions)
+    files, given = (source, *target), {name for name, value in options.items() if value}
+    if stamp is not None:
+        if given:
+            raise click.UsageError(f"expected --stamp alone or with --filter, found --{min(given)}; leave it out")
+        _stamp(stamp, files, filtered_by)
         return
-    if sort and (target == "-" or to == "factors"):
-        raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")
+    if len(target) != 1:
+        raise click.UsageError(f"expected IN and OUT, found {' '.join(files)}")
+    if filtered_by is not None:
+        raise click.UsageError("expected --filter only with --stamp")
+    to = options["to"]
+    if idle := given - {"to", *_ONLY.get(to, _OF_RUNS)}:
+        owner = next((f"--to {other}" for other, own in _ONLY.items() if own & idle), "runs and qrels")
+        raise click.UsageError(f"expected {' and '.join(f'--{name}' for name in sorted(idle))} only with {owner}")
     if to == "factors":
-        _to_factors(source, target, *(None if path is None else Path(path) for path in (entities, relations, data)))
-        return
+        _to_factors(source, target[0], options)
+    elif to == "ir-datasets":
+        _to_ir_datasets(source, target[0], options)
+    else:
+        _convert(source, target[0], **{name: options[name] for name in (*_OF_RUNS, "to")})
+
+
+#: the options that go with one value of --to, and those of runs, qrels and answer ranks
+_ONLY = {"factors": {"entities", "relations", "data"}, "ir-datasets": {"templates", "names", "descriptions"}}
+_OF_RUNS = ("kind", "name", "sort", "topics", "collection")
+
+
+def _stamp(folder: str, files: Sequence[str], filtered_by: tuple[str, ...] | None) -> None:
+    test = read_questions(folder)
+    for file in files:
+        if file.lower().endswith(".npy"):
+            stamp_score_matrix(file, test)
+        else:
+            stamp_run(file, test, filtered_by)
+        say(f"wrote {origin_path(file)}")
+
+
+def _convert(
+    source: str,
+    target: str,
+    *,
+    kind: Kind | None,
+    name: str | None,
+    sort: bool,
+    topics: str | None,
+    collection: str | None,
+    to: str | None,
+) -> None:
+    """Convert a run, qrels or answer ranks."""
+    if (topics is None) != (collection is None) or (topics is not None and sort):
+        raise click.UsageError("--topics and --collection go together, and not with --sort")
+    if sort and target == "-":
+        raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")
     if to == "parts":
         require_folder(target, files_of_run)
     else:
@@ -111,79 +157,77 @@ def command(
         say(f"{target}: {sort_run(source, target, name=name, parts=to == 'parts'):,} rows")
         return
     in_ids = _renumbering(source, topics, collection)
+    table: Any = None
     if is_streamed(source) and (Path(source).is_dir() or kind_of_parquet(source) == "run"):
-        run = in_ids(open_run(source))
-        write_run(target, run, name=name, parts=to == "parts")
-        say(f"{target}: {len(run):,} rows")
-        return
-    found = read_any(source, cast("Kind | None", kind))
-    if isinstance(found, RunFile):
-        if name is None and len(found.tags) > 1:
-            raise several_tags(source, found.tags)
-        write_run(target, in_ids(found.run), name=name, parts=to == "parts")
-        rows = len(found.run)
-    elif isinstance(found, QrelsFile):
-        if name is not None or to is not None:
-            raise click.UsageError("--name and --to are for runs, and IN holds qrels")
-        write_qrels(target, in_ids(found.qrels))
-        rows = len(found.qrels)
-    elif isinstance(found, AnswerRanks) and topics is not None:
-        if name is not None or to is not None:
-            raise click.UsageError("--name and --to are for runs, and IN holds answer ranks")
+        table = open_run(source)
+    else:
+        table = read_any(source, kind)
+        if isinstance(table, RunFile):
+            if name is None and len(table.tags) > 1:
+                raise several_tags(source, table.tags)
+            table = table.run
+        elif isinstance(table, QrelsFile):
+            table = table.qrels
+    is_ranks = isinstance(table, AnswerRanks)
+    if not isinstance(table, AnyRun | Qrels) and not (is_ranks and topics is not None):
+        raise FormatError(f"expected a run or qrels, found {'answer ranks' if is_ranks else 'topics'}", path=source)
+    if isinstance(table, AnyRun):
+        write_run(target, in_ids(table), name=name, parts=to == "parts")
+    elif name is not None or to is not None:
+        raise click.UsageError(f"--name and --to are for runs, and IN holds {'answer ranks' if is_ranks else 'qrels'}")
+    elif isinstance(table, Qrels):
+        write_qrels(target, in_ids(table))
+    else:
         if not is_parquet(target):
             raise FormatError("expected a name that ends in .parquet for answer ranks, found another", path=target)
-        write_answer_ranks(target, in_ids(found))
-        rows = len(found)
-    else:
-        kinds = "topics" if not source.endswith(".parquet") else "answer ranks"
-        raise FormatError(f"expected a run or qrels, found {kinds}", path=source)
+        write_answer_ranks(target, in_ids(table))
     if target != "-":
-        say(f"{target}: {rows:,} rows")
+        say(f"{target}: {len(table):,} rows")
 
 
 def _renumbering(source: str, topics: str | None, folder: str | None) -> Callable[[Any], Any]:
-    """What gives a run, answer ranks or qrels the question ids of a collection; nothing changes without ``topics``."""
+    """The function that gives a run, answer ranks or qrels the question ids of a collection; without topics none."""
     if topics is None or folder is None:
-        return lambda system: system
+        return lambda table: table
     from kgtrec.data.identity import renumbered
-    from kgtrec.formats.collections import read_collection
     from kgtrec.formats.score_matrix import read_questions_in_order
 
     collection, questions = read_collection(folder), read_questions_in_order(topics)
 
-    def in_ids(system: Any) -> Any:
+    def in_ids(table: Any) -> Any:
         with in_file(source):
-            return renumbered(system, collection, questions, where=topics)
+            return renumbered(table, collection, questions, where=topics)
 
     return in_ids
 
 
-def _to_factors(source: str, target: str, entities: Path | None, relations: Path | None, data: Path | None) -> None:
+def _to_factors(source: str, target: str, options: Mapping[str, Any]) -> None:
     from kgtrec.formats.factor_folders import write_factor_folder
     from kgtrec.systems.adapter import Given
     from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
 
+    entities, relations, data = (
+        Path(options[name]) if options[name] else None for name in ("entities", "relations", "data")
+    )
     with in_file(source):
-        found = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
-    write_factor_folder(target, found)
-    say(f"{target}: {found.score}, {len(found.E):,} entities x {found.E.shape[1]} numbers ({found.E.dtype})")
+        arrays = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
+    write_factor_folder(target, arrays)
+    say(f"{target}: {arrays.score}, {len(arrays.E):,} entities x {arrays.E.shape[1]} numbers ({arrays.E.dtype})")
 
 
-def _to_ir_datasets(
-    source: str, target: str, templates: str | None, names: str | None, descriptions: str | None
-) -> None:
+def _to_ir_datasets(source: str, target: str, options: Mapping[str, Any]) -> None:
     from kgtrec.campaign.queries import documents_of, queries_of
     from kgtrec.data.identity import entity_names
     from kgtrec.formats.campaign.folder import read_descriptions, read_names, read_templates
-    from kgtrec.formats.collections import read_collection
     from kgtrec.formats.ir_datasets import require_ir_datasets_folder, write_ir_datasets
 
     require_ir_datasets_folder(target)
     collection = read_collection(source)
-    labels = entity_names(collection)
-    called = read_names(names, labels) if names else {}
-    told = read_descriptions(descriptions, labels) if descriptions else {}
-    queries = queries_of(collection, read_templates(templates) if templates else {}, called)
-    write_ir_datasets(target, collection, queries, documents_of(collection, called, told))
-    say(f"{target}: {len(queries):,} queries, {len(labels):,} documents, {len(collection.qrels):,} judgements")
+    entities = entity_names(collection)
+    names = read_names(options["names"], entities) if options["names"] else {}
+    descriptions = read_descriptions(options["descriptions"], entities) if options["descriptions"] else {}
+    templates = read_templates(options["templates"]) if options["templates"] else {}
+    queries = queries_of(collection, templates, names)
+    write_ir_datasets(target, collection, queries, documents_of(collection, names, descriptions))
+    say(f"{target}: {len(queries):,} queries, {len(entities):,} documents, {len(collection.qrels):,} judgements")

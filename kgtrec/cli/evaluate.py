@@ -18,6 +18,7 @@ from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_option
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
+from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -39,13 +40,15 @@ def _measures() -> Iterator[str]:
 @click.command(name="evaluate")
 @qrels_and_systems
 @scoring_options(
-    "Measure to compute; may be repeated, or hold several. See --list-measures.",
-    "that tells sides, relations and categories, if QRELS is a file.",
+    "Measure to compute, see --list-measures; may be repeated, or hold several. "
+    f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
+    "with the sides, relations and categories of the questions, if QRELS is a file.",
     seed="Random seed, for example of --ties nondeterministic.",
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
 @option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
 @output_options()
+@option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
 @option(
@@ -68,6 +71,7 @@ def command(
     scoring: ScoringRequest,
     per: str | None,
     output: Output,
+    sort: str | None,
     sides: tuple[str, ...],
     float32: bool,
     weights: str | None,
@@ -95,18 +99,25 @@ def command(
     if confidence is None and drawn is not None:
         raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
     if scoring.options["ties"] == "all":
-        given = {"--per": per, "--sides": sides, "--float32": float32, "--confidence": confidence, "--weights": weights}
-        if idle := [option for option, value in given.items() if value]:
-            raise KgtrecError(f"expected --ties all without {', '.join(given)}, found {idle[0]}; leave it out")
+        others = {
+            "--sort": sort,
+            "--per": per,
+            "--sides": sides,
+            "--float32": float32,
+            "--confidence": confidence,
+            "--weights": weights,
+        }
+        if idle := [option for option, value in others.items() if value]:
+            raise KgtrecError(f"expected --ties all without {', '.join(others)}, found {idle[0]}; leave it out")
         _show_all_orders(qrels, systems, scoring, output)
         return
     systems, holds_ranks = systems_of(qrels, systems)
-    found = read_systems(systems, holds_ranks)
+    loaded = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
         # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read:
         # up to 0.05 s of 0.85 for a run of 2.3 million lines, nothing for answer ranks. A pipe is not: a signal could
         # not stop a thread that waits for it
-        early = reader.submit(next, found) if any(Path(path).is_file() for path in systems[:1]) else None
+        early = reader.submit(next, loaded) if any(Path(path).is_file() for path in systems[:1]) else None
         import pyarrow.compute  # noqa: F401
 
         import kgtrec.report.show  # noqa: F401
@@ -119,7 +130,7 @@ def command(
         with progress_bar("evaluating", len(systems), "systems") as advance:
             scores = evaluate(
                 judgements,
-                counting(chain([early.result()] if early else [], found), advance),
+                counting(chain([early.result()] if early else [], loaded), advance),
                 scoring.measures_of(holds_ranks),
                 per=per,
                 float32=float32,
@@ -131,7 +142,7 @@ def command(
         _report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
-    output.show(scores)
+    output.show(scores if sort is None else scores.sorted_by(sort))
 
 
 def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output) -> None:

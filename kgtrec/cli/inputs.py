@@ -32,7 +32,7 @@ _AT_ODDS = 0.1  # with a smaller share of lines whose rank contradicts the score
 
 
 def files_of(systems: Sequence[str]) -> tuple[str, ...]:
-    """The files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
+    """Return the files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
     from kgtrec.evaluation.given import files_of_folder
 
     files: list[str] = []
@@ -53,45 +53,45 @@ def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
 
 
 def by_name(named: Iterable[tuple[str, AnyPath]], what: str = "systems") -> dict[str, AnyPath]:
-    """Name -> file; KgtrecError if two files have the same name."""
-    found: dict[str, AnyPath] = {}
+    """Map names to files; KgtrecError if two files have the same name."""
+    file_of: dict[str, AnyPath] = {}
     for name, path in named:
-        if name in found:
-            other_kind = str(found[name]).endswith(".ranks.parquet") != str(path).endswith(".ranks.parquet")
+        if name in file_of:
+            other_kind = str(file_of[name]).endswith(".ranks.parquet") != str(path).endswith(".ranks.parquet")
             raise KgtrecError(
-                f"expected {what} of different names, found {name!r} twice: {found[name]} and {path}; "
+                f"expected {what} of different names, found {name!r} twice: {file_of[name]} and {path}; "
                 + "if they are the run and the answer ranks of one system, give only one of the two kinds, such as "
                 "*.ranks.parquet, or their folder; otherwise " * other_kind + "rename one of them"
             )
-        found[name] = path
-    return found
+        file_of[name] = path
+    return file_of
 
 
 def systems_of(qrels: str, systems: Sequence[str]) -> tuple[tuple[str, ...], list[bool]]:
-    """The files of the systems, with different names, and which of them are answer ranks; the rest is not read."""
+    """Return the files of the systems, with different names, and which of them are answer ranks."""
     files = files_of(systems)
     refuse_twice(qrels, files)
     return files, [holds_ranks(path) for path in files]
 
 
 def read_judgements(path: str) -> Qrels | Collection:
-    """The qrels or the collection at a path."""
+    """Read the qrels or the collection at a path."""
     from kgtrec.data.qrels import Qrels
     from kgtrec.evaluation.given import qrels_of
 
-    found = qrels_of(path)
-    return replace(found, collection="") if isinstance(found, Qrels) and is_mixed() else found
+    qrels = qrels_of(path)
+    return replace(qrels, collection="") if isinstance(qrels, Qrels) and is_mixed() else qrels
 
 
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:
-    """The systems one by one, each under the name of its file."""
+    """Read the systems one by one, each under the name of its file."""
     mixed = is_mixed()  # read here: files may be read by another thread, which has no click context
 
     def read(path: str, *, ranks: bool) -> AnyRun | AnswerRanks:
         if not ranks:
             run = read_any_run(path, name=None if path == "-" else default_name(path))
             if isinstance(run, Run) and not run.collection and path != "-":
-                _tell_of_ranks(path)
+                _note_ranks(path)
             return replace(run, collection="") if mixed else run
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
@@ -101,9 +101,9 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
     return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
 
 
-def _tell_of_ranks(path: str) -> None:
+def _note_ranks(path: str) -> None:
     """Print a note if the rank column of another tool's run contradicts the scores in the first lines."""
-    from kgtrec.evaluation.plausibility import check_ranks, read_ranks
+    from kgtrec.evaluation.plausibility import ranks_off, read_ranks
 
     if is_parquet(path):
         return
@@ -116,7 +116,7 @@ def _tell_of_ranks(path: str) -> None:
     if lines is None:
         return
     ranks = read_ranks(list(lines.vocabularies["rank"]), lines.codes["rank"])
-    off = len(check_ranks(lines.codes["question"], ranks, lines.number).off.row)
+    off = len(ranks_off(lines.codes["question"], ranks, lines.number).row)
     if off > _AT_ODDS * len(ranks):
         say(
             f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; as in "

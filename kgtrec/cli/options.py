@@ -59,8 +59,8 @@ class Whole(click.IntRange):
         except ValueError:
             number = self.least - 1
         if not self.least <= number <= self.most:
-            found = str(value)
-            shown = found if len(found) <= 40 else f"{found[:40]}... ({len(found)} characters)"
+            text = str(value)
+            shown = text if len(text) <= 40 else f"{text[:40]}... ({len(text)} characters)"
             self.fail(f"expected a whole number from {self.least:,} to {self.most:,}, found {shown}", param, ctx)
         return number
 
@@ -97,10 +97,13 @@ GOLD_SHARES = Real(0, 1, max_open=True)
 def option(
     names: str, about: str, kind: _ParamType | Iterable[str] | None = None, default: Any = None, **more: Any
 ) -> Callable[[Command], Command]:
-    """An option with its help, which shows the default; ``names``: as it is typed, then its parameter, if another.
+    """Add an option with its help, which shows the default; ``names``: as it is typed, then its parameter, if another.
 
-    ``kind`` is a type, or the choices.
+    ``kind`` is a type, or the choices. "Default: ..." at the end of ``about`` is shown like the default of others.
     """
+    about, _, described = about.partition(" Default: ")
+    if described:
+        about += f"  [default: {described.removesuffix('.')}]"
     chosen = kind if kind is None or isinstance(kind, click.ParamType) else click.Choice(tuple(kind))
     if default is not None:
         more |= {"default": default, "show_default": True}
@@ -119,17 +122,17 @@ def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 
 def at_least(least: int) -> Whole:
-    """A number of ranks, rows, triples, tasks or questions."""
+    """Return a number of ranks, rows, triples, tasks or questions."""
     return Whole(least, MOST_COUNT)
 
 
 def samples(least: int) -> Whole:
-    """A number of repeats or resamples."""
+    """Return a number of repeats or resamples."""
     return Whole(least, MOST_SAMPLES)
 
 
 def listed(text: str | None) -> list[str]:
-    """The items of a list on the command line, which commas or spaces separate.
+    """Return the items of a list on the command line, which commas or spaces separate.
 
     Examples
     --------
@@ -140,7 +143,7 @@ def listed(text: str | None) -> list[str]:
 
 
 def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[str, ...]:
-    """The items of a list, each once; BadParameter if one is not among ``choices``."""
+    """Return the items of a list, each once; BadParameter if one is not among ``choices``."""
     names = tuple(dict.fromkeys(listed(text)))
     for name in names:
         if name not in choices:
@@ -149,7 +152,7 @@ def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[
 
 
 def sizes_of(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
-    """The sizes of samples, a callback: numbers of items, or shares of all."""
+    """Return the sizes of samples, a callback: numbers of items, or shares of all."""
     return None if text is None else [_size(part) for part in listed(text)]
 
 
@@ -184,45 +187,27 @@ class _Chosen(_ParamType):
 
 
 def choices_option(*names: str, choices: Sequence[str], about: str) -> Callable[[Command], Command]:
-    """An option of one or several of ``choices``: as a list, or repeated; told to the command as one tuple."""
+    """Add an option of one or several of ``choices``: as a list, or repeated; passed to the command as one tuple."""
 
     def joined(_: click.Context, __: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for value in values for name in value))
 
-    return click.option(*names, multiple=True, type=_Chosen(choices), callback=joined, help=about)
+    return option(" ".join(names), about, _Chosen(choices), multiple=True, callback=joined)
 
 
 def sides_option(about: str) -> Callable[[Command], Command]:
-    """The option ``--sides``: the questions that ask for the head, for the tail, or both."""
+    """Add the option ``--sides``: the questions that ask for the head, for the tail, or both."""
     return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.")
 
 
 def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
-    """The option ``--ties``, which may take ``more`` than policies; ``about`` them."""
-    return click.option(
+    """Add the option ``--ties``, which may take ``more`` than policies; ``about`` them."""
+    return option(
         "--ties",
-        type=click.Choice((*TIE_POLICIES, *more)),
-        help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) "
-        "for runs; for answer ranks realistic for measures over answers, expected for those over questions." + about,
+        f"Order of equal scores (rank type); expected is the exact mean over all orders.{about} Default: trec (by "
+        "label) for runs; for answer ranks realistic for measures over answers, expected for those over questions.",
+        (*TIE_POLICIES, *more),
     )
-
-
-missing_option = click.option(
-    "--missing",
-    type=click.Choice(("zero", "skip")),
-    default="zero",
-    show_default=True,
-    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
-)
-
-unlisted_option = click.option(
-    "--unlisted-answers",
-    type=click.Choice(("filtered", "candidates")),
-    default="filtered",
-    show_default=True,
-    help="Answers of the collection that the qrels lack: filter them out as known true answers, or keep them as "
-    "candidates, as trec_eval does. Runs need --collection for it.",
-)
 
 
 def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -231,12 +216,12 @@ def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     context.with_resource(replacing(wanted))
 
 
-force_option = click.option(
+force_option = option(
     "--force",
+    "Replace what exists, if it is of the same kind; never inputs or verdicts.",
     is_flag=True,
     expose_value=False,
     callback=_replace,
-    help="Replace what exists, if it is of the same kind; never inputs or verdicts.",
 )
 
 
@@ -244,24 +229,24 @@ def _note_mixed(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     context.meta[_MIXED] = wanted
 
 
-mixed_option = click.option(
+mixed_option = option(
     "--mixed",
+    "Match by question ids what was made for another collection, and only warn about systems that cannot be "
+    "compared: filtered by other splits, or without the same judged non-answers if a measure uses these.",
     is_flag=True,
     expose_value=False,
     callback=_note_mixed,
-    help="Match by question ids what was made for another collection, and only warn about systems that cannot be "
-    "compared: filtered by other splits, or without the same judged non-answers if a measure uses these.",
 )
 
 
 def is_mixed() -> bool:
-    """Whether the current command has the option ``--mixed``."""
+    """Check whether the current command has the option ``--mixed``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_MIXED, False))
 
 
 def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
-    """An option that prints lines instead of running the command."""
+    """Add an option that prints lines instead of running the command."""
 
     def print_lines(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         if wanted and not context.resilient_parsing:
@@ -269,7 +254,7 @@ def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) ->
                 click.echo(line)
             context.exit()
 
-    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=print_lines, help=about)
+    return option(name, about, is_flag=True, is_eager=True, expose_value=False, callback=print_lines)
 
 
 def refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
@@ -286,22 +271,17 @@ def refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:
-    """The option ``-m`` or ``--measure``, passed to the command as ``measures``, with its help text."""
-    return click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help=about)
-
-
-def collection_option(about: str) -> Callable[[Command], Command]:
-    """The option ``--collection``, passed to the command as ``folder``; ``about`` follows "Collection" in its help."""
-    return click.option("--collection", "folder", type=click.Path(), help=f"Collection {about}")
+    """Add the option ``-m`` or ``--measure``, passed to the command as ``measures``, with its help text."""
+    return option("-m --measure measures", about, multiple=True, metavar="MEASURE")
 
 
 def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
-    """The option ``--seed``, with its help text."""
-    return click.option("--seed", type=SEED, default=0, show_default=True, help=about)
+    """Add the option ``--seed``, with its help text."""
+    return option("--seed", about, SEED, 0)
 
 
 def direction_options(command: Command) -> Command:
-    """The options ``--higher`` and ``--lower``; see :func:`directions`."""
+    """Add the options ``--higher`` and ``--lower``; see :func:`directions`."""
     for way in ("lower", "higher"):
         about = f"Column of an unknown measure where {way} is better."
         command = click.option(f"--{way}", multiple=True, metavar="NAME", help=about)(command)
@@ -309,15 +289,13 @@ def direction_options(command: Command) -> Command:
 
 
 def directions(higher: Sequence[str], lower: Sequence[str]) -> dict[str, Better]:
-    """The direction of columns of unknown measures, from ``--higher`` and ``--lower``.
+    """Return the direction of columns of unknown measures, from ``--higher`` and ``--lower``.
 
     Raises
     ------
     KgtrecError
         If both options name the same column.
     """
-    twice = sorted(set(higher) & set(lower))
-    if twice:
+    if twice := sorted(set(higher) & set(lower)):
         raise KgtrecError(f"expected {twice[0]} with either --higher or --lower, found it with both")
-    better: dict[str, Better] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
-    return better
+    return {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}

@@ -15,8 +15,9 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
 
-FORMATS = ("table", "csv", "json", "latex", "parquet")
-_BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
+FORMATS = ("table", "csv", "json", "latex", "markdown", "parquet")
+_SUFFIXES = ("", ".txt", ".csv", ".json", ".tex", ".md", ".parquet")
+_BY_SUFFIX = dict(zip(_SUFFIXES, ("table", *FORMATS), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Output:
     @property
     def is_laid_out(self) -> bool:
         """Whether the result is for people, who get several tables, and not for a program."""
-        return self.form in ("table", "latex")
+        return self.form in ("table", "latex", "markdown")
 
     def show(self, result: Result, names: Sequence[str] | None = None) -> None:
         """Print a result, or write it to a file; ``names``: its tables without ``--table``, as for ``shown``."""
@@ -52,7 +53,7 @@ class Output:
 def output_options(
     tables: Sequence[str] = (), out: str = "File to write instead of standard output."
 ) -> Callable[[Command], Command]:
-    """The options of :func:`raw_output_options`, which the command gets as one :class:`Output` ``output``."""
+    """Add the options of :func:`raw_output_options`, which the command gets as one :class:`Output` ``output``."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -65,7 +66,7 @@ def output_options(
 
 
 def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = False) -> Callable[[Command], Command]:
-    """The options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
+    """Add the options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
 
     ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``. ``is_printed``:
     ``--out`` is a folder for other files, and the result is printed.
@@ -77,16 +78,16 @@ def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = Fa
         if tables:
             command = option(
                 "--table part",
-                f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
+                f"The only table to print. CSV and Parquet hold one. Default: all; there {tables[0]}.",
                 tables,
             )(command)
-        return option("--format form", f"Form of the output; by default {default}.", forms)(command)
+        return option("--format form", f"Form of the output. Default: {default}.", forms)(command)
 
     return decorate
 
 
 def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = FORMATS, option: str = "--out") -> str:
-    """The requested form, or the one among ``forms`` for the suffix of the file, or "table" without a file."""
+    """Return the requested form, or the one among ``forms`` for the suffix of the file, or "table" without a file."""
     if form is None:
         suffix = suffixes(out)[0] if out else ""
         known = {end: name for end, name in _BY_SUFFIX.items() if name in forms}

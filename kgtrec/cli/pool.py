@@ -44,7 +44,7 @@ from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run
-from kgtrec.formats.trec.topics import read_entity_labels
+from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.formats.triples import describe_input, read_triples
 from kgtrec.pooling.interactive import replay
 from kgtrec.pooling.pool_runs import (
@@ -52,7 +52,6 @@ from kgtrec.pooling.pool_runs import (
     DEFAULT_LEAST,
     DEFAULT_STRATA,
     STRATEGIES,
-    Cut,
     Strategy,
     known_answers_of,
     known_answers_of_triples,
@@ -83,7 +82,7 @@ def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 def _strategies() -> Iterator[str]:
-    return (f"{each.name:<11} {each.description} [{each.source}]" for each in STRATEGIES.values())
+    return (f"{strategy.name:<11} {strategy.description} [{strategy.source}]" for strategy in STRATEGIES.values())
 
 
 @click.command(name="pool")
@@ -151,13 +150,8 @@ def command(
     runs: tuple[str, ...],
     out: str | None,
     strategy: str,
-    depth: int | None,
-    budget: int | None,
-    cut: Cut,
     questions_path: str | None,
     known_path: str | None,
-    families: tuple[str, ...],
-    seed: int,
     judged_path: str | None,
     trivial: tuple[str, ...],
     entity_types: str | None,
@@ -188,11 +182,9 @@ def command(
         raise KgtrecError("expected --questions or --known, found both; --known already selects the questions")
     if not out and not dry_run:
         raise KgtrecError("expected --out CAMPAIGN, the folder for the pool, found none")
-    types = (
-        read_entity_types(entity_types) if entity_types else None,
-        read_relation_types(relation_types) if relation_types else None,
-    )
-    checked_ways(trivial, observed=observed_types, given=types)  # before the runs are read
+    of_entities = read_entity_types(entity_types) if entity_types else None
+    of_relations = read_relation_types(relation_types) if relation_types else None
+    checked_ways(trivial, observed=observed_types, given=(of_entities, of_relations))  # before the runs are read
     report_form = form_of(report_path, forms=FORMATS[:-1], option="--report")
     if out and not dry_run:
         require_writable(out)
@@ -200,11 +192,12 @@ def command(
     rows, known_answers = known_answers_of_triples(test, read_triples(known_path)) if known_path else (None, None)
     if questions_path:
         rows = _question_rows(questions_path, test)
-    family_of = _families(families, [default_name(file) for file in files])
+    family_of = _families(options["families"], [default_name(file) for file in files])
     own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
     if "strata" in own:
         own = {"strata": own["strata"] or DEFAULT_STRATA, "least": own["least"] or DEFAULT_LEAST}
-    reading: dict[str, Any] = {"depth": depth or chosen.depth, "cut": cut}
+    reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
+    budget, seed = options["budget"], options["seed"]
     read = (read_any_run(path, name=default_name(path)) for path in files)
     make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
     with progress_bar("pooling", len(files), "runs") as advance:
@@ -220,11 +213,8 @@ def command(
             **reading,
             **own,
         )
-    automatic = Automatic.none(len(pool))
-    if trivial:
-        automatic = judge_trivial(
-            pool, test, by=trivial, observed=observed_types, entity_types=types[0], relation_types=types[1]
-        )
+    types: dict[str, Any] = {"observed": observed_types, "entity_types": of_entities, "relation_types": of_relations}
+    automatic = judge_trivial(pool, test, by=trivial, **types) if trivial else Automatic.none(len(pool))
     if dry_run:
         Output().show(trivial_counts(pool, automatic))
         return
@@ -250,8 +240,7 @@ def command(
             write_text(report_path, shown(summary, report_form))
         write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=seed, made=made)
     Output().show(summary)
-    judged_by_rule = int(automatic.is_automatic.sum())
-    for_people = len(automatic) - judged_by_rule
+    for_people = len(automatic) - (judged_by_rule := int(automatic.is_automatic.sum()))
     by_rule = f"; a rule has judged {judged_by_rule:,} more" if judged_by_rule else ""
     say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
     if much := much_text(for_people):
@@ -306,7 +295,9 @@ def _run_files(runs: Sequence[str]) -> list[str]:
 
 
 def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
-    ids = read_entity_labels(path)
+    ids = read_label_lines(path)
+    if not len(ids):
+        raise FormatError("expected ids of questions, one per line, found an empty file", path=path)
     row = test.questions.ids.encode(ids.labels)
     if (wrong := np.flatnonzero(row < 0)).size:
         label = ids[int(wrong[0])]
@@ -318,7 +309,7 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     """Run -> family, from patterns and files; a run has at most one family."""
     if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
         raise KgtrecError(f"expected names of runs without tab and line break, found {wrong!r}; rename the file")
-    found: dict[str, str] = {}
+    family_of: dict[str, str] = {}
     for text in texts:
         pattern, equals, name = text.partition("=")
         if equals and not name.strip():
@@ -333,10 +324,12 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
                     f"{nearest(pattern, runs)}"
                 )
         else:
-            named = {run: family for run, family in read_families(Path(text)).items() if family}
+            named = read_families(Path(text))
+            if wrong := next((run for run, family in named.items() if not family.strip()), None):
+                raise FormatError(f"expected a family of each run, found none of {wrong!r}", path=text)
             if wrong := next((run for run in named if run not in runs), None):
                 raise FormatError(f"expected runs of this pool, found {wrong!r}{nearest(wrong, runs)}", path=text)
         for run, family in named.items():
-            if found.setdefault(run, family) != family:
-                raise KgtrecError(f"--family: expected one family for {run!r}, found {found[run]!r} and {family!r}")
-    return found
+            if family_of.setdefault(run, family) != family:
+                raise KgtrecError(f"--family: expected one family for {run!r}, found {family_of[run]!r} and {family!r}")
+    return family_of

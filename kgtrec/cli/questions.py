@@ -69,7 +69,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     default=True,
     help="The first line is a triple, also where it reads like the names of columns.",
 )
-@option("--input-format --format form", "Format of the triples; by default from the file name.", FORMATS)
+@option("--input-format --format form", "Format of the triples. Default: detected from the file name.", FORMATS)
 @option("--literals", "What to do with N-Triples whose object is a literal.", LITERALS, "skip")
 @option(
     "--like",
@@ -180,16 +180,16 @@ def _files(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
 def _inputs(paths: dict[str, Any], read: dict[str, Triples], form: str | None) -> list[dict[str, Any]]:
     """The files of triples with their row counts, then the dictionaries that they share."""
     files = {name: path for name, path in paths.items() if isinstance(path, str)}
-    found = [describe_input(path, split=name, triples=len(read[name])) for name, path in files.items()]
+    inputs = [describe_input(path, split=name, triples=len(read[name])) for name, path in files.items()]
     dictionaries: dict[Path, None] = {}
     for path in files.values():
         dictionaries |= dict.fromkeys(input_files(path, form)[1:])
-    return found + [describe_input(path) for path in dictionaries]
+    return inputs + [describe_input(path) for path in dictionaries]
 
 
 def _summary(out: str, collection: Collection) -> str:
-    place = shlex.quote(out)
+    folder = shlex.quote(out)
     return (
         f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
-        f"next: kgtrec rank {place} SCORES --out ranks, or kgtrec rank {place} --baseline all --out ranks"
+        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline all --out ranks"
     )

@@ -152,8 +152,8 @@ def command(
     A SOURCE is a file or folder of PyKEEN, LibKGE, DGL-KE, PyTorch-BigGraph, AnyBURL, SimKGC, OGB or another program
     (--list-sources), a factorised system (.npz with E, Q, b and questions: a score is Q @ E.T + b), a score matrix
     (.npy, questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside
-    it, or by NAME.npy.json from kgtrec stamp), or a folder of .npz and .npy files. COLLECTION is the folder that kgtrec
-    questions wrote. The two files are named after the source, or after the baseline.
+    it, or by NAME.npy.json of kgtrec convert --stamp), or a folder of .npz and .npy files. COLLECTION is the folder
+    that kgtrec questions wrote. The two files are named after the source, or after the baseline.
 
     Factorised models are ranked by several processes with --workers, or by a cluster with --scheduler; the files are
     the same. If ranking such a model is interrupted, its finished blocks stay in OUT/NAME.unfinished, and the same

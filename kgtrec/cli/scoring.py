@@ -11,16 +11,15 @@ import click
 
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    PATH,
     Command,
-    collection_option,
     is_mixed,
     measure_option,
-    missing_option,
     mixed_option,
+    option,
     seed_option,
     stacked,
     ties_option,
-    unlisted_option,
 )
 
 if TYPE_CHECKING:
@@ -45,18 +44,18 @@ class ScoringRequest:
     def inputs(
         self, qrels: str, systems: Sequence[str]
     ) -> tuple[Qrels | Questions, Iterator[AnyRun | AnswerRanks], Sequence[str]]:
-        """Qrels, systems and measures, by default those of the kind of systems, as all verbs take them."""
+        """Return qrels, systems and measures, by default those of the kind of systems, as all verbs take them."""
         files, holds_ranks = systems_of(qrels, systems)
         return read_judgements(qrels), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
 
     def measures_of(self, holds_ranks: Sequence[bool]) -> Sequence[str]:
-        """The measures that were asked for, or the default ones for such systems."""
+        """Return the measures that were asked for, or the default ones for such systems."""
         from kgtrec.evaluation.evaluate import default_measures
 
         return self.measures or default_measures(ranks=all(holds_ranks))
 
     def keywords(self) -> ScoringOptions:
-        """The keywords of all verbs that score."""
+        """Return the keywords of all verbs that score."""
         from kgtrec.formats.collections import read_collection
 
         return {
@@ -67,7 +66,7 @@ class ScoringRequest:
 
 
 def qrels_and_systems(command: Command) -> Command:
-    """The arguments ``QRELS`` and ``SYSTEMS``."""
+    """Add the arguments ``QRELS`` and ``SYSTEMS``."""
     systems = click.argument("systems", nargs=-1, required=True, type=click.Path())
     return click.argument("qrels", type=click.Path())(systems(command))
 
@@ -75,7 +74,7 @@ def qrels_and_systems(command: Command) -> Command:
 def scoring_options(
     about_measures: str, collection: str, *, seed: str = "Random seed.", ties: Callable[[Command], Command] = _TIES
 ) -> Callable[[Command], Command]:
-    """The common options, which the command gets as one :class:`ScoringRequest` ``scoring``.
+    """Add the common options, which the command gets as one :class:`ScoringRequest` ``scoring``.
 
     Parameters
     ----------
@@ -94,11 +93,22 @@ def scoring_options(
         return stacked(
             measure_option(about_measures),
             ties,
-            missing_option,
-            unlisted_option,
+            option(
+                "--missing",
+                "Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+                ("zero", "skip"),
+                "zero",
+            ),
+            option(
+                "--unlisted-answers",
+                "Answers of the collection that the qrels lack: filter them out as known true answers, or keep them as "
+                "candidates, as trec_eval does. Runs need --collection for it.",
+                ("filtered", "candidates"),
+                "filtered",
+            ),
             mixed_option,
             seed_option(seed),
-            collection_option(collection),
+            option("--collection folder", f"Collection {collection}", PATH),
         )(scored)
 
     return decorate

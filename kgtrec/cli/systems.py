@@ -15,7 +15,7 @@ _RAW = "raw"
 
 
 def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """The splits named in a text; an empty tuple for ``raw``, None for no text."""
+    """Return the splits named in a text; an empty tuple for ``raw``, None for no text."""
     if value is None:
         return None
     expected = f"{', '.join(SPLITS)} separated by commas, or {_RAW}"
@@ -56,7 +56,7 @@ system_options = stacked(
 
 
 def read_questions(folder: str) -> Collection:
-    """The collection of a folder, for systems that answer triple questions.
+    """Return the collection of a folder, for systems that answer triple questions.
 
     Raises
     ------

@@ -10,7 +10,7 @@ _PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "ir-measures", "pytrec-eval-
 
 
 def versions() -> dict[str, str]:
-    """The versions of kgtrec, of Python and of the packages that the numbers depend on; imports none of them."""
+    """Return the versions of kgtrec, of Python and of the packages that the numbers depend on; imports none of them."""
     return {
         "kgtrec": version("kgtrec"),
         "python": platform.python_version(),

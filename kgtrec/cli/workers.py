@@ -41,7 +41,7 @@ workers_options = stacked(
 
 
 def executor_of(scheduler: str | None) -> Helper | None:
-    """What starts the workers that ``--scheduler`` names."""
+    """Make what starts the workers that ``--scheduler`` names."""
     return None if scheduler is None else partial(_dask, scheduler)
 
 

@@ -6,15 +6,23 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
+from kgtrec.data.frames import frame_codes, frame_names, frame_note, frame_of, frame_values, with_note
+from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_COUNTS = {"answer": np.bool_, "above": np.int32, "tied": np.int32, "n_other": np.int32, "score": np.float64}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +97,49 @@ class AnswerRanks(Columns):
         ):
             found.update(column[order].astype(kind).tobytes())
         return found.hexdigest()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a data frame with columns ``query_id, doc_id, answer, above, tied, n_other, score`` and ``cut``, if any.
+
+        Its ``attrs`` name the collection and the splits that were filtered by, for :meth:`from_frame`.
+        """
+        columns = {name: getattr(self, name) for name in (*_COUNTS, "cut") if getattr(self, name) is not None}
+        frame = frame_of(query_id=self.decoded("question"), doc_id=self.decoded("entity"), **columns)
+        return with_note(frame, collection=self.collection, filtered_by=self.filtered_by)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, name: str, *, collection: str = "", filtered_by: tuple[str, ...] = SPLITS
+    ) -> AnswerRanks:
+        """Read back what :meth:`to_frame` gives, or our Parquet in pandas or polars.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas, polars or pyarrow
+        name : str
+            Name of the system.
+        collection : str
+            Stamp of the collection, where the frame's ``attrs`` do not say it. Default: unknown.
+        filtered_by : tuple of {"train", "valid", "test"}
+            Splits whose known triples were removed, where the frame's ``attrs`` do not say it.
+        """
+        note, names = frame_note(frame), frame_names(frame)
+        labels = ("query_id", "doc_id") if "query_id" in names else ("question", "entity")
+        (questions, question), (entities, entity) = (frame_codes(frame, label) for label in labels)
+        order = np.lexsort((entity, question))
+        counts: dict[str, Any] = {
+            key: frame_values(frame, key)[order] for key in (*_COUNTS, *(["cut"] if "cut" in names else []))
+        }
+        return cls(
+            name,
+            question[order],
+            entity[order],
+            **{key: values.astype(_COUNTS.get(key, np.bool_)) for key, values in counts.items()},
+            questions=questions,
+            entities=entities,
+            filtered_by=tuple(note.get("filtered_by", filtered_by)),
+            collection=note.get("collection", collection),
+        )
 
     def renamed(self, name: str) -> AnswerRanks:
         """Return the same table under another system name."""

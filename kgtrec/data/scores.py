@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, long_table
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.frames import Framed
+from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, nearest, one_of
 from kgtrec.lazy import named
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _POPULATIONS = {
     "triple": "other test sets of as many triples from the same graph",
@@ -134,10 +137,47 @@ class Scores(Framed, PlottedResult):
         """
         if self.items:
             raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
-        named = str(measure)
+        label = str(measure)
         one_of("a system of", system, self.systems)
-        one_of("a measure of", named, self.measures)
-        return float(self.values[self.systems.index(system), self.measures.index(named), 0])
+        one_of("a measure of", label, self.measures)
+        return float(self.values[self.systems.index(system), self.measures.index(label), 0])
+
+    def __getitem__(self, key: tuple[str, object]) -> float:
+        """Look up one total, ``scores["transe", "micro.MRR"]``; see :meth:`value`."""
+        return self.value(*key)
+
+    def sorted_by(self, measure: object) -> Scores:
+        """Sort the systems by their totals of a measure, the best first; NaN is last."""
+        totals = np.array([self.value(system, measure) for system in self.systems])
+        rises = named("measures.names", "better_of")(str(measure)) == "lower"
+        order = np.argsort(totals if rises else -totals, kind="stable")
+        rows = {
+            name: getattr(self, name)[order]
+            for name in ("values", "low", "high", "effective", "least", "most")
+            if getattr(self, name) is not None
+        }
+        systems, tied = (tuple(column[row] for row in order) if column else () for column in (self.systems, self.tied))
+        return replace(self, systems=systems, tied=tied, **rows)
+
+    def to_frame(self, *, wide: bool = False) -> pd.DataFrame:
+        """Make a data frame of :meth:`to_table`; ``wide``: a row per system and item, a column per measure."""
+        if not wide:
+            return frame_of_table(self.to_table())
+        columns = {"system": (0, self.systems), **{name: (1, labels) for name, labels in self.items.items()}}
+        values = {measure: self.values[:, place] for place, measure in enumerate(self.measures)}
+        return frame_of_table(long_table(self.values[:, 0].shape, columns | values))
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Make a dict of the totals: system to measure to value."""
+        return {system: {measure: self.value(system, measure) for measure in self.measures} for system in self.systems}
+
+    def to_markdown(self) -> str:
+        """Make a table for Markdown, with the best values in bold."""
+        return str(named("report.show", "shown")(self, "markdown"))
+
+    def to_latex(self) -> str:
+        """Make a table for the LaTeX package booktabs, with the best values in bold."""
+        return str(named("report.show", "shown")(self, "latex"))
 
 
 _MANY_CELLS = 1 << 24

@@ -17,23 +17,24 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.matching import unranked
 from kgtrec.evaluation.plausibility import of_other_questions
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
-Measures = Sequence[ParsedMeasure | ProvidedMeasure]
+Measures = Sequence[AnyMeasure]
 _TRUST = "; or declare that the ids are the same (--mixed; in Python, dataclasses.replace(system, collection=''))"
 
 
 def different_systems(
-    systems: Iterable[AnyRun | AnswerRanks],
+    systems: Iterable[System],
     collection: Collection | None,
     *,
     qrels: Qrels | None = None,
     measures: Measures = (),
     mixed: bool = False,
-) -> Iterator[AnyRun | AnswerRanks]:
-    """The systems one by one, checked to have different names and to belong together; see :class:`Belonging`.
+) -> Iterator[System]:
+    """Yield the systems one by one, checked to have different names and to belong together; see :class:`Belonging`.
 
     Raises
     ------
@@ -65,7 +66,7 @@ class Belonging:
     infAP also for those with a negative grade, which were pooled and not sampled.
 
     Runs that kgtrec wrote name their collection and how they were filtered, and are checked in the same way.
-    Runs of other programs do not; those that seem to be made for other questions are told
+    Runs of other programs do not; a warning names those that seem to be made for other questions
     (:func:`kgtrec.evaluation.plausibility.of_other_questions`), and kgtrec check finds known answers in them.
 
     Parameters
@@ -92,11 +93,11 @@ class Belonging:
         self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure uses
         self._mixed = mixed
         self._stamp: tuple[str, str] | None = None
-        self._filtered: AnyRun | AnswerRanks | None = None  # the first that is known to be filtered, and how
+        self._filtered: System | None = None  # the first that is known to be filtered, and how
         self._first: AnswerRanks | None = None
         self._lacking: NDArray[np.intp] | None = None
 
-    def __call__(self, system: AnyRun | AnswerRanks) -> None:
+    def __call__(self, system: System) -> None:
         """Check one more system.
 
         Raises
@@ -116,15 +117,15 @@ class Belonging:
             self._check_sides(system)
             self._check_known(system)
             self._check_alike(system)
-            _tell_cut(system)
+            _warn_cut(system)
         elif self._collection is not None:
             _check_entities(system, self._collection.entities)
             if (other := of_other_questions(system, self._collection)) is not None:
                 warn(f"{system.name}: {other.message}")
         elif self._qrels is not None:
-            _tell_foreign(system, self._qrels.entities)
+            _warn_foreign(system, self._qrels.entities)
 
-    def check_collection(self, system: AnyRun | AnswerRanks) -> None:
+    def check_collection(self, system: System) -> None:
         """Refuse a system that names another collection."""
         if not system.collection:
             return
@@ -145,7 +146,7 @@ class Belonging:
                 f"{why_another(self._stamp[1], system.collection)}rank its scores on the first{_TRUST}"
             )
 
-    def check_filter(self, system: AnyRun | AnswerRanks) -> None:
+    def check_filter(self, system: System) -> None:
         """Refuse a system that was filtered differently from those before."""
         if system.filtered_by is None:
             return
@@ -156,7 +157,7 @@ class Belonging:
             self._filtered = system
         elif first.filtered_by != system.filtered_by:
             kind = "answer ranks" if isinstance(system, AnswerRanks) and isinstance(first, AnswerRanks) else "systems"
-            self._tell(
+            self._refuse(
                 f"expected {kind} that were filtered in the same way, found {_called(first)} {_filter(first)} and "
                 f"{_called(system)} {_filter(system)}, so that their candidates differ",
                 "rank the scores of one of them again (kgtrec rank --filter)",
@@ -218,7 +219,7 @@ class Belonging:
             return
         n_wrong = np.count_nonzero(self._looked_at(self._qrels))
         others = " others" if len(lacking) == len(before) else ""
-        self._tell(
+        self._refuse(
             f"expected ranks of the same judged non-answers, which {self._of_wrong} uses, found that "
             f"{_called(first)} lacks {len(before):,} of {n_wrong:,} and {_called(ranks)} {len(lacking):,}{others}",
             "rank the scores of both with these qrels (kgtrec rank --judged), leave out the measure",
@@ -228,7 +229,7 @@ class Belonging:
         """(len(qrels),) which rows are non-answers that one of the measures uses."""
         return (qrels.grade <= 0) & (qrels.grade >= self._least_grade)
 
-    def _tell(self, wrong: str, way_out: str) -> None:
+    def _refuse(self, wrong: str, way_out: str) -> None:
         if not self._mixed:
             raise CollectionError(
                 f"{wrong}; {way_out}, or allow mixtures (--mixed; mixed=True in Python, mixed = true in a study)"
@@ -237,7 +238,7 @@ class Belonging:
 
 
 def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
-    """The qrels as those of a collection, whose question ids they are declared to have.
+    """Declare the qrels to be those of a collection, whose question ids they have.
 
     Raises
     ------
@@ -273,7 +274,7 @@ def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
     )
 
 
-def _tell_cut(ranks: AnswerRanks) -> None:
+def _warn_cut(ranks: AnswerRanks) -> None:
     if ranks.cut is not None and (below := np.count_nonzero(ranks.cut & ranks.answer)):
         warn(
             f"{ranks.name}: {below:,} of {np.count_nonzero(ranks.answer):,} answers are below the ends of its lists; "
@@ -285,11 +286,11 @@ def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) ->
     return question.astype(np.int64) * len(entities) + entity
 
 
-def _called(system: AnyRun | AnswerRanks) -> str:
+def _called(system: System) -> str:
     return (system.source or system.name) if isinstance(system, AnswerRanks) else system.name
 
 
-def _filter(system: AnyRun | AnswerRanks) -> str:
+def _filter(system: System) -> str:
     return f"filtered by {', '.join(system.filtered_by)}" if system.filtered_by else "not filtered (raw)"
 
 
@@ -308,7 +309,7 @@ def _check_entities(run: AnyRun, entities: Vocabulary) -> None:
     )
 
 
-def _tell_foreign(run: AnyRun, entities: Vocabulary) -> None:
+def _warn_foreign(run: AnyRun, entities: Vocabulary) -> None:
     """Warn of a run without any entity of the qrels; it may be just bad, so it is not refused."""
     if len(run.entities) and len(entities) and np.all(entities.encode(run.entities.labels) < 0):
         warn(

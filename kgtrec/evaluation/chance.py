@@ -19,8 +19,8 @@ from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level
 from kgtrec.measures.names import (
+    AnyMeasure,
     ParsedMeasure,
-    ProvidedMeasure,
     named_by_pykeen,
     parse_measure,
     parse_measures,
@@ -35,7 +35,7 @@ _CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
 
 
 def adjustable_measures() -> list[str]:
-    """Every measure whose chance level is known, as names; Hits at the usual cutoffs.
+    """Return every measure whose chance level is known, as names; Hits at the usual cutoffs.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def adjustable_measures() -> list[str]:
 
 
 def chance_table(collection: Collection, measures: Any = None, *, filtered_by: Sequence[str] = SPLITS) -> ChanceTable:
-    """Expectation and variance of measures when every order of the candidates is equally likely.
+    """Compute expectation and variance of measures when every order of the candidates is equally likely.
 
     Parameters
     ----------
@@ -77,10 +77,19 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     Hoyt et al. (2022), arXiv:2203.07544; for measures over questions, a hypergeometric urn.
     """
     rows: list[tuple[str, str, int, float, float]] = []
-    counts = candidate_counts(collection, filtered_by)
+    list_length, relevant = candidate_counts(collection, filtered_by)
+    n, answered = len(list_length), collection.qrels.question[collection.qrels.grade >= 1]
+    # where test triples are filtered, the other answers of a question are not candidates of an answer
+    others = relevant[answered] - 1 if "test" in filtered_by else 0
+    all_items = {
+        "questions": (np.arange(n, dtype=np.int32), list_length, relevant),
+        "answers": (answered, list_length[answered] - others, None),
+    }
     for named in parse_measures(adjustable_measures() if measures is None else measures):
         measure = _knowing_chance(named)
-        items = _items(collection, measure, *counts, per_answer_alone="test" in filtered_by)
+        question, candidates, answers = all_items[measure.items]
+        group = np.zeros(len(question), np.int32)
+        items = ItemValues(np.zeros(len(question)), group, question, None, candidates, answers)
         is_tail = ~collection.questions.is_head[items.question]
         for sides, group in ((SIDES[:1], np.zeros(len(is_tail), np.int32)), (SIDES[1:], is_tail.astype(np.int32))):
             expectation, variance = chance_level(measure, replace(items, group=group), len(sides), "chance")
@@ -98,7 +107,7 @@ def chance_of_split(
     *,
     filtered_by: Sequence[str] = SPLITS,
 ) -> ChanceTable:
-    """As :func:`chance_table`, for the questions of any split's triples; those of the other two are known.
+    """Compute :func:`chance_table` for the questions of any split's triples; those of the other two are known.
 
     Parameters
     ----------
@@ -127,18 +136,18 @@ def chance_of_split(
     >>> table.level("micro.MR", "tail")[0]  # ann has three candidates, since she is known to like jam; bob has four
     2.25
     """
-    given = dict(zip(SPLITS, (train, Triples.of([]) if valid is None else valid, test), strict=True))
+    triples = dict(zip(SPLITS, (train, Triples.of([]) if valid is None else valid, test), strict=True))
     one_of("a split of", split, SPLITS)
-    if len(given[split]) == 0:
+    if len(triples[split]) == 0:
         raise KgtrecError(f"expected {split} triples to ask for, found none")
     # questions are made from the third argument, whichever split it is
     order = [*(name for name in SPLITS if name != split), split]
-    played = dict(zip(order, SPLITS, strict=True))
-    collection = build_questions(*(given[name] for name in order), ids=True)  # ids: any label is allowed
-    return chance_table(collection, measures, filtered_by=[played[name] for name in filtered_by])
+    role = dict(zip(order, SPLITS, strict=True))
+    collection = build_questions(*(triples[name] for name in order), ids=True)  # ids: any label is allowed
+    return chance_table(collection, measures, filtered_by=[role[name] for name in filtered_by])
 
 
-def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
+def _knowing_chance(measure: AnyMeasure) -> ParsedMeasure:
     """The measure, or the form of it that has its chance level: for AP@20 it is AAP@20."""
     if isinstance(measure, ParsedMeasure):
         if measure.record.has_chance and measure.record.form == "plain":
@@ -154,39 +163,18 @@ def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
     raise MeasureError(f"{label}: its value by chance is unknown{hint}")
 
 
-def _plain_of(measure: ParsedMeasure | ProvidedMeasure) -> str | None:
+def _plain_of(measure: AnyMeasure) -> str | None:
     """The name of the measure that an adjusted one belongs to; None if it is not adjusted."""
-    if isinstance(measure, ProvidedMeasure) or measure.record.form == "plain":
+    if measure.record.form == "plain":
         return None
     cutoff = measure.parameters.get("cutoff")
     return measure.record.adjusts if cutoff is None else f"{measure.record.adjusts}@{cutoff}"
 
 
-def _items(
-    collection: Collection,
-    measure: ParsedMeasure,
-    list_length: NDArray[np.int64],
-    relevant: NDArray[np.int64],
-    *,
-    per_answer_alone: bool,
-) -> ItemValues:
-    """The items of a measure with their numbers of candidates.
-
-    ``per_answer_alone``: the other answers of a question are not candidates of an answer.
-    """
-    if measure.items == "questions":
-        n = len(collection.questions)
-        return ItemValues(np.zeros(n), np.zeros(n, np.int32), np.arange(n, dtype=np.int32), None, list_length, relevant)
-    question = collection.qrels.question[collection.qrels.grade >= 1]
-    others = relevant[question] - 1 if per_answer_alone else 0
-    n = len(question)
-    return ItemValues(np.zeros(n), np.zeros(n, np.int32), question, None, list_length[question] - others, None)
-
-
 def candidate_counts(
     collection: Collection, filtered_by: Sequence[str] = SPLITS
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n_questions,) candidates and answers of each question.
+    """Return (n_questions,) candidates and answers of each question.
 
     Known entities of the splits in ``filtered_by`` are not candidates, unless they are answers.
 
@@ -211,11 +199,11 @@ def candidate_counts(
 def _not_in_table(measure: str, names: Sequence[str]) -> str:
     """The message about a measure that a chance table lacks."""
     try:
-        found = parse_measure(measure)
-        name, plain = found.label, _plain_of(found)
+        parsed = parse_measure(measure)
+        name, plain = parsed.label, _plain_of(parsed)
         if plain is not None:
             return f"{name} is adjusted for chance already; expected a plain measure, such as {plain}"
-        _knowing_chance(found)
+        _knowing_chance(parsed)
         return (
             f"the chance table has no {name}; make one with it: kgtrec chance COLLECTION -m {name} --out FILE. "
             f"It has {', '.join(names)}"
@@ -286,8 +274,7 @@ def adjust(measure: Any, value: float, table: ChanceTable, *, side: str = "both"
         raise KgtrecError(_not_in_table(measure, names))
     one_of("a side of", side, SIDES)
     expectation, variance = table.level(name, side)
-    parsed = parse_measure(name)
-    record = parsed.record
+    record = parse_measure(name).record
     low, high = record.bounds
     if not low <= value <= high:
         raise KgtrecError(f"expected a value of {name} from {low:g} to {high:g}, found {value:g}")

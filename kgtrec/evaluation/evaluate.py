@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,21 +23,18 @@ from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
-from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
+from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, Missing, Scoring, UnlistedAnswers
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, digits_of, parse_measures
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of, parse_measures
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
-MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
-
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:
-    """The measures that are computed by default; ``ranks``: all systems are answer ranks.
+    """Return the measures that are computed by default; ``ranks``: all systems are answer ranks.
 
     Examples
     --------
@@ -148,23 +144,18 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
-    given = prepared(
-        qrels,
-        systems,
-        measures,
-        Scoring(
-            collection=collection,
-            ties=ties,
-            missing=missing,
-            unlisted_answers=unlisted_answers,
-            sides=sides,
-            weights=weights,
-            seed=seed,
-            mixed=mixed,
-        ),
+    scoring = Scoring(
+        collection=collection,
+        ties=ties,
+        missing=missing,
+        unlisted_answers=unlisted_answers,
+        sides=sides,
+        weights=weights,
+        seed=seed,
+        mixed=mixed,
     )
-    collection, judgements = given.scoring.collection, given.qrels
-    breakdown = breakdown_of(per, judgements, collection, given.measures)
+    inputs = prepared(qrels, systems, measures, scoring, per)
+    collection, judgements = inputs.scoring.collection, inputs.qrels
     intervals = None
     if confidence is not None:
         if per in ("answer", "question"):
@@ -173,67 +164,63 @@ def evaluate(
     elif drawn is not None:
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
-    set_against: list[AgainstChance] = []
-    moved = _MovedByTies(given.measures)
+    compared_with_chance: list[AgainstChance] = []
+    moved = _MovedByTies(inputs)
 
-    def seen_systems() -> Iterator[tuple[MatchedSystem, ...]]:
-        for system in given.systems:
-            compared = system
+    def matched_systems() -> Iterator[tuple[MatchedSystem, ...]]:
+        for system in inputs.systems:
             if float32:
                 if isinstance(system, AnswerRanks):
                     raise KgtrecError(
                         f"{system.name}: expected a run, whose scores --float32 (float32=True) compares, found answer "
                         "ranks, whose ties are counted already; leave it out"
                     )
-                compared = system.each(_in_float32)
-            seen = given.matched(compared)
-            n_entities = len(system.entities) if collection is None else len(collection.entities)
-            if (found_by_chance := against_chance(seen, n_entities)) is not None:
-                set_against.append(found_by_chance)
+                system = system.each(_in_float32)
+            matched = inputs.matched(system)
+            n_entities = len(system.entities if collection is None else collection.entities)
+            if (own := against_chance(matched, n_entities)) is not None:
+                compared_with_chance.append(own)
             if ties is None and per is None:
-                moved.add(seen, judgements, items_of)
+                moved.add(matched)
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
-            yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))
+            yield (matched, *(match(system, judgements, ties, seed, below) for below in BELOW if matched.is_cut))
 
-    items_of = partial(given.items_of, breakdown=breakdown)
-
-    scores = _scored(seen_systems(), given.measures, items_of, breakdown, given.weighting, intervals)
-    for _, line in no_better_than_chance(set_against):
+    scores = _scored(inputs, matched_systems(), intervals)
+    for _, line in no_better_than_chance(compared_with_chance):
         warn(line)
-    moved.tell()
+    moved.report()
     return scores
 
 
 class _MovedByTies:
     """The totals whose printed digits depend on the order of tied candidates."""
 
-    def __init__(self, measures: Sequence[ParsedMeasure | ProvidedMeasure]) -> None:
-        self._measures = [measure for measure in measures if isinstance(measure, ParsedMeasure)]
+    def __init__(self, inputs: Prepared) -> None:
+        self._inputs = inputs
+        self._measures = [measure for measure in inputs.measures if isinstance(measure, ParsedMeasure)]
         self._totals = 0
         self._moved: list[tuple[str, str, str]] = []  # of each that moves: its name, and its values in both orders
         self._realistic: dict[str, None] = {}  # the measures of those that have no exact mean over the orders
 
-    def add(
-        self, seen: MatchedSystem, qrels: Qrels, items_of: Callable[[ParsedMeasure, MatchedSystem], ItemValues]
-    ) -> None:
+    def add(self, matched: MatchedSystem) -> None:
         """Compare the values of one system in the worst and in the best order of its ties."""
         self._totals += len(self._measures)
-        if not seen.tied:
+        if not matched.tied:
             return
-        ends = [seen.in_order(ties, qrels) for ties in ("pessimistic", "optimistic")]
+        ends = [matched.in_order(ties, self._inputs.qrels) for ties in ("pessimistic", "optimistic")]
         with unwarned():  # of values that are undefined, as those of the system
             for measure in self._measures:
-                if measure.items == "answers" and seen.answers is None:
+                if measure.items == "answers" and matched.answers is None:
                     continue  # refused for a run
                 digits = digits_of(measure.label)
-                values = [summarise(measure, items_of(measure, end), 1, seen.name)[0] for end in ends]
+                values = (summarise(measure, self._inputs.items_of(measure, end), 1, end.name)[0] for end in ends)
                 worst, best = (f"{value:.{digits}f}" for value in values)
                 if worst != best:
-                    self._moved.append((f"{measure.label} of {seen.name}", worst, best))
-                    if seen.ties is None and measure.items == "questions" and measure.record.expected is None:
+                    self._moved.append((f"{measure.label} of {matched.name}", worst, best))
+                    if matched.ties is None and measure.items == "questions" and measure.record.expected is None:
                         self._realistic[measure.label] = None
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
         if self._moved:
             name, worst, best = self._moved[0]
@@ -251,25 +238,24 @@ class _MovedByTies:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What the verbs that score systems have of the arguments of :func:`evaluate`."""
+    """The checked arguments of the verbs that score systems."""
 
     qrels: Qrels
     systems: Iterator[System]  # one by one, checked to belong together, without the answers that the qrels lack
-    measures: list[ParsedMeasure | ProvidedMeasure]
+    measures: list[AnyMeasure]
     scoring: Scoring  # with the collection of the topics
     weighting: Weighting
+    breakdown: Breakdown
 
     def matched(self, system: System) -> MatchedSystem:
-        """A system matched with the qrels; warns of questions that it lacks, if a measure is over questions."""
-        seen = match(system, self.qrels, self.scoring.ties, self.scoring.seed)
+        """Match a system with the qrels; warn of questions that it lacks, if a measure is over questions."""
+        matched = match(system, self.qrels, self.scoring.ties, self.scoring.seed)
         if any(measure.items == "questions" for measure in self.measures):
-            tell_lacking_of(seen, self.qrels, self.scoring)
-        return seen
+            tell_lacking_of(matched, self.qrels, self.scoring)
+        return matched
 
-    def items_of(
-        self, measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem, breakdown: Breakdown
-    ) -> ItemValues:
-        """The items of one measure for one system, with their values and weights; a warning if some have no value.
+    def items_of(self, measure: AnyMeasure, matched: MatchedSystem) -> ItemValues:
+        """Compute the items of one measure for one system, with their weights; warn if some have no value.
 
         Raises
         ------
@@ -277,24 +263,19 @@ class Prepared:
             If the measure cannot be computed for this kind of system.
         """
         if isinstance(measure, ParsedMeasure) and measure.items == "answers":
-            items = _items_of_answers(measure, seen, breakdown)
+            items = _items_of_answers(measure, matched, self.breakdown)
         else:
-            items = _items_of_questions(measure, seen, self.qrels, breakdown, self.scoring.missing)
+            items = _items_of_questions(measure, matched, self.qrels, self.breakdown, self.scoring.missing)
         if unknown := np.count_nonzero(np.isnan(items.value)):
             warn(
-                f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and "
-                "so are the means over them" + (": no answer is in the cut run" if seen.run is not None else "")
+                f"{measure.label} of {matched.name} is undefined for {unknown} of {len(items.value)} {measure.items}, "
+                "and so are the means over them" + (": no answer is in the cut run" if matched.run is not None else "")
             )
         return replace(items, weight=self.weighting.of(items, measure))
 
 
-def prepared(
-    qrels: Qrels | Collection | pd.DataFrame,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
-    measures: Any,
-    scoring: Scoring,
-) -> Prepared:
-    """The common inputs of every verb that scores systems.
+def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str | None = None) -> Prepared:
+    """Check the common arguments of every verb that scores systems.
 
     Raises
     ------
@@ -308,77 +289,68 @@ def prepared(
     KgtrecWarning
         Of measures that fix other weights.
     """
-    given = qrels_of(qrels)
-    whole = given if isinstance(given, Collection) else None
-    judgements = given.qrels if isinstance(given, Collection) else given
+    judgements = qrels_of(qrels)
+    whole = None
+    if isinstance(judgements, Collection):
+        whole, judgements = judgements, judgements.qrels
+        scoring = replace(scoring, collection=whole)
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
-    found, parsed = systems_and_measures(systems, measures)
-    if whole is not None:
-        scoring = replace(scoring, collection=whole)
-    judgements = of_collection(judgements, scoring.collection)
+    systems, measures = systems_and_measures(systems, measures)
+    collection = scoring.collection
+    judgements = of_collection(judgements, collection)
     if scoring.sides != SIDES:
-        judgements = _of_sides(judgements, scoring.collection, scoring.sides)
-        found = (each if isinstance(each, AnswerRanks) else each.of_questions(judgements.questions) for each in found)
-    checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=scoring.mixed)
-    weighting = Weighting(scoring.weights, judgements, scoring.collection)
-    weighting.tell_fixed(parsed)
+        judgements = _of_sides(judgements, collection, scoring.sides)
+        systems = (
+            system if isinstance(system, AnswerRanks) else system.of_questions(judgements.questions)
+            for system in systems
+        )
+    systems = different_systems(systems, whole, qrels=judgements, measures=measures, mixed=scoring.mixed)
+    weighting = Weighting(scoring.weights, judgements, collection)
+    weighting.tell_fixed(measures)
+    systems = without_unlisted_answers(systems, judgements, scoring, measures)
     return Prepared(
-        judgements, without_unlisted_answers(checked, judgements, scoring, parsed), parsed, scoring, weighting
+        judgements, systems, measures, scoring, weighting, breakdown_of(per, judgements, collection, measures)
     )
 
 
-def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[ParsedMeasure | ProvidedMeasure]]:
-    """What a caller holds as systems, and the measures; without measures, the default ones of such systems."""
-    found: Iterable[System] = each_system(systems)
+def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[AnyMeasure]]:
+    """Return the systems of a caller one by one, and the measures, or the default ones of such systems."""
+    systems = each_system(systems)
     if measures is None:
-        found = list(found)
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
-    return found, parse_measures(measures)
+        systems = list(systems)
+        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in systems))
+    return systems, parse_measures(measures)
 
 
-def _of_sides(qrels: Qrels, topics: Collection | None, sides: Sequence[str]) -> Qrels:
+def _of_sides(qrels: Qrels, collection: Collection | None, sides: Sequence[str]) -> Qrels:
     """The judgements of the questions of some sides."""
-    if topics is None:
+    if collection is None:
         raise KgtrecError(
             "expected a collection, which has the sides of the questions, found qrels alone (--collection)"
         )
-    asked = np.isin(topics.topics_of(qrels.questions), topics.questions.rows_of(sides))
-    found = qrels.of_questions(np.flatnonzero(asked))
-    if len(found) == 0:
+    asked = np.isin(collection.topics_of(qrels.questions), collection.questions.rows_of(sides))
+    qrels = qrels.of_questions(np.flatnonzero(asked))
+    if len(qrels) == 0:
         raise KgtrecError(f"expected judgements of questions that ask for the {' or '.join(sides)}, found none")
-    return found
+    return qrels
 
 
-def _scored(
-    systems: Iterable[tuple[MatchedSystem, ...]],
-    measures: Sequence[ParsedMeasure | ProvidedMeasure],
-    items_of: Callable[[ParsedMeasure | ProvidedMeasure, MatchedSystem], ItemValues],
-    breakdown: Breakdown,
-    weighting: Weighting,
-    intervals: Intervals | None,
-) -> Scores:
+def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], intervals: Intervals | None) -> Scores:
     """The numbers of every system, one after the other, their ends where its lists are cut, and their intervals."""
+    measures, breakdown, is_alike = inputs.measures, inputs.breakdown, inputs.weighting.by_question
     names: list[str] = []
-    values, ends, found, tied = [], [], [], []
+    values, ends, spans, tied = [], [], [], []
     is_cut = False
-    alike = [weighting.by_question(measure) for measure in measures]
-    for seen, *bounds in systems:
-        items = [(measure, items_of(measure, seen)) for measure in measures]
-        values.append([summarise(measure, own, breakdown.size, seen.name) for measure, own in items])
-        ends.append(
-            [_ends_of(measure, bounds, items_of, breakdown.size, values[-1][i]) for i, measure in enumerate(measures)]
-        )
+    for matched, *bounds in systems:
+        items = [(measure, inputs.items_of(measure, matched)) for measure in measures]
+        values.append([summarise(*own, breakdown.size, matched.name) for own in items])
+        ends.append([_ends_of(inputs, measure, bounds, values[-1][i]) for i, measure in enumerate(measures)])
         is_cut |= bool(bounds)
         if intervals is not None:
-            found.append(
-                [
-                    intervals.of(*own, breakdown.size, seen.name, alike=by_question)
-                    for own, by_question in zip(items, alike, strict=True)
-                ]
-            )
-        names.append(seen.name)
-        tied.append(seen.tied)
+            spans.append([intervals.of(*own, breakdown.size, matched.name, alike=is_alike(own[0])) for own in items])
+        names.append(matched.name)
+        tied.append(matched.tied)
     labels = tuple(measure.label for measure in measures)
     scores = Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied))
     if is_cut:
@@ -386,19 +358,15 @@ def _scored(
         scores = replace(scores, least=both.min(axis=2), most=both.max(axis=2))
     if intervals is None:
         return scores
-    low, high = np.array([[own.ends for own in each] for each in found]).transpose(2, 0, 1, 3)
-    effective = np.array([[own.effective for own in each] for each in found])
+    low, high = np.array([[own.ends for own in row] for row in spans]).transpose(2, 0, 1, 3)
+    effective = np.array([[own.effective for own in row] for row in spans])
     scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
-    _tell_without_interval(scores, intervals.drawn, measures, alike)
+    _warn_without_interval(scores, intervals.drawn, inputs)
     return scores
 
 
 def _ends_of(
-    measure: ParsedMeasure | ProvidedMeasure,
-    bounds: Sequence[MatchedSystem],
-    items_of: Callable[[ParsedMeasure | ProvidedMeasure, MatchedSystem], ItemValues],
-    size: int,
-    value: NDArray[np.float64],
+    inputs: Prepared, measure: AnyMeasure, bounds: Sequence[MatchedSystem], value: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """The two ends of each value of one system: NaN where they are unknown, the value itself where no list is cut."""
     if not bounds:
@@ -411,22 +379,20 @@ def _ends_of(
     ):
         return [np.full_like(value, np.nan)] * 2
     with unwarned():  # of values that are undefined, as those of the system
-        return [summarise(measure, items_of(measure, end), size, end.name) for end in bounds]
+        return [summarise(measure, inputs.items_of(measure, end), len(value), end.name) for end in bounds]
 
 
-def _tell_without_interval(
-    scores: Scores, drawn: Drawn, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
-) -> None:
+def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> None:
     """Warn of the measures with too few units for an interval, and give their number."""
-    told, way_out = [], False
-    for place, (measure, by_question) in enumerate(zip(measures, alike, strict=True)):
+    lacking, way_out = [], False
+    for place, measure in enumerate(inputs.measures):
         if scores.low is None or scores.effective is None or measure.record.form == "z":
             continue
         without = np.isnan(scores.low[:, place]) & ~np.isnan(scores.values[:, place])
         if measure.record.aggregate == "sum" or not without.any():
             continue
         effective = scores.effective[:, place][without]
-        least = least_effective(measure, drawn, alike=by_question)
+        least = least_effective(measure, drawn, alike=inputs.weighting.by_question(measure))
         few = effective[effective < least]
         why = [f"one {drawn}, or all equal"] * bool(np.isnan(effective).any())
         if len(few):
@@ -434,10 +400,10 @@ def _tell_without_interval(
             ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
             why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
         of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
-        told.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
-    if told:
+        lacking.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
+    if lacking:
         warn(
-            f"no interval for {', '.join(told)}"
+            f"no interval for {', '.join(lacking)}"
             + ("; intervals over test triples (--drawn triple) may have one" if way_out else "")
         )
 
@@ -453,9 +419,9 @@ class Breakdown:
 
 
 def breakdown_of(
-    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[ParsedMeasure | ProvidedMeasure]
+    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure]
 ) -> Breakdown:
-    """The groups of questions that each have a value: one group of all if ``per`` is None.
+    """Return the groups of questions that each have a value: one group of all if ``per`` is None.
 
     Raises
     ------
@@ -480,10 +446,6 @@ def breakdown_of(
         }
         return Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
     one_of("per to be one of", per, BREAKDOWNS)
-    return _by_topic(per, qrels, collection)
-
-
-def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdown:
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
     topics, row = collection.questions, collection.topics_of(qrels.questions)
@@ -497,16 +459,8 @@ def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdow
     return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 
 
-def _side_of(lacking: NDArray[np.bool_], qrels: Qrels, collection: Collection | None) -> str:
-    """The one side of which a system has questions, if it lacks all of the other; else nothing."""
-    if collection is None or not lacking.any() or lacking.all():
-        return ""
-    is_head = collection.questions.is_head[collection.topics_of(qrels.questions)]
-    return next((side for side, own in zip(SIDES, (is_head, ~is_head), strict=True) if lacking[~own].all()), "")
-
-
 def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
-    """Warn of the questions that a system lacks, and tell what becomes of them; None: there is no choice.
+    """Warn of the questions that a system lacks, and say what becomes of them; None: there is no choice.
 
     ``side`` is the only side that the system answers, if it does.
     """
@@ -517,60 +471,68 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None,
         "skip": "they are left out",
         None: "they count zero",
     }[missing]
-    then += (
-        f"; it answers {side} questions only, on which kgtrec evaluate --sides {side} compares all systems"
-        if side
-        else ""
-    )
+    if side:
+        then += f"; it answers {side} questions only, on which kgtrec evaluate --sides {side} compares all systems"
     warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
 
 
-def tell_lacking_of(seen: MatchedSystem, qrels: Qrels, scoring: Scoring) -> None:
-    """:func:`tell_lacking` of a system that is matched with the qrels."""
-    lacking = seen.ranking.num_retrieved == 0
-    tell_lacking(seen.name, int(lacking.sum()), qrels, scoring.missing, _side_of(lacking, qrels, scoring.collection))
+def tell_lacking_of(matched: MatchedSystem, qrels: Qrels, scoring: Scoring) -> None:
+    """Call :func:`tell_lacking` for a system that is matched with the qrels."""
+    lacking, side, collection = matched.ranking.num_retrieved == 0, "", scoring.collection
+    if collection is not None and lacking.any() and not lacking.all():
+        is_head = collection.questions.is_head[collection.topics_of(qrels.questions)]
+        for name, own in zip(SIDES, (is_head, ~is_head), strict=True):
+            side = name if lacking[~own].all() else side
+    tell_lacking(matched.name, int(lacking.sum()), qrels, scoring.missing, side)
 
 
-def _items_of_answers(measure: ParsedMeasure, seen: MatchedSystem, breakdown: Breakdown) -> ItemValues:
-    answers = seen.answers
+def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown: Breakdown) -> ItemValues:
+    answers = matched.answers
     if answers is None:
         over_questions = measure.label.replace("micro.", "macro.", 1)
         of_runs = over_questions.startswith(("macro.MR", "macro.Hits@"))  # the others need candidates
         raise MeasureError(
-            f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
+            f"{measure.label} needs exact ranks, which the cut run {matched.name} does not have; evaluate the "
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
     ranks = answers.best, answers.worst
-    value = measure.expected(*ranks) if leaves_order_open(seen.ties, measure) else measure(answers.rank)
+    value = measure.expected(*ranks) if leaves_order_open(matched.ties, measure) else measure(answers.rank)
     n = len(value)
     group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
-    open_ranks = ranks if leaves_order_open(seen.ties, measure) and measure.record.aggregate == "median" else None
+    open_ranks = ranks if leaves_order_open(matched.ties, measure) and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
 
 def _items_of_questions(
-    measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem, qrels: Qrels, breakdown: Breakdown, missing: Missing
+    measure: AnyMeasure, matched: MatchedSystem, qrels: Qrels, breakdown: Breakdown, missing: Missing
 ) -> ItemValues:
+    ranking = matched.ranking
     if isinstance(measure, ProvidedMeasure):
-        if seen.run is None:
+        if matched.run is None:
             raise MeasureError(measure.needs_run_message)
-        if seen.ties != "trec":
+        if matched.ties != "trec":
             raise MeasureError(measure.own_tie_rule_message)
-        if not isinstance(seen.run, Run):
-            raise MeasureError(measure.needs_whole_message(seen.run.n_rows))
-        value = measure.per_question(qrels, seen.run)
+        if not isinstance(matched.run, Run):  # but one that is read in parts
+            raise MeasureError(measure.needs_whole_message(matched.run.n_rows))
+        value = measure.per_question(qrels, matched.run)
     else:
         if measure.record.binary and np.any(qrels.grade > 1):
             raise MeasureError(
                 f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
             )
-        value = measure.expected(seen.tied_ranking) if leaves_order_open(seen.ties, measure) else measure(seen.ranking)
+        value = (
+            measure.expected(matched.tied_ranking)
+            if leaves_order_open(matched.ties, measure)
+            else measure(matched.ranking)
+        )
     # added up in byte order of the ids, as in trec_eval: then the last bit does not depend on the line order of a file
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     if missing == "skip":
-        order = order[seen.ranking.num_retrieved[order] > 0]
-    candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
-    return ItemValues(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
+        order = order[ranking.num_retrieved[order] > 0]
+    candidates = matched.ranking.num_retrieved[order] if matched.run is None else None
+    return ItemValues(
+        value[order], breakdown.group[order], order, None, candidates, matched.ranking.num_relevant()[order]
+    )
 
 
 def _in_float32(run: Run) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,12 @@ RANKS_SUFFIXES = (".ranks.parquet", ".ranks")
 _SYSTEMS = (Run, StreamedRun, AnswerRanks, str, os.PathLike)  # types of a single system
 
 
-def qrels_of(given: Any) -> Qrels | Collection:
-    """Qrels, or a collection, from what a caller has.
+def qrels_of(qrels: Any) -> Qrels | Collection:
+    """Make qrels, or a collection, of what a caller has.
 
     Parameters
     ----------
-    given : Qrels, Collection, path, DataFrame, mapping or iterable
+    qrels : Qrels, Collection, path, DataFrame, mapping or iterable
         A path leads to qrels or to a collection's folder. A data frame has ir-measures' columns
         ``query_id, doc_id, relevance`` or PyTerrier's ``qid, docno, label``; a mapping goes from a question to a
         mapping from entity to grade, as for pytrec_eval; an iterable contains named tuples such as
@@ -47,32 +47,33 @@ def qrels_of(given: Any) -> Qrels | Collection:
     >>> len(qrels_of({"q1": {"paris": 1, "rome": 0}}))
     2
     """
-    if isinstance(given, Qrels | Collection):
-        return given
-    if isinstance(given, str | os.PathLike):
+    if isinstance(qrels, Qrels | Collection):
+        return qrels
+    if isinstance(qrels, str | os.PathLike):
         from kgtrec.formats.collections import read_collection
         from kgtrec.formats.trec.qrels import read_qrels
 
-        return read_collection(given) if Path(given).is_dir() else read_qrels(given)
-    given = _plain(given, "relevance")
-    if has_columns(given):
-        return Qrels.from_frame(given)
-    rows = _rows(given, "relevance")
+        return read_collection(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
+    if _is_ranx(qrels):
+        qrels = qrels.to_dataframe().rename(columns={"q_id": "query_id", "score": "relevance"})
+    if has_columns(qrels):
+        return Qrels.from_frame(qrels)
+    rows = _rows(qrels, "relevance")
     if rows is None:
         raise KgtrecError(
             "expected Qrels, a Collection, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and "
-            f"relevance as qrels, found {kind_of(given)}"
+            f"relevance as qrels, found {kind_of(qrels)}"
         )
     questions, question, entities, entity, value = _coded(*rows, "grades")
     return Qrels.of(question, entity, grades_of(value, "as grades"), questions, entities)
 
 
-def system_of(given: Any, name: str | None = None) -> System:
-    """A run or answer ranks from what a caller has.
+def system_of(system: Any, name: str | None = None) -> System:
+    """Make a run or answer ranks of what a caller has.
 
     Parameters
     ----------
-    given : Run, AnswerRanks, Ranked, path, DataFrame, mapping or iterable
+    system : Run, AnswerRanks, Ranked, path, DataFrame, mapping or iterable
         As for :func:`qrels_of`, with scores instead of grades: a data frame has ``query_id, doc_id, score`` or
         ``qid, docno, score``, a tuple is like ``ir_measures.ScoredDoc``. From the result of :func:`kgtrec.rank_scores`
         the answer ranks are used.
@@ -89,40 +90,39 @@ def system_of(given: Any, name: str | None = None) -> System:
     >>> system_of({"q1": {"paris": 0.9, "rome": 0.1}}, "mine")
     <Run 'mine': 2 rows, 1 questions>
     """
-    if _is_ranked(given):
-        given = given.answer_ranks
-    if isinstance(given, str | os.PathLike):
-        given = _read(given)
-    if isinstance(given, System):
-        return given if name is None else given.renamed(name)
-    if _is_ranx(given):
-        name = name or getattr(given, "name", None)
-        given = _plain(given, "score")
-    if has_columns(given):
-        return Run.from_frame(given, name or "run")
-    rows = _rows(given, "score")
+    if _is_ranked(system):
+        system = system.answer_ranks
+    if isinstance(system, str | os.PathLike):
+        system = _read(system)
+    if isinstance(system, System):
+        return system if name is None else system.renamed(name)
+    if _is_ranx(system):
+        name = name or getattr(system, "name", None)
+        system = system.to_dataframe().rename(columns={"q_id": "query_id"})
+    if has_columns(system):
+        return Run.from_frame(system, name or "run")
+    rows = _rows(system, "score")
     if rows is None:
         what = "a system" if name is None else f"system {name!r}"
         raise KgtrecError(
             "expected a Run, AnswerRanks, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and "
-            f"score as {what}, found {kind_of(given)}"
+            f"score as {what}, found {kind_of(system)}"
         )
     questions, question, entities, entity, value = _coded(*rows, "scores")
     return Run.of(name or "run", question, entity, value, questions, entities)
 
 
 def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
-    """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names.
+    """Yield the systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names.
 
     A path may lead to a folder of systems: then they are its answer ranks, or its runs if it has none or ``runs`` are
     asked for.
     """
     if is_named(systems) or has_columns(systems):
         yield from map(system_of, _files(systems, runs))
+    elif isinstance(systems, Mapping) and _is_run(systems):
+        yield system_of(systems)
     elif isinstance(systems, Mapping):
-        if _is_run(systems):
-            yield system_of(systems)
-            return
         for name, system in systems.items():
             if not isinstance(name, str):
                 raise KgtrecError(f"expected texts as names of systems, found {name!r}")
@@ -130,15 +130,12 @@ def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
     elif not isinstance(systems, Iterable):
         raise KgtrecError(f"expected systems, found {kind_of(systems)}")
     else:
-        items = iter(systems)
-        first = next(items, None)
-        if first is None:
+        rest = iter(systems)
+        first = list(islice(rest, 1))
+        if first and _is_row(first[0], "score"):
+            yield system_of(chain(first, rest))
             return
-        whole = chain([first], items)
-        if _is_row(first, "score"):
-            yield system_of(whole)
-            return
-        for system in whole:
+        for system in chain(first, rest):
             if not is_named(system):
                 raise KgtrecError(
                     f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
@@ -147,7 +144,7 @@ def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
 
 
 def each_run(runs: Any) -> Iterator[AnyRun]:
-    """The runs one by one, from what :func:`each_system` accepts.
+    """Yield the runs one by one, from what :func:`each_system` accepts.
 
     Raises
     ------
@@ -163,7 +160,7 @@ def each_run(runs: Any) -> Iterator[AnyRun]:
 
 
 def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> list[str]:
-    """The answer ranks in a folder, or its runs if it has none or ``runs`` are asked for, sorted by name.
+    """Find the answer ranks in a folder, or its runs if it has none or ``runs`` are asked for, sorted by name.
 
     Raises
     ------
@@ -176,46 +173,47 @@ def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> li
     visible = (file for file in Path(folder).iterdir() if not file.name.startswith("."))
     names = sorted(str(file) for file in visible if file.is_file() or is_in_parts(file))
     ranks = [name for name in names if name.endswith(RANKS_SUFFIXES)]
-    found = [] if runs else ranks
-    found = found or [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
-    if not found:
+    if ranks and not runs:
+        return ranks
+    files = [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
+    if not files:
         wanted = "NAME.run files, found none" if runs else "NAME.ranks.parquet or NAME.run files, found neither"
         raise KgtrecError(f"{os.fspath(folder)}: expected a folder of {wanted}")
-    return found
+    return files
 
 
-def _files(given: Any, runs: bool) -> list[Any]:
+def _files(path: Any, runs: bool) -> list[Any]:
     """What is given, or the files of the systems in a folder; one of a single system's Parquet files is that system."""
     from kgtrec.formats.parquet import is_in_parts, is_parquet
 
-    if not isinstance(given, str | os.PathLike) or is_in_parts(given) or not Path(given).is_dir():
-        return [given]
-    names = [path.name for path in Path(given).iterdir() if not path.name.startswith((".", "_"))]
+    if not isinstance(path, str | os.PathLike) or is_in_parts(path) or not Path(path).is_dir():
+        return [path]
+    names = [path.name for path in Path(path).iterdir() if not path.name.startswith((".", "_"))]
     if names and all(is_parquet(name) and not name.endswith((*RANKS_SUFFIXES, ".run.parquet")) for name in names):
-        return [given]
-    return list(files_of_folder(given, runs=runs))
+        return [path]
+    return list[Any](files_of_folder(path, runs=runs))
 
 
-def judgements_of(given: Any) -> Qrels:
-    """The judgements of what :func:`qrels_of` accepts."""
-    found = qrels_of(given)
-    return found.qrels if isinstance(found, Collection) else found
+def judgements_of(judgements: Any) -> Qrels:
+    """Return the judgements of what :func:`qrels_of` accepts."""
+    qrels = qrels_of(judgements)
+    return qrels.qrels if isinstance(qrels, Collection) else qrels
 
 
-def is_named(thing: Any) -> bool:
-    """Whether it is a single system that has a name, or is in a file that has one."""
-    return isinstance(thing, _SYSTEMS) or _is_ranked(thing) or _is_ranx(thing)
+def is_named(system: Any) -> bool:
+    """Check whether it is a single system that has a name, or is in a file that has one."""
+    return isinstance(system, _SYSTEMS) or _is_ranked(system) or _is_ranx(system)
 
 
-def _is_ranx(thing: Any) -> bool:
+def _is_ranx(table: Any) -> bool:
     """Whether it is qrels or a run of ranx, without importing ranx to find out."""
-    return type(thing).__module__.partition(".")[0] == "ranx" and hasattr(thing, "to_dataframe")
+    return type(table).__module__.partition(".")[0] == "ranx" and hasattr(table, "to_dataframe")
 
 
-def _is_ranked(thing: Any) -> bool:
+def _is_ranked(system: Any) -> bool:
     """Whether it is a result of :func:`kgtrec.rank_scores`, without loading that module, which alone makes one."""
     module = sys.modules.get("kgtrec.ranking.rank")
-    return module is not None and isinstance(thing, module.Ranked)
+    return module is not None and isinstance(system, module.Ranked)
 
 
 def _read(path: str | os.PathLike[str]) -> System:
@@ -230,29 +228,29 @@ def _read(path: str | os.PathLike[str]) -> System:
     return read_any_run(text, name=default_name(text))
 
 
-def _is_run(given: Mapping[Any, Any]) -> bool:
+def _is_run(mapping: Mapping[Any, Any]) -> bool:
     """Whether a mapping goes from questions to mappings from entities to numbers, not from names to systems."""
-    inner = next((value for value in given.values() if not isinstance(value, Mapping) or value), None)
+    inner = next((value for value in mapping.values() if not isinstance(value, Mapping) or value), None)
     return isinstance(inner, Mapping) and isinstance(next(iter(inner.values())), Real)
 
 
-def _is_row(thing: Any, value: str) -> bool:
-    return all(hasattr(thing, name) for name in ("query_id", "doc_id", value))
+def _is_row(row: Any, value: str) -> bool:
+    return all(hasattr(row, name) for name in ("query_id", "doc_id", value))
 
 
-def _rows(given: Any, value: str) -> tuple[list[Any], list[Any], list[Any]] | None:
+def _rows(table: Any, value: str) -> tuple[list[Any], list[Any], list[Any]] | None:
     """Questions, entities and values of a dict of dicts or of named tuples; None for anything else."""
-    if isinstance(given, Mapping):
-        if not all(isinstance(inner, Mapping) for inner in given.values()):
+    if isinstance(table, Mapping):
+        if not all(isinstance(inner, Mapping) for inner in table.values()):
             return None
         return (
-            [question for question, inner in given.items() for _ in inner],
-            [entity for inner in given.values() for entity in inner],
-            [number for inner in given.values() for number in inner.values()],
+            [question for question, inner in table.items() for _ in inner],
+            [entity for inner in table.values() for entity in inner],
+            [number for inner in table.values() for number in inner.values()],
         )
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(table, str | bytes) or not isinstance(table, Iterable):
         return None
-    rows = list(given)
+    rows = list(table)
     if not all(_is_row(row, value) for row in rows):
         return None
     return [row.query_id for row in rows], [row.doc_id for row in rows], [getattr(row, value) for row in rows]
@@ -271,10 +269,3 @@ def _coded(questions: list[Any], entities: list[Any], values: list[Any], what: s
     except (UnicodeEncodeError, pa.ArrowInvalid) as error:
         raise KgtrecError(f"expected texts that UTF-8 can encode, found {error}") from None
     return (*coded[0], *coded[1], np.array(values, np.float64))
-
-
-def _plain(given: Any, value: str) -> Any:
-    """A data frame of ir-measures' columns for the qrels and runs of ranx; anything else unchanged."""
-    if _is_ranx(given):
-        return given.to_dataframe().rename(columns={"q_id": "query_id", "score": value})
-    return given

@@ -14,7 +14,7 @@ from kgtrec.errors import KgtrecError, between_0_and_1, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Aggregate
 
 Floats = NDArray[np.float64]
@@ -72,13 +72,13 @@ class Intervals:
         """The unit of sampling."""
         return "question" if self._triple is None else "triple"
 
-    def of(
-        self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, *, alike: bool
-    ) -> Interval:
-        """The interval of each group's value; ``alike``: each question counts equally.
+    def of(self, measure: AnyMeasure, items: ItemValues, size: int, name: str, *, alike: bool) -> Interval:
+        """Compute the interval of each group's value; ``alike``: each question counts equally.
 
-        None for z forms, which are relative to a spread already, for sums, and if the value has fewer than
-        :func:`least_effective` units.
+        None for z forms, which are relative to a spread already, for sums,
+            and if the value has fewer than :func:`least_effective` units.
+        effective : (size,) float array
+            Effective number of the sampled units; NaN where they do not vary.
         """
         record = measure.record
         if record.form == "z" or record.aggregate == "sum" or not len(items.value):
@@ -87,13 +87,17 @@ class Intervals:
         if record.aggregate == "median":
             ends, effective = _of_medians(items, units, self._confidence)
         else:
-            found = quotients(units, *fraction(measure, items))
-            ends, effective = interval_of(measure, found, self._confidence), found.effective
-        ends = np.sort(_set_against_chance(measure, items, size, name, ends), axis=0)
+            parts = quotients(units, *fraction(measure, items))
+            ends, effective = interval_of(measure, parts, self._confidence), parts.effective
+        if record.form != "plain" and record.chance is None:
+            # the chance level of a geometric mean and the like hardly varies with the test set, so this one's is used
+            expectation = chance_level(measure, items, size, name)[0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ends = (ends - expectation) / (record.optimum - expectation)
         least = least_effective(measure, self.drawn, alike=alike)
-        return Interval(np.where(effective >= least, ends, np.nan), effective)
+        return Interval(np.where(effective >= least, np.sort(ends, axis=0), np.nan), effective)
 
-    def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int) -> Units:
+    def _units_of(self, measure: AnyMeasure, items: ItemValues, size: int) -> Units:
         """The units of the items; usually those of the measure before."""
         key = measure.items, items.question.tobytes(), items.group.tobytes()
         if key != self._key:
@@ -114,7 +118,7 @@ def units_of_lists(
     group: NDArray[np.int32],
     size: int,
 ) -> Units:
-    """Triples as units of questions: each has a part in the questions that it answers.
+    """Make triples the units of questions: each has a part in the questions that it answers.
 
     A question of m answers gives each of its triples 1 / m of its part. That is exact for one answer; with more, the
     others keep the question in the test set when one is not sampled, with a similar value. Compared with questions as
@@ -137,17 +141,17 @@ def units_of_lists(
     return Units.of(triple[kept], group, size, own[kept], 1 / answers[own[kept]])
 
 
-def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, confidence: float) -> Floats:
-    """(2, size) the ends of an interval, before adjustment for chance, in either order."""
+def interval_of(measure: AnyMeasure, parts: Quotients, confidence: float) -> Floats:
+    """Return (2, size) the ends of an interval, before adjustment for chance, in either order."""
     record = measure.record
     bounds = _LINKED_BOUNDS.get(record.aggregate, record.bounds)
     with np.errstate(divide="ignore", over="ignore"):
-        ends: Floats = LINKS[record.aggregate].back(t_interval(found, confidence, bounds))
+        ends: Floats = LINKS[record.aggregate].back(t_interval(parts, confidence, bounds))
     return ends
 
 
-def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, alike: bool = False) -> float:
-    """The number of effective units that an interval needs; ``alike``: each question counts equally.
+def least_effective(measure: AnyMeasure, drawn: Drawn, *, alike: bool = False) -> float:
+    """Return the number of effective units that an interval needs; ``alike``: each question counts equally.
 
     If one unit that was not sampled may outweigh all others, a test set with few effective units gives no information
     about it: for means of ranks, and for measures over answers when questions are sampled, which have any number of
@@ -181,28 +185,14 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
         medians = MedianRanks(best, worst, items.group, units.size)
         reached = np.floor(medians(weight))[items.group]
         below = np.clip(reached - best + 1, 0, worst - best + 1) / (worst - best + 1)
-    found = quotients(units, weight * below, weight)
-    half = Quotients(np.where(np.isnan(found.value), np.nan, 0.5), found.error, found.effective)
+    parts = quotients(units, weight * below, weight)
+    half = Quotients(np.where(np.isnan(parts.value), np.nan, 0.5), parts.error, parts.effective)
     low, high = t_interval(half, confidence, (0.0, 1.0))
-    return np.array([medians.at(weight, low), medians.at(weight, high)]), found.effective
-
-
-def _set_against_chance(
-    measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, plain: Floats
-) -> Floats:
-    """(2, size) index forms of values that are not means of items; others unchanged."""
-    record = measure.record
-    if record.form == "plain" or record.chance is not None or isinstance(measure, ProvidedMeasure):
-        return plain
-    # the chance level of a geometric mean and the like hardly varies with the test set, so that of this one is used
-    expectation = chance_level(measure, items, size, name)[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        adjusted: Floats = (plain - expectation) / (record.optimum - expectation)
-    return adjusted
+    return np.array([medians.at(weight, low), medians.at(weight, high)]), parts.effective
 
 
 def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:
-    """The triples of the answers, if triples are sampled; None if questions are.
+    """Return the triples of the answers, if triples are sampled; None if questions are.
 
     Parameters
     ----------
@@ -230,7 +220,7 @@ def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None
 
 
 def answer_triples(qrels: Qrels, collection: Collection) -> NDArray[np.int64]:
-    """(n_answers,) a number of the triple that each relevant judgement says; a head and a tail answer may share one."""
+    """Number the triples of the relevant judgements, (n_answers,); a head and a tail answer may share one."""
     question, entity = _answers_in(collection, qrels)
     return np.unique(collection.questions.triples(question, entity).keys(), return_inverse=True)[1].astype(np.int64)
 

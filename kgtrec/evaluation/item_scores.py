@@ -15,12 +15,12 @@ from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
-from kgtrec.evaluation.evaluate import breakdown_of, prepared
+from kgtrec.evaluation.evaluate import prepared
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
-from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, sign_of, tell_undefined
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Aggregate
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ItemScores:
         return f"<ItemScores: {self.measure}, {len(self.systems)} systems x {len(self):,} {self.items}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """The long form: system, measure, question, entity (of answers), value, weight (if any); items innermost."""
+        """Return the long form: system, measure, question, entity of answers, value, weight if any; items innermost."""
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": self.measure}
         columns["question"] = 1, self.questions.decode(self.question)
         if self.entity is not None and self.entities is not None:
@@ -72,7 +72,7 @@ def item_scores(
     measures: Any = None,
     **scoring: Unpack[ScoringOptions],
 ) -> dict[str, ItemScores]:
-    """The score of each system on each item, with the items of a measure aligned over the systems.
+    """Score each system on each item, with the items of a measure aligned over the systems.
 
     Parameters
     ----------
@@ -109,30 +109,29 @@ def item_scores(
     >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
-    given = prepared(qrels, systems, measures, Scoring(**scoring))
-    whole = breakdown_of(None, given.qrels, given.scoring.collection, given.measures)
+    inputs = prepared(qrels, systems, measures, Scoring(**scoring))
     names: list[str] = []
-    gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in given.measures}
-    for system in given.systems:
-        seen = given.matched(system)
-        names.append(seen.name)
-        for measure in given.measures:
-            gathered[measure.label].append(_as_terms(measure, given.items_of(measure, seen, whole), seen.name))
+    items: dict[str, list[ItemValues]] = {measure.label: [] for measure in inputs.measures}
+    for system in inputs.systems:
+        matched = inputs.matched(system)
+        names.append(matched.name)
+        for measure in inputs.measures:
+            items[measure.label].append(_as_terms(measure, inputs.items_of(measure, matched), matched.name))
     return {
-        measure.label: _stacked(measure, tuple(names), gathered[measure.label], given.qrels)
-        for measure in given.measures
+        measure.label: _stacked(measure, tuple(names), items[measure.label], inputs.qrels)
+        for measure in inputs.measures
     }
 
 
-def is_scored(given: Any) -> TypeGuard[Mapping[str, ItemScores]]:
-    """Whether a caller holds what :func:`item_scores` gives."""
-    return isinstance(given, Mapping) and all(isinstance(items, ItemScores) for items in given.values())
+def is_scored(scores: Any) -> TypeGuard[Mapping[str, ItemScores]]:
+    """Check whether a caller holds what :func:`item_scores` gives."""
+    return isinstance(scores, Mapping) and all(isinstance(items, ItemScores) for items in scores.values())
 
 
 def scored_items(
     qrels: Any, systems: Any = None, measures: Any = None, **scoring: Unpack[ScoringOptions]
 ) -> Mapping[str, ItemScores]:
-    """What :func:`item_scores` gives of what it takes; or that itself, in place of ``qrels`` and without systems.
+    """Call :func:`item_scores`; its result, in place of ``qrels`` and without systems, is returned as it is.
 
     Raises
     ------
@@ -152,7 +151,7 @@ def scored_items(
     return qrels
 
 
-def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name: str) -> ItemValues:
+def _as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
     """ItemValues from whose values the measure is aggregated directly."""
     record = measure.record
     if items.open_ranks is not None:
@@ -160,7 +159,7 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name:
             f"{measure.label} has no values of answers while the order of ties is left open; choose another rule for "
             "ties: realistic, optimistic or pessimistic"
         )
-    if record.form == "plain" or isinstance(measure, ProvidedMeasure):
+    if record.form == "plain":
         return items
     if record.chance is None:
         raise MeasureError(
@@ -169,21 +168,16 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name:
         )
     require_candidates(measure, items, name)
     above, below = fraction(measure, items)
-    flip, spread = 1.0, 1.0
-    if record.form == "z":
-        flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
-        spread = float(np.sqrt(chance_level(measure, items, 1, name)[1][0]))
+    spread = float(np.sqrt(chance_level(measure, items, 1, name)[1][0])) if record.form == "z" else 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = flip * above / (below.mean() * spread)
+        value = sign_of(measure) * above / (below.mean() * spread)
     if below.mean() * spread == 0:
         value = np.full(len(value), np.nan)
         tell_undefined(measure, name, "chance gives the best value too, as when every list has one candidate")
     return replace(items, value=value, weight=None)
 
 
-def _stacked(
-    measure: ParsedMeasure | ProvidedMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels
-) -> ItemScores:
+def _stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels) -> ItemScores:
     first = several[0]
     for name, items in zip(names, several, strict=True):
         if not np.array_equal(items.question, first.question):
@@ -194,12 +188,11 @@ def _stacked(
             )
     over_answers = measure.items == "answers"
     relevant = np.flatnonzero(qrels.grade >= 1) if over_answers else None
-    adjusted = measure.record.form != "plain" and not isinstance(measure, ProvidedMeasure)
     return ItemScores(
         measure.label,
         measure.items,
         higher_is_better(measure),
-        "mean" if adjusted else measure.record.aggregate,
+        "mean" if measure.record.form != "plain" else measure.record.aggregate,
         names,
         np.array([items.value for items in several]),
         first.question,
@@ -210,22 +203,22 @@ def _stacked(
     )
 
 
-def higher_is_better(measure: ParsedMeasure | ProvidedMeasure) -> bool:
-    """Whether a better system has the higher value.
+def higher_is_better(measure: AnyMeasure) -> bool:
+    """Check whether a better system has the higher value.
 
     Examples
     --------
-    >>> from kgtrec.measures.names import parse_measures
+    >>> from kgtrec.measures.names import AnyMeasure, parse_measures
     >>> [higher_is_better(measure) for measure in parse_measures("micro.MR micro.ZMR micro.ZMR(flipped=False) AP")]
     [False, True, False, True]
     """
-    if isinstance(measure, ParsedMeasure) and measure.parameters.get("flipped") is False:
+    if measure.parameters.get("flipped") is False:
         return not measure.record.lower_is_better
     return measure.record.better != "lower"
 
 
 def terms(scores: ItemScores) -> NDArray[np.float64]:
-    """(systems, n) values whose plain mean per system determines the measure's value.
+    """Return (systems, n) values whose plain mean per system determines the measure's value.
 
     They are the values themselves for means; their logarithms for geometric means, their inverses for harmonic ones;
     and each times its weight divided by the mean weight. Paired tests of a measure are tests of the means of these.
@@ -255,7 +248,7 @@ def terms(scores: ItemScores) -> NDArray[np.float64]:
 
 
 def higher_terms_are_better(scores: ItemScores) -> bool:
-    """Whether a better system has the higher mean of :func:`terms`.
+    """Check whether a better system has the higher mean of :func:`terms`.
 
     It is the opposite of the measure's direction where that falls as the mean rises: harmonic means and the inverses
     of means.
@@ -265,7 +258,7 @@ def higher_terms_are_better(scores: ItemScores) -> bool:
 
 
 def totals(scores: ItemScores) -> NDArray[np.float64]:
-    """(systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
+    """Return (systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
     n_systems, n = scores.value.shape
     group = np.repeat(np.arange(n_systems, dtype=np.int32), n)
     weight = None if scores.weight is None else np.tile(scores.weight, n_systems)

@@ -48,7 +48,7 @@ class RankedAnswers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class JudgedPositions:
     """The position of each judged entity that the system returned, in no order."""
 
     judged: NDArray[np.intp]  # (m,) row of the qrels
@@ -68,13 +68,13 @@ class MatchedSystem:
     answers: RankedAnswers | None  # None for a run, which is cut and has no exact ranks
     group_size: NDArray[np.int64]  # (r,) for each relevant, retrieved entity: how many candidates tie, including itself
     run: AnyRun | None  # input of ir-measures' own providers; None for answer ranks
-    places: Places  # from which `ranking` was made
+    places: JudgedPositions  # from which `ranking` was made
     is_cut: bool = False  # whether judged candidates are below the ends of cut lists, and so at no known place
     # with `below`: answers of different grades may stand in orders that neither end of a measure of grades has
     grades_open: bool = False
 
     def in_order(self, ties: Ties, qrels: Qrels) -> MatchedSystem:
-        """The same with the relevant candidates first ("optimistic") or last ("pessimistic") among those they tie with.
+        """Put the relevant candidates first ("optimistic") or last ("pessimistic") among those they tie with.
 
         Rows below the ends of cut lists tie with all that the lists lack.
         """
@@ -91,7 +91,7 @@ class MatchedSystem:
         if answers is not None:
             end = answers.best if ties == "optimistic" else answers.worst
             answers = replace(answers, rank=end.astype(np.float64))
-        ranking = _ranking(qrels, self.ranking.num_retrieved, judged, position)
+        ranking = _ranking(qrels, self.ranking.num_retrieved, replace(places, position=position))
         return replace(self, ties=ties, ranking=ranking, tied_ranking=None, answers=answers)
 
     @property
@@ -101,7 +101,7 @@ class MatchedSystem:
 
 
 def leaves_order_open(ties: str | None, measure: ParsedMeasure) -> bool:
-    """Whether a measure's values are the means over all orders of tied candidates; ``ties`` is of a MatchedSystem.
+    """Check whether a measure's values are the means over all orders of tied candidates.
 
     By default those over questions of answer ranks are, if the mean is exact: half positions belong to no order.
     """
@@ -162,29 +162,30 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
     pairs = _JudgedPairs(question, run.entities, qrels)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
     # all at once: small arrays that stay, between large ones that go, would keep the memory of these
-    first, size, judged = (np.empty(len(qrels), np.int64) for _ in range(3))
-    position, n = np.empty(len(qrels)), 0
+    judged, first, size = np.empty((3, len(qrels)), np.int64)
+    places, n = JudgedPositions(judged, first, size, np.empty(len(qrels))), 0
     for part in run.parts():
         starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
         asked = question[part.question[starts]]
         num_retrieved[asked[asked >= 0]] = np.diff(np.append(starts, len(part)))[asked >= 0]
-        found = _places_in(part, starts, pairs, qrels, ties, seed)
-        rows = slice(n, n + len(found.judged))  # each pair is in the run once at most
-        judged[rows], first[rows], size[rows], position[rows] = found.judged, found.first, found.size, found.position
-        n += len(found.judged)
-    places = Places(judged[:n], first[:n], size[:n], position[:n])
+        own = _places_in(part, starts, pairs, qrels, ties, seed)
+        rows = slice(n, n + len(own.judged))  # each pair is in the run once at most
+        for name in ("judged", "first", "size", "position"):
+            getattr(places, name)[rows] = getattr(own, name)
+        n = rows.stop
+    places = JudgedPositions(places.judged[:n], places.first[:n], places.size[:n], places.position[:n])
     judged = places.judged
-    ranking = _ranking(qrels, num_retrieved, judged, places.position)
-    tied_ranking = None
-    if ties == "expected":
-        tied_ranking = _tied_ranking(qrels, num_retrieved, judged, places.first, places.size)
+    ranking = _ranking(qrels, num_retrieved, places)
+    tied_ranking = _tied_ranking(qrels, num_retrieved, places) if ties == "expected" else None
     group_size = places.size[qrels.grade[judged] >= 1]
     return MatchedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
 
 
-def _places_in(run: Run, starts: NDArray[np.intp], pairs: _JudgedPairs, qrels: Qrels, ties: str, seed: int) -> Places:
+def _places_in(
+    run: Run, starts: NDArray[np.intp], pairs: _JudgedPairs, qrels: Qrels, ties: str, seed: int
+) -> JudgedPositions:
     """The positions of the judged entities in a run; ``starts``: the first row of each list."""
-    row, judged = pairs.found(run.question, run.entity)
+    row, judged = pairs.rows_of(run.question, run.entity)
     place = row - starts[np.searchsorted(starts, row, side="right") - 1] + 1
     first, size = _tied_groups(run, row, place)
     position = place.astype(np.float64)
@@ -193,7 +194,7 @@ def _places_in(run: Run, starts: NDArray[np.intp], pairs: _JudgedPairs, qrels: Q
     elif ties != "trec":
         rule, label_order = _by_counts(ties), run.entities.byte_order[run.entity[row]]
         position = places_in_tied_groups(qrels.question[judged], first, size, qrels.grade[judged], label_order, rule)
-    return Places(judged, first, size, position)
+    return JudgedPositions(judged, first, size, position)
 
 
 def _tied_groups(
@@ -245,7 +246,7 @@ def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) 
 
 def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, below: Below | None) -> MatchedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
-    row, judged = _JudgedPairs(question, ranks.entities, qrels).found(ranks.question, ranks.entity)
+    row, judged = _JudgedPairs(question, ranks.entities, qrels).rows_of(ranks.question, ranks.entity)
     _require_relevant(ranks, qrels, judged)
 
     is_answer = ranks.answer & (question[ranks.question] < 0)  # those of questions that are not judged stay
@@ -269,10 +270,9 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
         position = places_in_tied_groups(
             qrels.question[judged], counts.listed_above + 1, counts.listed_tied + 1, grade, label_order, rule
         )
-    ranking = _ranking(qrels, num_retrieved, judged, position)
-    tied_ranking = None
-    if ties in (None, "expected"):
-        tied_ranking = _tied_ranking(qrels, num_retrieved, judged, counts.listed_above + 1, counts.listed_tied + 1)
+    places = JudgedPositions(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
+    ranking = _ranking(qrels, num_retrieved, places)
+    tied_ranking = _tied_ranking(qrels, num_retrieved, places) if ties in (None, "expected") else None
 
     above, tied = counts.above, counts.tied
     if shuffled is not None and "test" in ranks.filtered_by:
@@ -293,7 +293,6 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
     # what is below a cut list ties by ignorance, not by its scores
     of_scores = relevant if ranks.cut is None else relevant & ~ranks.cut[row]
     group_size = np.where(of_scores, counts.listed_tied + 1, 1)[relevant]
-    places = Places(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
     is_cut, grades_open = False, False
     if ranks.cut is not None:
         is_cut = bool(ranks.cut[row].any())
@@ -317,7 +316,7 @@ class _Counts(Columns):
 def ranked_again(
     ranks: AnswerRanks, is_answer: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The counts of ranking the scores again with these rows as the answers, instead of the earlier ones.
+    """Count what ranking the scores again with these rows as the answers would, instead of the earlier ones.
 
     An earlier answer that is not one now becomes a candidate like any other, which counts wherever it scores higher,
     unless it is filtered (:attr:`AnswerRanks.filtered`); an earlier candidate that is an answer now is no longer
@@ -495,8 +494,8 @@ def _settled_counts(
     counted = cut & is_other
     higher = higher_and_equal(question, -place, counted)[0]
     others = np.bincount(question[counted], minlength=int(question.max(initial=0)) + 1)[question] - counted
-    found = np.select([is_first, cut], [above + higher, above + tied - (others - higher)], above)
-    return found, np.where(cut, 0, tied)
+    higher_in_all = np.select([is_first, cut], [above + higher, above + tied - (others - higher)], above)
+    return higher_in_all, np.where(cut, 0, tied)
 
 
 def _grades_open(
@@ -531,9 +530,9 @@ def _were_candidates(ranks: AnswerRanks) -> NDArray[np.bool_]:
     question, n_other = ranks.question, ranks.n_other.astype(np.int64)
     most = np.zeros(len(ranks.questions), np.int64)
     np.maximum.at(most, question, n_other)
-    tells = np.zeros(len(ranks.questions), np.bool_)
-    tells[question[ranks.answer | (n_other < most[question])]] = True
-    return ~ranks.answer & ((n_other < most[question]) | ~tells[question])
+    is_decided = np.zeros(len(ranks.questions), np.bool_)
+    is_decided[question[ranks.answer | (n_other < most[question])]] = True
+    return ~ranks.answer & ((n_other < most[question]) | ~is_decided[question])
 
 
 def _places_at_random(ranks: AnswerRanks, row: NDArray[np.intp], counts: _Counts, seed: int) -> NDArray[np.int64]:
@@ -548,23 +547,16 @@ def _places_at_random(ranks: AnswerRanks, row: NDArray[np.intp], counts: _Counts
     return first + places_among_unknown(group, size[group], _keys(ranks, row, seed))
 
 
-def _tied_ranking(
-    qrels: Qrels,
-    num_retrieved: NDArray[np.int64],
-    judged: NDArray[np.intp],
-    first: NDArray[np.int64],
-    size: NDArray[np.int64],
-) -> TiedRanking:
-    order = np.lexsort((first, qrels.question[judged]))
-    rows = _rows_of_rankings(qrels, num_retrieved, judged[order])
-    return TiedRanking(first=first[order], size=size[order], **rows)
+def _tied_ranking(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: JudgedPositions) -> TiedRanking:
+    order = np.lexsort((judged.first, qrels.question[judged.judged]))
+    rows = _rows_of_rankings(qrels, num_retrieved, judged.judged[order])
+    return TiedRanking(first=judged.first[order], size=judged.size[order], **rows)
 
 
-def _ranking(
-    qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp], position: NDArray[np.float64]
-) -> JudgedRanking:
-    order = np.lexsort((-qrels.grade[judged], position, qrels.question[judged]))
-    return JudgedRanking(position=position[order], **_rows_of_rankings(qrels, num_retrieved, judged[order]))
+def _ranking(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: JudgedPositions) -> JudgedRanking:
+    rows = judged.judged
+    order = np.lexsort((-qrels.grade[rows], judged.position, qrels.question[rows]))
+    return JudgedRanking(position=judged.position[order], **_rows_of_rankings(qrels, num_retrieved, rows[order]))
 
 
 def _rows_of_rankings(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp]) -> dict[str, Any]:
@@ -614,7 +606,7 @@ class _JudgedPairs:
         self._is_hash_of_one = np.zeros(1 << _TABLE_BITS, np.bool_)
         self._is_hash_of_one[pair_hashes(qrels.question, qrels.entity, _TABLE_BITS)] = True
 
-    def found(
+    def rows_of(
         self, question: NDArray[np.int32], entity: NDArray[np.int32]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows that are judged, and the row of the qrels of each; both in the system's codes."""
@@ -644,19 +636,19 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
         )
     wrong, unsampled = (np.count_nonzero(np.sign(qrels.grade[without]) == kind) for kind in (0, -1))
     if wrong or unsampled:
-        found = [f"{wrong:,} judged non-answers"] if wrong else []
-        found += [f"{unsampled:,} pairs of a negative grade (pooled, not sampled)"] if unsampled else []
+        lacking = [f"{wrong:,} judged non-answers"] if wrong else []
+        lacking += [f"{unsampled:,} pairs of a negative grade (pooled, not sampled)"] if unsampled else []
         seeing = "bpref, infAP, Judged and unj count" if wrong else "infAP counts"
         warn(
-            f"{ranks.name} has no rank for {' and '.join(found)}; {seeing} them as not retrieved. Rank its scores "
+            f"{ranks.name} has no rank for {' and '.join(lacking)}; {seeing} them as not retrieved. Rank its scores "
             "again with these qrels (kgtrec rank --judged)"
         )
 
 
 def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
-    """(n,) rows of the qrels for which the answer ranks have no row."""
+    """Return (n,) rows of the qrels for which the answer ranks have no row."""
     question = qrels.questions.encode(ranks.questions.labels)
-    _, judged = _JudgedPairs(question, ranks.entities, qrels).found(ranks.question, ranks.entity)
+    _, judged = _JudgedPairs(question, ranks.entities, qrels).rows_of(ranks.question, ranks.entity)
     return _without(qrels, judged)
 
 

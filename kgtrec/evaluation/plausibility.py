@@ -32,16 +32,8 @@ _FEW_ANSWERS = 20  # fewer say nothing
 _SOME_KNOWN, _SURE_KNOWN = 3, 5.0  # known answers that are no accident; so many by chance that some would be listed
 
 
-@dataclass(frozen=True, slots=True)
-class RankColumn:
-    """What the rank column of a file shows."""
-
-    off: OffPlace  # lines whose rank contradicts their score
-    no_number: NDArray[np.intp]  # (n,) lines whose rank is not a number
-
-
 def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float64]:
-    """(n,) ranks as numbers, NaN where one is not a number.
+    """Return (n,) ranks as numbers, NaN where one is not a number.
 
     Examples
     --------
@@ -53,24 +45,21 @@ def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float6
 
 def _number(label: str) -> float:
     try:
-        found = float(label)
+        rank = float(label)
     except ValueError:
         return np.nan
-    return found if np.isfinite(found) else np.nan
+    return rank if np.isfinite(rank) else np.nan
 
 
-def check_ranks(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> RankColumn:
-    """Compare the rank column of a run with its scores; lines whose rank is NaN are listed separately."""
-    is_number = ~np.isnan(rank)
-    if is_number.all():
-        return RankColumn(off_place(question, rank, score), np.zeros(0, np.intp))
-    rows = np.flatnonzero(is_number)
-    found = off_place(question[rows], rank[rows], score[rows])
-    return RankColumn(OffPlace(rows[found.row], found.by_rank, found.by_score), np.flatnonzero(~is_number))
+def ranks_off(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> OffPlace:
+    """Return the rows of a run whose rank contradicts their score, among those that have a rank."""
+    rows = np.flatnonzero(~np.isnan(rank))
+    off = off_place(question[rows], rank[rows], score[rows])
+    return OffPlace(rows[off.row], off.by_rank, off.by_score)
 
 
 def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
-    """The questions that list several candidates, all with one score, and how many list several.
+    """Return the questions that list several candidates, all with one score, and how many list several.
 
     Examples
     --------
@@ -82,15 +71,15 @@ def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
     >>> [run.questions[code] for code in flat], several
     (['a'], 2)
     """
-    found, n_several = [np.zeros(0, np.int32)], 0
+    questions, n_several = [np.zeros(0, np.int32)], 0
     for part in run.parts():
         first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]][: len(part)])
         last = np.r_[first[1:], len(part)][: len(first)] - 1
         several = last > first
         flat = several & (part.score[first] == part.score[last])
-        found.append(part.question[first[flat]])
+        questions.append(part.question[first[flat]])
         n_several += int(several.sum())
-    return np.sort(np.concatenate(found)), n_several
+    return np.sort(np.concatenate(questions)), n_several
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +93,7 @@ class KnownListed:
 
 
 def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
-    """The known answers that a run lists; None if it lists none."""
+    """Return the known answers that a run lists; None if it lists none."""
     known, n_entities = collection.known, len(collection.entities)
     question_of = collection.questions.ids.encode(run.questions.labels)
     entity_of = collection.entities.encode(run.entities.labels)
@@ -120,16 +109,16 @@ def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
             own, listed = part.question[rows], part.entity[rows]
             question, entity = question_of[own], entity_of[listed]
             there = np.flatnonzero((question >= 0) & (entity >= 0))
-            found = there[pairs.holds(question[there], entity[there])]
-            if len(found) == 0:
+            known_rows = there[pairs.holds(question[there], entity[there])]
+            if len(known_rows) == 0:
                 continue
-            key = question[found].astype(np.int64) * n_entities + entity[found]
+            key = question[known_rows].astype(np.int64) * n_entities + entity[known_rows]
             for split in SPLITS:
                 counts[split] += int(is_among_sorted(key, keys[split]).sum())
-            n_rows += len(found)
-            is_among[own[found]] = True
-            if example is None or own[found[0]] < example[0]:
-                example = int(own[found[0]]), int(listed[found[0]])
+            n_rows += len(known_rows)
+            is_among[own[known_rows]] = True
+            if example is None or own[known_rows[0]] < example[0]:
+                example = int(own[known_rows[0]]), int(listed[known_rows[0]])
     if example is None:
         return None
     by_split = {split: n for split, n in counts.items() if n}
@@ -146,7 +135,7 @@ class OtherQuestions:
 
 
 def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | None:
-    """Whether a run that does not name its collection was made for other questions under the same ids.
+    """Check whether a run that does not name its collection was made for other questions under the same ids.
 
     Questions are numbered by the order of the test triples, so that ids mean other questions in a collection whose test
     triples are in another order. Each list then holds as many answers of its question as lists of other questions
@@ -188,7 +177,7 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
     row[question] = np.arange(len(question))
     holding = np.bincount(is_head[of_list] * width + entity, minlength=2 * width)  # lists of each side with an entity
 
-    def found(asked: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[int, int, float]:
+    def counts_of(asked: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[int, int, float]:
         """How many pairs there are, how many their own lists hold, and how many another list of the side would."""
         kept = row[asked] >= 0
         keys = distinct(row[asked[kept]] * np.int64(width) + wanted[kept])
@@ -201,12 +190,12 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
         )
 
     is_answer = collection.qrels.grade >= 1
-    n, listed, others = found(collection.qrels.question[is_answer], collection.qrels.entity[is_answer])
+    n, listed, others = counts_of(collection.qrels.question[is_answer], collection.qrels.entity[is_answer])
     if n < _FEW_ANSWERS or _by_chance(others) > n / 4 or listed > _by_chance(others):
         return None
     if not _have_topics(is_head[of_list], of_list, entity, place):
         return None
-    n_known, known, known_others = found(collection.known.question, collection.known.entity)
+    n_known, known, known_others = counts_of(collection.known.question, collection.known.entity)
     if known > _by_chance(known_others) or (known == 0 and known_others >= _SURE_KNOWN):
         return None
     return OtherQuestions(
@@ -251,12 +240,12 @@ class AgainstChance:
     z: float  # standard deviations better than chance
 
 
-def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None:
+def against_chance(matched: MatchedSystem, n_entities: int) -> AgainstChance | None:
     """Compare a system with chance: exact ranks by their mean, a cut run by how many answers it lists.
 
     Parameters
     ----------
-    seen : MatchedSystem
+    matched : MatchedSystem
     n_entities : int
         The largest number of candidates of a question, of which a run lists some.
 
@@ -265,12 +254,12 @@ def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None
     AgainstChance or None
         None if there is no information: no answers, or lists of most candidates.
     """
-    if seen.answers is not None:
-        n = seen.answers.candidates.astype(np.float64)
+    if matched.answers is not None:
+        n = matched.answers.candidates.astype(np.float64)
         expected, spread = (n + 1).sum() / 2, np.sqrt(((n**2 - 1) / 12).sum())
-        room, better = expected - len(n), expected - seen.answers.rank.sum()
+        room, better = expected - len(n), expected - matched.answers.rank.sum()
     else:
-        ranking = seen.ranking
+        ranking = matched.ranking
         relevant = ranking.judged_grade >= 1
         share = np.minimum(ranking.num_retrieved[ranking.judged_question[relevant]] / max(n_entities, 1), 1.0)
         if len(share) == 0 or share.mean() > _MOST_LISTED:
@@ -279,11 +268,11 @@ def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None
         room, better = relevant.sum() - expected, np.count_nonzero(ranking.grade >= 1) - expected
     if not (room > 0 and spread > 0):
         return None
-    return AgainstChance(seen.name, float(better / room), float(better / spread))
+    return AgainstChance(matched.name, float(better / room), float(better / spread))
 
 
 def no_better_than_chance(systems: Sequence[AgainstChance]) -> list[tuple[str, str]]:
-    """Name and message for each system that is no better than chance, while another of the same call is far better.
+    """Find systems no better than chance, while another of the same call is far better: name and message of each.
 
     Examples
     --------
@@ -307,29 +296,29 @@ def no_better_than_chance(systems: Sequence[AgainstChance]) -> list[tuple[str, s
 
 
 def doubtful_triples(collection: Collection) -> list[str]:
-    """Signs of mistaken files or columns in a collection's triples: messages that say what to check."""
+    """Find signs of mistaken files or columns in a collection's triples: messages that say what to check."""
     train, qrels = collection.train, collection.qrels
     asked = (qrels.grade >= 1) & ~collection.questions.is_head[qrels.question]  # each test triple is asked for twice
     test = collection.questions.triples(qrels.question[asked], qrels.entity[asked])
-    found = []
+    doubts = []
     if len(test) > len(train) > 0:
-        found.append(
+        doubts.append(
             f"test has {len(test):,} triples and train {len(train):,}: are the files in the order train, valid, test?"
         )
     n_relations, n_entities = len(train.relations), len(train.entities)
     if n_relations > max(n_entities, _MANY_RELATIONS):
-        found.append(
+        doubts.append(
             f"there are more relations ({n_relations:,}) than entities ({n_entities:,}): is the relation in the second "
             "column (--columns)?"
         )
     own, other = _ends_seen(train, test)
     if own + other >= _MANY_ENDS and other > _SWAPPED * own:
-        found.append(
+        doubts.append(
             f"{other:,} ends of test triples are at the other end of their relation in train, and {own:,} at the "
             "same: are head and tail swapped in one of the files (--columns)?"
         )
-    found += _unlike_forms(entity_names(collection), "entities") + _unlike_forms(collection.relations, "relations")
-    return found
+    doubts += _unlike_forms(entity_names(collection), "entities") + _unlike_forms(collection.relations, "relations")
+    return doubts
 
 
 def _unlike_forms(labels: Vocabulary, what: str) -> list[str]:

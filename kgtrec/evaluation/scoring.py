@@ -11,6 +11,9 @@ from kgtrec.data.questions import SIDES, checked_sides
 from kgtrec.errors import KgtrecError, one_of, whole_number
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
+#: the measures that are computed by default, and those that answer ranks have in addition
+MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
+MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
 Missing = Literal["zero", "skip"]
 UnlistedAnswers = Literal["filtered", "candidates"]
 #: what becomes of the answers of the collection that the qrels lack; the first is the default
@@ -58,7 +61,7 @@ class Scoring:
         whole_number("seed", self.seed, least=None)
 
     def without(self, *options: str) -> Scoring:
-        """The same; an error if one of these options, which the verb has no use for, has another value than its own."""
+        """Refuse options that the verb has no use for, if one has another value than its default."""
         for option in options:
             if getattr(self, option) != getattr(_DEFAULT, option):
                 raise KgtrecError(f"expected no {option} here, found {getattr(self, option)!r}; leave it out")

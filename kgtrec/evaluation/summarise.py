@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import MeasureError, warn
 from kgtrec.measures.aggregate import LINKS, MedianRanks, aggregate_groups
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Measure
 
 Floats = NDArray[np.float64]
@@ -37,8 +37,8 @@ class ItemValues:
         return tuple(column for column in (self.relevant, self.candidates) if column is not None)
 
 
-def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str) -> Floats:
-    """One number for each group of items, adjusted for chance if the measure says so.
+def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> Floats:
+    """Compute one number for each group of items, adjusted for chance if the measure says so.
 
     Parameters
     ----------
@@ -60,11 +60,15 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size:
         If the adjustment needs the length of lists that are cut.
     """
     record = measure.record
-    plain = _plain(record, items, size)
+    if items.open_ranks is None:
+        plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+    else:
+        weight = np.ones(len(items.value)) if items.weight is None else items.weight
+        plain = MedianRanks(*items.open_ranks, items.group, size)(weight)
     nothing = np.count_nonzero(np.bincount(items.group, weights=items.weight, minlength=size) == 0)
     if nothing and record.aggregate != "sum":
         tell_undefined(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
-    if record.form == "plain" or isinstance(measure, ProvidedMeasure):
+    if record.form == "plain":
         return plain
     with np.errstate(divide="ignore", invalid="ignore"):
         adjusted, undefined = _adjusted(measure, items, size, name, plain)
@@ -76,19 +80,16 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size:
     return np.where(undefined, np.nan, adjusted + 0.0)  # which turns -0.0 into 0.0
 
 
-def _plain(record: Measure, items: ItemValues, size: int) -> Floats:
-    if items.open_ranks is not None:
-        weight = np.ones(len(items.value)) if items.weight is None else items.weight
-        return MedianRanks(*items.open_ranks, items.group, size)(weight)
-    return aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+def sign_of(measure: AnyMeasure) -> float:
+    """Return -1 for a z form whose sign is reversed since lower is better, else 1."""
+    return -1.0 if measure.record.lower_is_better and measure.parameters.get("flipped") else 1.0
 
 
 def _adjusted(
-    measure: ParsedMeasure, items: ItemValues, size: int, name: str, plain: Floats
+    measure: AnyMeasure, items: ItemValues, size: int, name: str, plain: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """(size,) each: the numbers adjusted for chance, and for which chance gives the best value too."""
-    record = measure.record
-    flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
+    record, flip = measure.record, sign_of(measure)
     require_candidates(measure, items, name)
     if record.chance is None:
         expectation, variance = chance_level(measure, items, size, name)
@@ -101,16 +102,18 @@ def _adjusted(
         variance = chance_level(measure, items, size, name)[1]
         return flip * (above / below) / np.sqrt(variance), variance == 0
     no_room = below == 0
-    if record.form == "index":
-        no_room |= _without_relevant(items, size)
+    if record.form == "index" and items.relevant is not None:
+        # a group of questions of which none has a relevant entity: 0 is the only possible value
+        answered = np.bincount(items.group, weights=items.relevant > 0, minlength=size)
+        no_room |= (answered == 0) & (np.bincount(items.group, minlength=size) > 0)
     return above / below, no_room
 
 
-def fraction(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues) -> tuple[Floats, Floats]:
-    """(n,) each: a group's number is the sum of the first divided by that of the second, with the link inverted."""
+def fraction(measure: AnyMeasure, items: ItemValues) -> tuple[Floats, Floats]:
+    """Split each group's number, (n,) each: sum of the first over sum of the second, with the link inverted."""
     record = measure.record
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
-    if record.form == "plain" or record.chance is None or isinstance(measure, ProvidedMeasure):
+    if record.form == "plain" or record.chance is None:
         with np.errstate(divide="ignore"):
             return weight * LINKS[record.aggregate].to(items.value), weight
     expectation = _per_item(record.chance.expectation, items, measure)
@@ -120,44 +123,33 @@ def fraction(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues) -> tup
     return gained, weight if record.form == "z" else weight * (record.optimum - expectation)
 
 
-def tell_undefined(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
+def tell_undefined(measure: AnyMeasure, name: str, why: str) -> None:
     """Warn that a measure of the system ``name`` is undefined somewhere, and why."""
     warn(f"{measure.label} of {name} is undefined where {why}")
 
 
-def _without_relevant(items: ItemValues, size: int) -> NDArray[np.bool_]:
-    """(size,) whether a group has questions, but none with a relevant entity: then 0 is the only possible value."""
-    if items.relevant is None:
-        return np.zeros(size, np.bool_)
-    answered = np.bincount(items.group, weights=items.relevant > 0, minlength=size)
-    return (answered == 0) & (np.bincount(items.group, minlength=size) > 0)
-
-
-def chance_level(measure: ParsedMeasure, items: ItemValues, size: int, name: str) -> tuple[Floats, Floats]:
-    """(size,) expectation and variance of each group's number when every order is equally likely."""
+def chance_level(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> tuple[Floats, Floats]:
+    """Compute expectation and variance of each group's number when every order is equally likely, (size,) each."""
     candidates = require_candidates(measure, items, name)
     if measure.record.chance is not None:
         expectation = _per_item(measure.record.chance.expectation, items, measure)
         variance = _per_item(measure.record.chance.variance, items, measure)
         counted = np.ones(len(items.value)) if items.weight is None else items.weight
-        whole = np.bincount(items.group, weights=counted, minlength=size)
+        total = np.bincount(items.group, weights=counted, minlength=size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / whole**2
+            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / total**2
         return aggregate_groups(expectation, items.group, size, "mean", items.weight), spread
     moments = np.full((2, size), np.nan)
     order = np.argsort(items.group, kind="stable")
-    bounds = np.searchsorted(items.group[order], np.arange(size + 1))
-    for own_group in np.flatnonzero(np.diff(bounds)):
-        rows = order[bounds[own_group] : bounds[own_group + 1]]
+    for rows in np.split(order, np.flatnonzero(np.diff(items.group[order])) + 1):
         weight = None if items.weight is None else items.weight[rows]
-        if weight is not None and not np.any(weight):
-            continue
-        moments[:, own_group] = _moments_of_all(measure.record, candidates[rows], weight)
+        if len(rows) and (weight is None or np.any(weight)):
+            moments[:, items.group[rows[0]]] = _moments_of_all(measure.record, candidates[rows], weight)
     return moments[0], moments[1]
 
 
-def require_candidates(measure: ParsedMeasure, items: ItemValues, name: str) -> NDArray[np.int64]:
-    """(n,) the number of candidates that each item was ranked among.
+def require_candidates(measure: AnyMeasure, items: ItemValues, name: str) -> NDArray[np.int64]:
+    """Return (n,) the number of candidates that each item was ranked among.
 
     Raises
     ------
@@ -172,7 +164,7 @@ def require_candidates(measure: ParsedMeasure, items: ItemValues, name: str) -> 
     return items.candidates
 
 
-def _per_item(function: Callable[..., Floats], items: ItemValues, measure: ParsedMeasure) -> Floats:
+def _per_item(function: Callable[..., Floats], items: ItemValues, measure: AnyMeasure) -> Floats:
     """(n,) values of a function of the chance record for each item, computed once for each distinct size."""
     sizes = np.stack(items.sizes)
     key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]

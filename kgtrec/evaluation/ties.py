@@ -25,7 +25,7 @@ from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.lazy import named
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,12 +53,12 @@ class TieComparison(Framed, PlottedResult):
         return np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
 
     def value(self, system: str, measure: str, ties: str) -> float:
-        """One number."""
+        """Look up one number."""
         place = self.systems.index(system), self.measures.index(measure), self.policies.index(ties)
         return float(self.values[place])
 
     def to_table(self) -> pa.Table:
-        """A row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
+        """Return a row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
         groups = {"tied": self.tied, "mean_group": self.mean_group, "largest_group": self.largest_group}
         columns: dict[str, Any] = {"system": (0, self.systems), **{name: (0, each) for name, each in groups.items()}}
         values = {name: self.values[:, :, place] for place, name in enumerate(self.policies)}
@@ -81,7 +81,7 @@ class TieComparison(Framed, PlottedResult):
         )
 
     def figures(self) -> tuple[Figure, ...]:
-        """The values under every policy, with a panel per measure."""
+        """Return the values under every policy, with a panel per measure."""
         return (named("report.figures", "tie_report")(named("report.figures", "by_policy")(self.to_table())),)
 
 
@@ -97,7 +97,7 @@ def compare_ties(
     policies: Sequence[str] | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> TieComparison:
-    """Every measure under every policy for ties, and how often answers tie.
+    """Compute every measure under every policy for ties, and how often answers tie.
 
     Parameters
     ----------
@@ -127,31 +127,33 @@ def compare_ties(
     >>> compared.policies, compared.values.tolist(), compared.apart.tolist()
     (('pessimistic', 'expected', 'optimistic'), [[[0.5, 0.75, 1.0]]], [[0.5]])
     """
-    given = qrels_of(qrels)
-    judgements = given.qrels if isinstance(given, Collection) else given
-    found, parsed = systems_and_measures(systems, measures)
-    asked = _asked(policies)
+    judgements = qrels_of(qrels)
     how = Scoring(**scoring).without("sides", "ties")
-    if isinstance(given, Collection):
-        how = replace(how, collection=given)
+    if isinstance(judgements, Collection):
+        how, judgements = replace(how, collection=judgements), judgements.qrels
+    systems, parsed = systems_and_measures(systems, measures)
+    asked = _asked(policies)
     names: list[str] = []
-    kinds: set[bool] = set()
+    has_runs = False
     values, sizes = [], []
     # each is checked against the collection when it is evaluated
-    for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=how.mixed):
+    for system in different_systems(systems, None, qrels=judgements, measures=parsed, mixed=how.mixed):
         names.append(system.name)
-        kinds.add(not isinstance(system, AnswerRanks))
+        has_runs |= not isinstance(system, AnswerRanks)
         values.append(_values(qrels, system, parsed, asked, scoring))
         with unwarned():  # reported when the system was evaluated
-            seen = next(without_unlisted_answers([system], judgements, how, parsed))
-            sizes.append(match(seen, judgements).group_size)
-    shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
+            compared = next(without_unlisted_answers([system], judgements, how, parsed))
+            sizes.append(match(compared, judgements).group_size)
+    shown = [place for place, policy in enumerate(asked) if policy != "trec" or has_runs or policies is not None]
+    tied = [size[size > 1] for size in sizes]
     return TieComparison(
         tuple(names),
         tuple(measure.label for measure in parsed),
         tuple(asked[place] for place in shown),
         np.array(values)[:, :, shown],
-        *_groups(sizes),
+        np.array([len(own) / max(len(size), 1) for own, size in zip(tied, sizes, strict=True)]),
+        np.array([own.mean() if len(own) else np.nan for own in tied]),
+        np.array([size.max(initial=0) for size in sizes], np.int64),
     )
 
 
@@ -165,33 +167,24 @@ def _asked(policies: Sequence[str] | None) -> tuple[str, ...]:
 def _values(
     qrels: Qrels | Collection | pd.DataFrame,
     system: System,
-    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    measures: Sequence[AnyMeasure],
     policies: Sequence[str],
     scoring: ScoringOptions,
 ) -> NDArray[np.float64]:
     """(measures, policies) values of one system."""
     values = np.full((len(measures), len(policies)), np.nan)
-    told: set[str] = set()  # each policy gives the same warnings
+    warned: set[str] = set()  # each policy gives the same warnings
     for column, policy in enumerate(policies):
         possible = [place for place, measure in enumerate(measures) if _is_possible(system, measure, policy)]
         if not possible:
             continue
-        with each_warned_once(told):
+        with each_warned_once(warned):
             scores = evaluate(qrels, system, [measures[place] for place in possible], **scoring | {"ties": policy})
         values[possible, column] = scores.values[0, :, 0]
     return values
 
 
-def _is_possible(system: System, measure: ParsedMeasure | ProvidedMeasure, policy: str) -> bool:
+def _is_possible(system: System, measure: AnyMeasure, policy: str) -> bool:
     if policy == "trec":
         return not isinstance(system, AnswerRanks)
-    if isinstance(measure, ProvidedMeasure):
-        return False
-    return policy != "expected" or measure.record.expected is not None
-
-
-def _groups(sizes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Per system: the share of tied entities, the mean size of their groups, and the largest group."""
-    tied = np.array([np.mean(size > 1) if len(size) else 0.0 for size in sizes])
-    mean = np.array([np.mean(size[size > 1]) if np.any(size > 1) else np.nan for size in sizes])
-    return tied, mean, np.array([size.max(initial=0) for size in sizes], np.int64)
+    return isinstance(measure, ParsedMeasure) and (policy != "expected" or measure.record.expected is not None)

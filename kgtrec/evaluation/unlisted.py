@@ -17,8 +17,9 @@ from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, counted, warn
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, UnlistedAnswers
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 from kgtrec.ranking.rank import answers_and_filtered
 
 _WAYS_OUT = {
@@ -28,12 +29,9 @@ _WAYS_OUT = {
 
 
 def without_unlisted_answers(
-    systems: Iterable[AnyRun | AnswerRanks],
-    qrels: Qrels,
-    scoring: Scoring,
-    measures: Sequence[ParsedMeasure | ProvidedMeasure] = (),
-) -> Iterator[AnyRun | AnswerRanks]:
-    """The systems one by one, without the answers of the collection that the qrels lack.
+    systems: Iterable[System], qrels: Qrels, scoring: Scoring, measures: Sequence[AnyMeasure] = ()
+) -> Iterator[System]:
+    """Yield the systems one by one, without the answers of the collection that the qrels lack.
 
     These are filtered triples then: they are in no list, and no other answer's rank counts them, as if the scores had
     been ranked for a collection in which they are known. Answer ranks carry the answers; a run needs its collection.
@@ -62,14 +60,14 @@ def without_unlisted_answers(
         Once: how many answers the qrels lack, and which reading was used.
     """
     collection, unlisted_answers = scoring.collection, scoring.unlisted_answers
-    judged, told = _pairs_of(qrels), set[str]()
+    judged, warned = _pairs_of(qrels), set[str]()
     as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
-        answers, reading, number = _answers(system, collection), _reading_of(system, unlisted_answers), 0
+        answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
         if answers is None:
             as_it_is = as_it_is or system.name
-            if system.collection and unlisted_answers == "filtered" and "unknown" not in told:
-                told.add("unknown")
+            if system.collection and unlisted_answers == "filtered" and "unknown" not in warned:
+                warned.add("unknown")
                 warn(
                     "no collection is given (--collection; in Python collection=): answers of it that the qrels lack, "
                     "if any, stay candidates in runs, as for trec_eval"
@@ -78,14 +76,13 @@ def without_unlisted_answers(
             code = qrels.questions.encode(answers.questions.labels)
             is_asked = (code >= 0) & np.isin(code, qrels.question)
             unlisted = is_asked[answers.question] & ~answers.among(judged)
-            number = int(unlisted.sum())
-        if answers is not None and number:
-            gone = answers.take(unlisted & _is_filtered(answers, system, collection, reading))
-            system = _without(system, gone, collection, measures, scoring.ties)
-            if reading not in told:
-                told.add(reading)
-                warn(_message(number, reading, unlisted_answers, system.name))
-        if as_it_is and "filtered" in told:
+            if number := int(unlisted.sum()):
+                gone = answers.take(unlisted & _is_filtered(answers, system, collection, reading))
+                system = _without(system, gone, collection, measures, scoring.ties)
+                if reading not in warned:
+                    warned.add(reading)
+                    warn(_message(number, reading, unlisted_answers, system.name))
+        if as_it_is and "filtered" in warned:
             raise CollectionError(
                 "expected one reading of the answers that the qrels lack, found that they are filtered out of answer "
                 f"ranks and stay candidates in the run {as_it_is}; give the collection (--collection; in Python "
@@ -95,9 +92,9 @@ def without_unlisted_answers(
 
 
 def filtered_if_unlisted(
-    system: AnyRun | AnswerRanks, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
+    system: System, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
 ) -> NDArray[np.bool_]:
-    """Which judgements :func:`without_unlisted_answers` would filter out of a system if the qrels lacked them, (n,)."""
+    """Find the judgements that :func:`without_unlisted_answers` would filter out if the qrels lacked them, (n,)."""
     answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
     if answers is None:
         return np.zeros(len(qrels), np.bool_)
@@ -115,19 +112,19 @@ class _Pairs(Columns):
     entities: Vocabulary
 
     def among(self, others: _Pairs) -> NDArray[np.bool_]:
-        """Which of the pairs are among the others, (n,)."""
+        """Return which of the pairs are among the others, (n,)."""
         own = self.recoded(questions=others.questions, entities=others.entities)
-        found: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
+        is_among: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
         pairs = PairSet(others.question, others.entity, len(others.entities))
-        found[found] = pairs.holds(own.question[found], own.entity[found])
-        return found
+        is_among[is_among] = pairs.holds(own.question[is_among], own.entity[is_among])
+        return is_among
 
 
 def _pairs_of(table: Qrels | Run | AnswerRanks) -> _Pairs:
     return _Pairs(table.question, table.entity, table.questions, table.entities)
 
 
-def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pairs | None:
+def _answers(system: System, collection: Collection | None) -> _Pairs | None:
     """The answers of the collection that are not filtered yet; None: they are unknown."""
     if isinstance(system, AnswerRanks):
         own = system.answer if system.filtered is None else system.answer & ~system.filtered
@@ -137,51 +134,42 @@ def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pa
     return _pairs_of(collection.qrels).take(collection.qrels.grade >= 1)
 
 
-def _splits(system: AnyRun | AnswerRanks) -> tuple[str, ...]:
+def _splits(system: System) -> tuple[str, ...]:
     """The splits that a system was filtered by: all of them, if it does not say."""
     return SPLITS if system.filtered_by is None else system.filtered_by
 
 
-def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
-    """What the splits make known that a system was filtered by."""
-    known, questions = collection.known, collection.questions
-    own = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
-    return _Pairs(known.question, known.entity, questions.ids, questions.entities).take(own)
-
-
-def _reading_of(system: AnyRun | AnswerRanks, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
+def _reading_of(system: System, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
     """What becomes of the answers: they stay where the system was not filtered by test triples, as all others do."""
     is_filtered = system.filtered_by is None or "test" in system.filtered_by
     return unlisted_answers if is_filtered else "candidates"
 
 
 def _is_filtered(
-    answers: _Pairs, system: AnyRun | AnswerRanks, collection: Collection | None, reading: UnlistedAnswers
+    answers: _Pairs, system: System, collection: Collection | None, reading: UnlistedAnswers
 ) -> NDArray[np.bool_]:
     """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
     if reading == "filtered":
         return np.ones(len(answers.question), np.bool_)
     if collection is None:
         return np.zeros(len(answers.question), np.bool_)
-    return answers.among(_known(system, collection))
+    known, questions = collection.known, collection.questions
+    splits = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
+    return answers.among(_Pairs(known.question, known.entity, questions.ids, questions.entities).take(splits))
 
 
 def _message(number: int, reading: str, asked: str, name: str) -> str:
-    found = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
+    lacking = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
     if reading == "filtered":
-        return f"{found}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
+        return f"{lacking}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
     if reading == asked:
-        return f"{found}; they stay candidates, as for trec_eval ({_WAYS_OUT[asked]})"
-    return f"{found}; they stay candidates of {name}, which is not filtered by test triples"
+        return f"{lacking}; they stay candidates, as for trec_eval ({_WAYS_OUT[asked]})"
+    return f"{lacking}; they stay candidates of {name}, which is not filtered by test triples"
 
 
 def _without(
-    system: AnyRun | AnswerRanks,
-    gone: _Pairs,
-    collection: Collection | None,
-    measures: Sequence[ParsedMeasure | ProvidedMeasure],
-    ties: str | None,
-) -> AnyRun | AnswerRanks:
+    system: System, gone: _Pairs, collection: Collection | None, measures: Sequence[AnyMeasure], ties: str | None
+) -> System:
     """The system without some answers."""
     if isinstance(system, AnswerRanks):
         filtered = _pairs_of(system).among(gone)
@@ -202,7 +190,7 @@ def _without(
 
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
-    """(questions of the collection,) how many candidates the whole list of a run has."""
+    """Return (questions of the collection,) how many candidates the whole list of a run has."""
     _, filtered = answers_and_filtered(collection, _splits(run))
     width = len(collection.entities)
     return width - np.bincount(filtered // width, minlength=len(collection.questions))
@@ -213,7 +201,7 @@ def require_deep(
     questions: Vocabulary,
     left: NDArray[np.int64],
     is_short: NDArray[np.bool_],
-    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    measures: Sequence[AnyMeasure],
     ties: str | None,
 ) -> None:
     """Refuse a run of which a list that is cut and loses answers is shorter than what a measure looks at.

@@ -12,8 +12,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, nearest, warn
 from kgtrec.evaluation.summarise import ItemValues
-from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
-from kgtrec.measures.names import ParsedMeasure
+from kgtrec.measures.names import AnyMeasure
 
 WEIGHTS = ("question", "relation")
 
@@ -51,19 +50,19 @@ class Weighting:
         self._weights, self._qrels, self._collection = weights, qrels, collection
         self._shares = None if weights is None or isinstance(weights, str) else self._shares_of(weights)
 
-    def tell_fixed(self, measures: Iterable[ParsedMeasure | ProvidedMeasure]) -> None:
+    def tell_fixed(self, measures: Iterable[AnyMeasure]) -> None:
         """Warn of measures that fix other weights than these."""
         for measure in measures:
             fixed = measure.record.weighting
             if fixed is not None and self._weights not in (None, fixed):
                 warn(f"{measure.label} counts each {fixed} equally by definition; the weights do not change it")
 
-    def by_question(self, measure: ParsedMeasure | ProvidedMeasure) -> bool:
-        """Whether each question counts equally in a measure over answers."""
+    def by_question(self, measure: AnyMeasure) -> bool:
+        """Check whether each question counts equally in a measure over answers."""
         return (measure.record.weighting or self._weights) == "question"
 
-    def of(self, items: ItemValues, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
-        """(n,) weights of the items of a measure; None if all count equally."""
+    def of(self, items: ItemValues, measure: AnyMeasure) -> NDArray[np.float64] | None:
+        """Return (n,) weights of the items of a measure; None if all count equally."""
         weights = measure.record.weighting or self._weights
         if weights is None or measure.record.aggregate == "sum":
             return None

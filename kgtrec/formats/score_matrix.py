@@ -200,8 +200,9 @@ def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
     what, options, names = zip(*lacking, strict=True)
     return FormatError(
         f"expected files that say {' and '.join(what)}, found none: name them in their order "
-        f"({' '.join(options)}), put {' and '.join(names)} beside the matrix, or, if it was made in the collection's "
-        f"own order, say so once (kgtrec stamp COLLECTION {os.fspath(path)}; kgtrec.write_score_matrix in Python)",
+        f"({' '.join(options)}), put {' and '.join(names)} beside the matrix, or, if it was made in the "
+        f"collection's own order, say so once (kgtrec convert --stamp COLLECTION {os.fspath(path)}; in Python "
+        "kgtrec.write_score_matrix)",
         path=path,
     )
 

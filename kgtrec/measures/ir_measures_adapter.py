@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ class ProvidedMeasure:
 
     record: Measure
     label: str  # as the user wrote it
-    measure: Any  # ir_measures.Measure
+    measure: Any  # ir_measures.Measure, with its own parameters
+    parameters: ClassVar[Mapping[str, Any]] = {}
+    own_parameters: ClassVar[Mapping[str, Any]] = {}
 
     @property
     def items(self) -> Items:

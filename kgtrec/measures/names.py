@@ -196,7 +196,10 @@ class ParsedMeasure:
         return self.record.expected(*inputs, **self.own_parameters)
 
 
-def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
+AnyMeasure = ParsedMeasure | ProvidedMeasure
+
+
+def parse_measure(measure: Any) -> AnyMeasure:
     """Parse the name of a measure.
 
     Parameters
@@ -226,7 +229,7 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     Traceback (most recent call last):
     kgtrec.errors.MeasureError: unknown measure 'Sucess@10'; did you mean Success@10?
     """
-    if isinstance(measure, ParsedMeasure | ProvidedMeasure):
+    if isinstance(measure, AnyMeasure):
         return measure
     if not isinstance(measure, str):
         if not is_foreign(measure):
@@ -373,7 +376,7 @@ def _named_by_neighbours(label: str) -> str | None:
     return ours and ours + label[len(form["name"]) :]
 
 
-def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
+def parse_measures(measures: Any) -> list[AnyMeasure]:
     """Parse several measures: one text of names, separated by blanks or commas, or an iterable of names and objects.
 
     Repeated labels are dropped.
@@ -384,7 +387,7 @@ def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
     ['RR', 'nDCG(gains={1: 2, 2: 5})@20']
     """
     many = isinstance(measures, Iterable) and not isinstance(measures, str) and not is_foreign(measures)
-    parsed_by_label: dict[str, ParsedMeasure | ProvidedMeasure] = {}
+    parsed_by_label: dict[str, AnyMeasure] = {}
     for item in measures if many else [measures]:
         for part in _PART.findall(item) if isinstance(item, str) else [item]:
             parsed = parse_measure(part)

@@ -30,10 +30,10 @@ def shown(
     Parameters
     ----------
     result : Result
-    form : {"table", "csv", "json", "latex"}
+    form : {"table", "csv", "json", "latex", "markdown"}
         "table": aligned text. "csv": the data of one table, at full precision. "json": all data; a list of records for
         a single table, or an object if there are several tables or the result has an ``about()``. "latex": tables for
-        ``\\usepackage{booktabs}``.
+        ``\\usepackage{booktabs}``. "markdown": tables as GitHub and most editors show them.
     names : sequence of str, optional
         Keys of the tables to print, in this order. Default: the first for ``csv``, all for ``json``, otherwise all
         that have rows to show.
@@ -44,7 +44,7 @@ def shown(
     """
     tables = {table.key: table for table in result.tables()}
     chosen = list(tables.values()) if names is None else [tables[name] for name in names]
-    if names is None and form in ("table", "latex"):
+    if names is None and form in ("table", "latex", "markdown"):
         chosen = [table for table in chosen if table.shown.num_rows] or chosen[:1]
     if form == "csv":
         return table_csv(chosen[0].data, is_short=chosen[0].is_short)
@@ -53,8 +53,8 @@ def shown(
         if len(chosen) == 1 and not about:
             return table_json(chosen[0].data)
         return tables_json(about, {table.key: table.data for table in chosen})
-    if form == "latex":
-        return "\n".join(map(table_latex, chosen))
+    if form in ("latex", "markdown"):
+        return "\n".join(map(table_latex if form == "latex" else table_markdown, chosen))
     return "\n".join(table_text(table, width=width, bold=bold) for table in chosen)
 
 
@@ -183,6 +183,28 @@ def table_latex(table: Table, *, with_intervals: bool = True) -> str:
     texts = _texts(wide, rows, with_groups=False, with_intervals=with_intervals)
     raised = [[""] * len(wide.columns), *([cell.groups for cell in row] for row in rows)]
     return note + booktabs(*texts, [list(row) for row in zip(*raised, strict=True)] if table.upright else raised)
+
+
+def table_markdown(table: Table) -> str:
+    r"""A table for Markdown, with the best values in bold.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> print(table_markdown(Table("t", "T", "", pa.table({"system": ["a|b"], "RR": [0.5]}))), end="")
+    | system | RR |
+    | :--- | ---: |
+    | a\|b | 0.5000 |
+    """
+    wide = table.wide
+    texts, left, best = _texts(wide, table_cells(wide, typeset=False))
+    bold = np.where(best, "**", "")
+    cells = [
+        [f"{mark}{legible(cell).replace('|', chr(92) + '|')}{mark}" for cell, mark in zip(*row, strict=True)]
+        for row in zip(texts, bold, strict=True)
+    ]
+    cells.insert(1, [":---"] * left + ["---:"] * (len(cells[0]) - left))
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
 def _texts(

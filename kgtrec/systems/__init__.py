@@ -10,6 +10,7 @@ __all__ = offer(
         "systems.registry": ("adapters", "read_system"),
         "systems.adapter": ("Given",),
         "systems.kinds": ("Scorer", "Factors", "ScoreBlocks", "RankedLists", "CollectionLists", "TripleRanks"),
+        "systems.own_ranks": ("triple_ranks",),
         "systems.pykeen": ("pykeen_system",),
         "systems.torchkge": ("torchkge_system",),
     },

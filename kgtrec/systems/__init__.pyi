@@ -5,6 +5,7 @@ from kgtrec.systems.kinds import RankedLists as RankedLists
 from kgtrec.systems.kinds import ScoreBlocks as ScoreBlocks
 from kgtrec.systems.kinds import Scorer as Scorer
 from kgtrec.systems.kinds import TripleRanks as TripleRanks
+from kgtrec.systems.own_ranks import triple_ranks as triple_ranks
 from kgtrec.systems.pykeen import pykeen_system as pykeen_system
 from kgtrec.systems.registry import adapters as adapters
 from kgtrec.systems.registry import read_system as read_system

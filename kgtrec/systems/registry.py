@@ -21,6 +21,7 @@ _MODULES = (
     "dglke",
     "biggraph",
     "anyburl",
+    "own_ranks",
     "json_lists",
     "text_models",
     "ogb",

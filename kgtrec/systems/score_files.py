@@ -40,7 +40,8 @@ ADAPTERS = (
     Adapter(
         "matrix",
         "arrays of any framework",
-        "NAME.npy, questions x entities, with topics.tsv and entities.txt beside it, or NAME.npy.json of kgtrec stamp",
+        "NAME.npy, questions x entities, with topics.tsv and entities.txt beside it, or NAME.npy.json of "
+        "convert --stamp",
         "scores",
         "",
         lambda path: path.is_file() and path.suffix.lower() == ".npy",

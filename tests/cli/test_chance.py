@@ -1,4 +1,4 @@
-"""kgtrec chance and kgtrec adjust."""
+"""kgtrec chance and kgtrec published adjust."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
     """MR 1 is the best there is."""
     path = str(tmp_path / "valid.csv")
     main(["chance", *TRIPLES, "--split", "valid", "--out", path])
-    main(["adjust", "--measure", "micro.MR", "--value", "1", "--chance", path])
+    main(["published", "adjust", "--measure", "micro.MR", "--value", "1", "--chance", path])
     assert ["index", "1.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
-    main(["adjust", "--measure", "micro.MR", "--value", "1", "--chance", path, "--format", "json"])
+    main(["published", "adjust", "--measure", "micro.MR", "--value", "1", "--chance", path, "--format", "json"])
     (record,) = json.loads(capsys.readouterr().out)
     assert (record["measure"], record["value"], record["index"]) == ("micro.MR", 1.0, 1.0)
 
@@ -77,8 +77,8 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
         ),
         (
             ["C", "--out", "x.xlsx"],
-            "--out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .parquet, or --format with any other "
-            "name, found '.xlsx'",
+            "--out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with "
+            "any other name, found '.xlsx'",
         ),
     ],
 )
@@ -110,8 +110,8 @@ def test_evaluate_says_what_is_wrong_with_its_options(
         "answers count 0\n"
     )
     assert refused([*evaluate, "--out", "x.xlsx"], capsys) == (
-        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .parquet, or --format with any "
-        "other name, found '.xlsx'\n"
+        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with "
+        "any other name, found '.xlsx'\n"
     )
     main([*evaluate, "--out", str(tmp_path / "x.txt")])
     main([*evaluate, "--out", str(tmp_path / "x.xlsx"), "--format", "table"])

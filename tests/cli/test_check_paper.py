@@ -1,4 +1,4 @@
-"""kgtrec check-paper."""
+"""kgtrec published check."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "published"
 
 def test_a_table_of_a_paper_passes(capsys):
     """Its data set is told by its headings."""
-    main(["check-paper", str(EXAMPLES / "sun-2019.csv")])
+    main(["published", "check", str(EXAMPLES / "sun-2019.csv")])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "sun-2019.csv: 28 numbers of 6 systems: 0 impossible, 0 doubtful, 2 notes"
-    main(["check-paper", str(EXAMPLES / "sun-2019.csv"), "--table", "bounds"])
+    main(["published", "check", str(EXAMPLES / "sun-2019.csv"), "--table", "bounds"])
     lines = capsys.readouterr().out.splitlines()
     assert any(line.split()[:5] == ["RotatE", "fb15k-237", "micro.MRR", "Hits", ".338"] for line in lines)
 
@@ -28,7 +28,7 @@ def test_impossible_numbers_give_exit_code_2(capsys, tmp_path):
     table = str(EXAMPLES / "impossible.csv")
     for form in ("table", "csv", "json", "latex"):
         with pytest.raises(SystemExit) as caught:
-            main(["check-paper", table, "--data", "FB15k-237", "--format", form])
+            main(["published", "check", table, "--data", "FB15k-237", "--format", form])
         assert caught.value.code == 2
         printed = capsys.readouterr().out
         assert "too high" in printed
@@ -36,8 +36,9 @@ def test_impossible_numbers_give_exit_code_2(capsys, tmp_path):
             found = json.loads(printed)
             assert {each["severity"] for each in found["findings"]} == {"impossible", "doubtful", "note"}
             assert len(found["bounds"]) > 10
+    given = "--data", "fb15k-237", "--table", "bounds", "--out", str(tmp_path / "b.parquet")
     with pytest.raises(SystemExit):
-        main(["check-paper", table, "--data", "fb15k-237", "--table", "bounds", "--out", str(tmp_path / "b.parquet")])
+        main(["published", "check", table, *given])
     assert pq.read_table(tmp_path / "b.parquet").column_names[:2] == ["system", "data_set"]
 
 
@@ -45,10 +46,11 @@ def test_sizes_can_be_given(capsys, tmp_path):
     """And a chance table."""
     path = tmp_path / "mine.csv"
     path.write_text("model,MR,MRR\na,3.2,.52\n")
-    main(["check-paper", str(path), "--data", "mine", "--entities", "14", "--triples", "201", "--chance", "nations"])
+    given = "--data", "mine", "--entities", "14", "--triples", "201", "--chance", "nations"
+    main(["published", "check", str(path), *given])
     assert "0 impossible, 0 doubtful, 0 notes" in capsys.readouterr().out
     with pytest.raises(SystemExit) as caught:
-        main(["check-paper", str(path), "--entities", "3", "--triples", "201"])
+        main(["published", "check", str(path), "--entities", "3", "--triples", "201"])
     assert caught.value.code == 2
     assert "a mean rank is at least 1 and at most the number of entities, 3" in capsys.readouterr().out
 
@@ -57,5 +59,5 @@ def test_an_unknown_data_set_is_a_warning(capsys, tmp_path):
     """Checks without its size are made."""
     path = tmp_path / "mine.csv"
     path.write_text("model,MRR\na,.3\n")
-    main(["check-paper", str(path), "--data", "mine"])
+    main(["published", "check", str(path), "--data", "mine"])
     assert "the size of mine is not known" in capsys.readouterr().err

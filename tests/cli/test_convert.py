@@ -147,8 +147,9 @@ def test_a_collection_becomes_texts(tmp_path):
 def test_texts_are_of_collections(tmp_path):
     """Names are for them alone, and options of runs are not."""
     source = str(written(tmp_path, "in", RUN))
-    assert "are for --to ir-datasets" in convert(source, str(tmp_path / "out"), "--names", source).output
-    assert "not for --to ir-datasets" in convert(source, str(tmp_path / "out"), *TO, "--sort").output
+    done = convert(source, str(tmp_path / "out"), "--names", source)
+    assert "expected --names only with --to ir-datasets" in done.output
+    assert "expected --sort only with runs and qrels" in convert(source, str(tmp_path / "out"), *TO, "--sort").output
     with pytest.raises(KgtrecError, match="expected the folder of a collection"):
         convert(source, str(tmp_path / "out"), *TO)
 

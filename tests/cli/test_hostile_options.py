@@ -116,7 +116,7 @@ def refused(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ["rank", "C", "--baseline", "\udcff", "--out", "x"],
         ["meta", "stability", "q", "r", "--sizes", "\udcff"],
         ["pool", "C", "r", "--family", "\udcff=a"],
-        ["adjust", "--measure", "\udcff", "--value", "1", "--chance", "nations"],
+        ["published", "adjust", "--measure", "\udcff", "--value", "1", "--chance", "nations"],
     ],
 )
 def test_bytes_that_are_no_text(args: list[str], capsys: pytest.CaptureFixture[str]):

@@ -53,7 +53,7 @@ def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here: Path, capsys
 
 def test_a_stamped_matrix_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
     """And of no other."""
-    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
     capsys.readouterr()
     assert run("evaluate", "whole", "o", "-m", "micro.MRR") == 0
@@ -62,7 +62,7 @@ def test_a_stamped_matrix_is_of_its_collection(here: Path, capsys: pytest.Captur
         assert run("rank", other, "perfect.npy", "--out", "p") == 2
         assert "expected scores of collection" in capsys.readouterr().err
     assert not Path("p").exists()
-    assert run("stamp", "part", "perfect.npy") == 2
+    assert run("convert", "--stamp", "part", "perfect.npy") == 2
     assert "expected a matrix of 8 questions x 45 entities, found 20 x 45" in capsys.readouterr().err
 
 
@@ -74,7 +74,7 @@ def test_an_error_names_all_that_is_missing_and_a_command_that_works(here: Path,
     error = capsys.readouterr().err
     assert "which question each row is about and which entity each column is about" in error
     assert "(--topics FILE --entities FILE)" in error
-    assert "kgtrec stamp COLLECTION my/perfect.npy" in error
+    assert "kgtrec convert --stamp COLLECTION my/perfect.npy" in error
 
 
 def test_check_knows_a_matrix_by_what_stands_beside_it(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -89,7 +89,7 @@ def test_check_knows_a_matrix_by_what_stands_beside_it(here: Path, capsys: pytes
     assert run("check", "whole", "perfect.npy") == 2
     assert "topics.tsv: expected all 20 questions of the collection" in capsys.readouterr().out
     shutil.copy("whole/topics.tsv", "topics.tsv")
-    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("check", "part", "perfect.npy") == 2
     assert "perfect.npy: expected scores of collection" in capsys.readouterr().out
 
@@ -98,17 +98,17 @@ def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here: Path, caps
     """A stamp would win over the file, and every column be taken for another entity."""
     labels = Path("whole/entities.txt").read_text().splitlines()
     Path("entities.txt").write_text("\n".join(sorted(labels)) + "\n")
-    assert run("stamp", "whole", "perfect.npy") == 2
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 2
     assert "found another one in entities.txt" in capsys.readouterr().err
     assert not Path("perfect.npy.json").exists()
     Path("entities.txt").write_text("\n".join(labels) + "\n")
-    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 0
 
 
 @pytest.mark.parametrize("form", ["run", "run.gz", "run.zst", "parquet"])
 def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.CaptureFixture[str]):
     """Against a folder, its qrels by path, and both; --mixed takes the ids as they are."""
-    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o", "--run-format", form) == 0
     capsys.readouterr()
     file = f"o/perfect.{form}"
@@ -133,19 +133,19 @@ def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.Captur
 def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.CaptureFixture[str]):
     """If its ids and labels are the collection's; what took its place is not mistaken for it."""
     Path("own.run").write_text("head0 Q0 vienna 1 2 own\ntail0 Q0 austria 1 1 own\n")
-    assert run("stamp", "whole", "own.run", "--filter", "raw") == 0
+    assert run("convert", "--stamp", "whole", "own.run", "--filter", "raw") == 0
     assert json.loads(Path("own.run.json").read_text())["filtered_by"] == []
     assert run("evaluate", "part/qrels.txt", "own.run", "-m", "RR") == 2
     Path("own.run").write_text("head0 Q0 vienna 1 3 own\n")
     capsys.readouterr()
     assert run("evaluate", "whole", "own.run", "-m", "RR") == 2
     assert "own.run.json: expected the origin of own.run, found that of another file" in capsys.readouterr().err
-    assert run("stamp", "whole", "own.run") == 2
+    assert run("convert", "--stamp", "whole", "own.run") == 2
     assert "own.run.json: exists; --force replaces it" in capsys.readouterr().err
-    assert run("stamp", "whole", "own.run", "--force") == 0
+    assert run("convert", "--stamp", "whole", "own.run", "--force") == 0
     Path("odd.run").write_text("head0 Q0 atlantis 1 2 odd\n")
     capsys.readouterr()
-    assert run("stamp", "whole", "odd.run") == 2
+    assert run("convert", "--stamp", "whole", "odd.run") == 2
     assert "expected a run of the collection, found the entity 'atlantis' (1 of 1)" in capsys.readouterr().err
     assert not Path("odd.run.json").exists()
 
@@ -231,7 +231,7 @@ def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys:
     """A study refuses it, also where its step was made before; mixed = true takes the ids as they are."""
     for name in ("one.npy", "two.npy"):
         shutil.copy("perfect.npy", name)
-        assert run("stamp", "whole", name) == 0
+        assert run("convert", "--stamp", "whole", name) == 0
     shutil.copy("turned/qrels.txt", "copy.txt")
     text = (
         'title = "T"\n[data]\ntrain = "{}"\nvalid = "{}"\ntest = "{}"\n'.format(*SPLITS)
@@ -342,7 +342,7 @@ def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Pa
     [
         ["openworld", "estimate", "whole", "o/svd.run.gz", "--labels", "whole", "--known", "whole", "-m"],
         ["meta", "compare", "whole", "o/svd.ranks.parquet", "o/rules.ranks.parquet", "--by"],
-        ["adjust", "--value", "0.3", "--chance", "umls", "--measure"],
+        ["published", "adjust", "--value", "0.3", "--chance", "umls", "--measure"],
         ["evaluate", "whole", "o/svd.ranks.parquet", "-m"],
     ],
 )
@@ -420,7 +420,7 @@ def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: p
     assert run("convert", "o/svd.run.gz", "no.run", *ways[:2]) == 2
     assert "--topics and --collection go together" in capsys.readouterr().err
     assert not Path("no.run").exists()
-    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     capsys.readouterr()
     assert run("rank", "turned", "perfect.npy", "--out", "n") == 2
     assert "expected scores of collection" in capsys.readouterr().err
@@ -431,7 +431,7 @@ def test_a_matrix_is_of_one_order_of_entities(here: Path, capsys: pytest.Capture
     Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
     assert run("questions", "train.tsv", *SPLITS[1:], "--out", "again") == 0
     assert read_collection("again").stamp == read_collection("whole").stamp
-    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
     capsys.readouterr()
     assert run("evaluate", "again", "o", "-m", "micro.MRR") == 0

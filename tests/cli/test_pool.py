@@ -25,6 +25,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         Path(f"{name}.tsv").write_text(text)
     main(["questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C"])
     Path("runs").mkdir()
+    Path("families.tsv").write_text("run\tfamily\none\t\n")
+    Path("none.txt").touch()
     Path("runs", "one.run").write_text(RUN)
     Path("runs", "two.run").write_text(RUN.replace("rome", "it").replace("paris", "berlin"))
     capsys.readouterr()
@@ -165,9 +167,14 @@ def test_the_strategies_are_listed(capsys):
         ),
         (["--least", "3"], "expected --strategy stratified together with --least, found depth"),
         (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
+        (["--family", "families.tsv"], "families.tsv: expected a family of each run, found none of 'one'"),
+        (["--questions", "none.txt"], "none.txt: expected ids of questions, one per line, found an empty file"),
         (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
         (["--report", "runs"], "runs: expected a file to write, found a folder"),
-        (["--report", "r.doc"], "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, found '.doc'"),
+        (
+            ["--report", "r.doc"],
+            "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, .md, found '.doc'",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, message, folder, capsys):

@@ -66,7 +66,7 @@ def test_broken_tables_are_refused_with_their_line(tmp_path: Path, text: str, me
 
 
 def test_a_bare_name_in_a_table_of_others_is_over_answers(tmp_path: Path):
-    """So that kgtrec adjust finds it as micro.MRR."""
+    """So that kgtrec published adjust finds it as micro.MRR."""
     path = tmp_path / "chance.csv"
     path.write_text("measure,side,items,expectation,variance\nMRR,both,10,0.1,0.01\nMRR,tail,10,0.2,0.01\n")
     with pytest.warns(KgtrecWarning, match=r"read MRR as micro\.MRR, over answers"):

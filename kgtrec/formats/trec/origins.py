@@ -97,7 +97,8 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
         beside = origin_path(os.path.realpath(path))  # for a link, beside its target
     if not beside.is_file():
         return None
-    recorded = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
+    way_out = f"move it away, or write it again with kgtrec convert --stamp COLLECTION {path}"
+    recorded = read_json(beside, way_out=way_out)
     if not isinstance(recorded, dict) or recorded.get("origin") is None:
         return None  # another file with the same name
     splits = recorded.get("filtered_by")
@@ -108,7 +109,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     ):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
-            f"file away, or write it again with kgtrec stamp COLLECTION {path}",
+            f"file away, or write it again with kgtrec convert --stamp COLLECTION {path}",
             path=beside,
         )
     if recorded["origin"] != kind:
@@ -116,7 +117,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     if recorded["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
         raise FormatError(
             f"expected the origin of {Path(path).name}, found that of another file: {Path(path).name} was changed "
-            f"or replaced since; move this file away, or write it again with kgtrec stamp COLLECTION {path}",
+            f"or replaced since; move this file away, or write it again with kgtrec convert --stamp COLLECTION {path}",
             path=beside,
         )
     return Origin(recorded["collection"], None if splits is None else tuple(splits), recorded.get("ranks", ""))

@@ -1,4 +1,4 @@
-"""kgtrec adjust."""
+"""kgtrec published adjust."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def command(measure: str, value: float, table: str, side: str, output: Output) -
     """Adjust a published number for chance: index (0 = chance, 1 = best) and z (standard deviations from chance).
 
     \b
-    kgtrec adjust --measure micro.MRR --value 0.338 --chance fb15k-237
-    kgtrec adjust --measure micro.MR --value 170 --chance chance.csv --side tail
+    kgtrec published adjust --measure micro.MRR --value 0.338 --chance fb15k-237
+    kgtrec published adjust --measure micro.MR --value 170 --chance chance.csv --side tail
     """
-    found = adjust(measure, value, read_chance_table(table), side=side)
-    output.show(found)
+    output.show(adjust(measure, value, read_chance_table(table), side=side))

@@ -1,4 +1,4 @@
-"""kgtrec check-paper."""
+"""kgtrec published check."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from kgtrec.published.sizes import known_names
 TABLES = ("findings", "bounds")
 
 
-@click.command(name="check-paper")
+@click.command(name="check")
 @click.argument("table", type=click.Path())
-@click.option(
-    "--data",
-    "data_set",
+@option(
+    "--data data_set",
+    "Data set of the numbers that have none in the table; kgtrec data list has those whose sizes are known.",
     metavar="DATASET",
-    default="",
-    help="Data set of the numbers that have none in the table; kgtrec data list has those whose sizes are known.",
 )
 @option("--entities", "Entities of the data set. Default: known by its name.", Whole(1, MOST_COUNT))
 @option("--triples", "Its test triples. Default: known by its name.", Whole(1, MOST_COUNT))
@@ -41,17 +39,17 @@ TABLES = ("findings", "bounds")
 @output_options(TABLES)
 def command(
     table: str,
-    data_set: str,
+    data_set: str | None,
     entities: int | None,
     triples: int | None,
     chance: str | None,
     unit: Unit | None,
     output: Output,
 ) -> None:
-    """Hold the numbers of a published TABLE against what is possible.
+    """Find impossible or doubtful numbers in a published TABLE.
 
     TABLE is a CSV file with a column of systems and columns of MR, MRR, Hits@k, AMR or AMRI under the names that papers
-    use; headings and columns may tell the data set, the setting (filtered or raw) and the side. Numbers keep their
+    use; headings and columns may name the data set, the setting (filtered or raw) and the side. Numbers keep their
     printed digits: .338 is anything from .3375 to .3385.
 
     Impossible is what no ranks give: Hits@k that fall as k grows, an MRR outside the bounds that Hits@k and MR leave
@@ -62,18 +60,13 @@ def command(
     Exit code: 0 if nothing is impossible, else 2.
 
     \b
-    kgtrec check-paper table-5.csv --data fb15k-237
-    kgtrec check-paper table-2.csv --entities 40559 --triples 2924 --table bounds
-    kgtrec check-paper results.csv --data mine --chance chance.csv --format json
+    kgtrec published check table-5.csv --data fb15k-237
+    kgtrec published check table-2.csv --entities 40559 --triples 2924 --table bounds
+    kgtrec published check results.csv --data mine --chance chance.csv --format json
     """
     numbers = read_published_table(table, data_sets=known_names(), unit=unit)
-    found = check_paper(
-        numbers,
-        data_set,
-        entities=entities,
-        triples=triples,
-        chance=None if chance is None else read_chance_table(chance),
-    )
-    output.show(found, TABLES[:1] if output.form != "json" else None)
-    if found.count("impossible"):
+    level = None if chance is None else read_chance_table(chance)
+    checked = check_paper(numbers, data_set or "", entities=entities, triples=triples, chance=level)
+    output.show(checked, TABLES[:1] if output.form != "json" else None)
+    if checked.count("impossible"):
         sys.exit(2)
