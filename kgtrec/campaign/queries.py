@@ -11,7 +11,7 @@ from kgtrec.campaign.wording import readable
 from kgtrec.data.campaign import template_parts
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
-from kgtrec.errors import naming
+from kgtrec.errors import in_file
 
 _ASKED = "what"  # stands for the answer
 
@@ -52,7 +52,7 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
     parts = {}
     for relation in np.unique(asked.relation).tolist():
         label = asked.relations[relation]
-        with naming(f"relation {label!r}"):
+        with in_file(f"relation {label!r}"):
             parts[relation] = template_parts(templates.get(label, f"{{head}} {readable(label)} {{tail}}"))
     queries = []
     for anchor, relation, is_head in zip(anchors, asked.relation.tolist(), asked.is_head.tolist(), strict=True):

@@ -18,7 +18,7 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judg
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, naming, nearest
+from kgtrec.errors import KgtrecError, in_file, nearest
 
 
 def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
@@ -87,7 +87,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     texts = []
     for relation, rows in zip(relations, np.split(order, starts[1:]), strict=bool(len(relations))):
         label = triples.relations[relation]
-        with naming(f"relation {label!r}"):
+        with in_file(f"relation {label!r}"):
             parts = template_parts(templates.get(label, draft_template(label)))
         chosen = arrow_of(rows)
         filled = dict(zip(SLOTS, (head.take(chosen), tail.take(chosen)), strict=True))

@@ -1,4 +1,4 @@
-"""kgtrec study and kgtrec report: the same report at every run, however often it was stopped."""
+"""kgtrec study: the same report at every run, however often it was stopped."""
 
 from __future__ import annotations
 
