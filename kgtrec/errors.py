@@ -311,16 +311,16 @@ def unwarned() -> Iterator[None]:
 
 
 @contextmanager
-def each_warned_once(told: set[str]) -> Iterator[None]:
-    """Give each :class:`KgtrecWarning` of the block that is not in ``told`` at its end, and add it there."""
+def each_warned_once(warned: set[str]) -> Iterator[None]:
+    """Give each :class:`KgtrecWarning` of the block that is not in ``warned`` at its end, and add it there."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         if not issubclass(warning.category, KgtrecWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        elif str(warning.message) not in told:
-            told.add(str(warning.message))
+        elif str(warning.message) not in warned:
+            warned.add(str(warning.message))
             warn(str(warning.message))
 
 

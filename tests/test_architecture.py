@@ -123,6 +123,7 @@ def test_kernels_know_no_labels():
         assert not outside & {"pyarrow", "pandas"}, path
 
 
+@pytest.mark.slow
 def test_the_house_does_not_grow():
     """By ``python -m tests.lines_of_code``; an issue raises this by the figure that it names."""
     assert sum(n for n, _ in by_folder().values()) <= MOST_LINES

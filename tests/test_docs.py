@@ -108,6 +108,7 @@ def strings(path: Path) -> list[str]:
     return plain + [ast.unparse(node) for node in nodes if isinstance(node, ast.JoinedStr)]
 
 
+@pytest.mark.slow
 def test_percent_signs_stand_at_their_numbers():
     """95%, not the number, a space and the sign: in the pages, and in what kgtrec prints."""
     pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]

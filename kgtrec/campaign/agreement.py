@@ -128,7 +128,7 @@ def annotator_agreement(
     question: NDArray[np.int32] | None = None,
     resamples: int = 1000,
     seed: int = 0,
-    tells: bool = True,
+    warns: bool = True,
 ) -> AgreementReport:
     """Measure the agreement between annotators, with bootstrap intervals.
 
@@ -157,7 +157,7 @@ def annotator_agreement(
         Bootstrap samples.
     seed : int
         Equal seeds give equal intervals, for any order of events, people and questions.
-    tells : bool
+    warns : bool
         Whether to warn of statistics without a value.
 
     Returns
@@ -224,7 +224,7 @@ def annotator_agreement(
         sizes[:, group] = counts
         if confidence is not None and sums.n_clusters > 1:
             ends[:, group] = percentile_interval(sums.of_samples(resamples, seed), confidence)
-    if tells:
+    if warns:
         _warn_undefined(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}

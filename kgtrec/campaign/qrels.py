@@ -40,7 +40,7 @@ _UNSETTLED = {
     "open": "to be judged",
     "conflict": "annotators disagree",
     "doubted": "an annotator is unsure",
-    "undecidable": "the adjudicator cannot tell",
+    "undecidable": "the adjudicator is unsure",
 }
 
 

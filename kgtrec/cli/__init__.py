@@ -53,7 +53,7 @@ _GONE = {
     "calibration": "kgtrec campaign agreement CAMPAIGN --gold",
     "check-paper": "kgtrec published check",
     "links": "kgtrec campaign serve CAMPAIGN --new-link NAME --url URL",
-    "report": "kgtrec study STUDY",
+    "report": "kgtrec study STUDY --out page.html",
     "stamp": "kgtrec convert --stamp COLLECTION FILES",
     "ties": "kgtrec evaluate QRELS SYSTEMS --ties all",
     "--against": "kgtrec meta sparsity",

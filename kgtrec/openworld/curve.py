@@ -410,7 +410,7 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
 
     Columns, after ``correlation, density, measure`` and ``pairs`` ("all", "within" a family, "across" families):
 
-    - ``told``: number of pairs whose full scores differ.
+    - ``distinguished``: number of pairs whose full scores differ.
     - ``wrong``: share of these pairs whose order is reversed by the sparse score, mean over draws.
     - ``tied``: share of these pairs whose sparse scores are equal, mean over draws.
     - ``mean_gap``: mean difference of the full scores over the wrong pairs of all draws.
@@ -436,7 +436,7 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
             shares = (wrong / every, sum(one.tied for one in found) / every) if every else (np.nan, np.nan)
             mean_gap = sum(one.mean_gap * one.wrong for one in found) / wrong if wrong else 0.0
             numbers[c, d, m, kind] = *shares, mean_gap, max(one.max_gap for one in found)
-    columns = {"measure": (2, curve.measures), "pairs": (3, list(kinds)), "told": compared}
+    columns = {"measure": (2, curve.measures), "pairs": (3, list(kinds)), "distinguished": compared}
     return long_table(shape, curve.of_cells | columns | {name: numbers[..., at] for at, name in enumerate(names)})
 
 

@@ -59,10 +59,10 @@ _WHY = {  # what people are shown
     413: "That was too long. Shorten the note and try again.",
     421: "This server is not called by that name.",
     429: "Too many requests. Wait a moment and try again.",
-    500: "Something went wrong on the server. Nothing was stored. Try again, and tell the manager of the campaign.",
-    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and tell its manager.",
+    500: "Something went wrong on the server. Nothing was stored. Try again, and inform the manager of the campaign.",
+    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and inform its manager.",
     507: "The disk of the server is full. Nothing was stored. What you typed is still on your page; "
-    "tell the manager of the campaign, and try again later.",
+    "inform the manager of the campaign, and try again later.",
 }
 
 PUBLIC: frozenset[str] = frozenset()  # roles of a route that asks for none

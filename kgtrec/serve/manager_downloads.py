@@ -107,7 +107,7 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
 
 def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
     """Give what ``kgtrec campaign agreement --per PER --format csv`` prints."""
-    return table_csv(campaign_agreement(read_campaign(folder), per=per, tells=False).tables()[0].data)
+    return table_csv(campaign_agreement(read_campaign(folder), per=per, warns=False).tables()[0].data)
 
 
 def _parts(opened: ExitStack, paths: Iterable[Path]) -> Iterator[Part]:

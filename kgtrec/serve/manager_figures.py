@@ -136,8 +136,8 @@ def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int
     return Overview(
         at=now,
         progress=progress,
-        agreement=campaign_agreement(campaign, tells=False) if is_shared else None,
-        pairs=campaign_agreement(campaign, per="pair", tells=False) if is_shared else None,
+        agreement=campaign_agreement(campaign, warns=False) if is_shared else None,
+        pairs=campaign_agreement(campaign, per="pair", warns=False) if is_shared else None,
         calibration=calibration(campaign) if len(campaign.gold) else None,
         gold_notes=gold_notes(campaign),
         hours=per_hour(when, now),

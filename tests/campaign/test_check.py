@@ -184,6 +184,7 @@ def test_the_campaigns_of_the_repository_are_right(capsys):
     assert any("judgements.jsonl: ok, judgements: 4,599 events" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_published_labels_check_as_ok_with_a_note(data, tmp_path, capsys):
     """Those of Zhou et al., of which 61 were adjudicated under the same name, and three are of wrong types."""
     out = tmp_path / "published"

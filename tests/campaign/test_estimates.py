@@ -90,6 +90,7 @@ def test_of_a_whole_pool_they_are_what_was_counted():
     assert known.values.ravel() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_estimates_of_ap_come_close():
     """The mean over 40 samples is the AP of the whole pool but for chance and a bias of less than 3% of it."""
     collection, runs, true = world(1)

@@ -87,6 +87,7 @@ def columns_of(tasks) -> list[object]:
     return [tasks.task.tolist(), tasks.annotators, *texts, tasks.question_number.tolist()]
 
 
+@pytest.mark.slow
 @given(CAMPAIGNS, SHARES)
 def test_nothing_that_annotators_are_given_depends_on_gold(campaign: Campaign, share: float):
     """Tasks of each and of all, and the page as a file, are the same with gold and without: no guess can be good."""
@@ -132,6 +133,7 @@ def test_the_draw_takes_its_share_of_what_people_judge(campaign: Campaign, share
     assert drawn(campaign, share / 2, gold).listed == gold.listed
 
 
+@pytest.mark.slow
 def test_each_triple_is_drawn_as_often_as_any_other():
     """Over 2,000 pools that differ in their checksums alone: 400 times each, give or take 4.5 standard deviations."""
     campaign = pooled([1, 1, 2, 5, 11])
@@ -208,6 +210,7 @@ def test_a_choice_by_the_size_of_questions_is_told_with_the_auc_of_a_guess():
     assert "how many candidates its question has: AUC 0.90, where 99 of 100 random draws of as many triples" in told
 
 
+@pytest.mark.slow
 def test_a_random_draw_is_seldom_told():
     """In fewer than 3 of 100, by five guesses of which each is told in 2 of 1,000."""
     told = 0

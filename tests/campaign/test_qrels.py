@@ -154,6 +154,7 @@ def test_the_report_counts_what_is_there(world, level, depth):
     assert sum(entry["positive"] for entry in report.to_dict()["depths"]) == report.positives
 
 
+@pytest.mark.slow
 def test_the_published_levels(data):
     """Zhou et al.'s labels: new positives by depth, 2,883 triple-level questions, 1,138 of them never pooled."""
     found = read_kgc_sparsity(data / "kgc-sparsity" / "data")

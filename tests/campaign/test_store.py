@@ -381,6 +381,7 @@ def test_whatever_was_stored_passes_the_check(batches, per_triple):
 steps = st.tuples(st.sampled_from(["held", "other", "edit", "fewer"]), st.integers(1, 6), st.sampled_from(VERDICTS))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25), deadline=None)
 @given(history=st.lists(steps, max_size=8), seed=st.integers(0, 1))
 def test_the_states_of_triples_are_kept_up_to_date(history, seed, tmp_path_factory):

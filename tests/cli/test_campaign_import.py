@@ -322,6 +322,7 @@ def test_what_is_checked_is_still_so_when_it_is_stored(folder, tmp_path):
     assert len(events(folder)) == 1
 
 
+@pytest.mark.slow
 @needs_full_disk
 def test_a_full_disk_stores_nothing_or_all(folder, tmp_path, capfd):
     """At any file that is opened, and any size; what could not be stored is stored by the same command later."""
@@ -352,6 +353,7 @@ def test_a_full_disk_stores_nothing_or_all(folder, tmp_path, capfd):
     assert seen == {"full", "limit"}
 
 
+@pytest.mark.slow
 def test_on_windows_an_import_stores_what_it_says(folder, tmp_path):
     """As far as what stands in for it tells: the whole command, in a process of its own."""
     path = tmp_path / "ann.jsonl"

@@ -23,6 +23,7 @@ def test_a_table_of_a_paper_passes(capsys):
     assert any(line.split()[:5] == ["RotatE", "fb15k-237", "micro.MRR", "Hits", ".338"] for line in lines)
 
 
+@pytest.mark.slow
 def test_impossible_numbers_give_exit_code_2(capsys, tmp_path):
     """In every format."""
     table = str(EXAMPLES / "impossible.csv")

@@ -29,6 +29,7 @@ def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_evaluate_tells_how_far_it_is_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """By systems; standard output holds the table alone."""
     (tmp_path / "qrels.txt").write_text("q 0 a 1\n")

@@ -251,6 +251,7 @@ def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys:
     assert "mixed = true under [systems]" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys: pytest.CaptureFixture[str]):
     """Its diagnostics and its qrels of either level refuse runs of another one."""
     for folder in ("whole", "turned"):
@@ -390,6 +391,7 @@ def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pyte
     assert "was ranked on collection" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: pytest.CaptureFixture[str]):
     """The message names the command; by the old topics, runs of any form and answer ranks give the same number."""
     assert read_collection("turned").fingerprint == read_collection("whole").fingerprint

@@ -310,6 +310,7 @@ for words in (
 """
 
 
+@pytest.mark.slow
 def test_commands_on_runs_load_no_pandas(files: Path):
     """It takes longer to import than a run of millions of lines to score; Arrow imports it for a list of Python."""
     done = subprocess.run(

@@ -58,6 +58,7 @@ def expected(folder):
     return tree(folder / "one")
 
 
+@pytest.mark.slow
 def test_workers_change_no_byte(folder, expected, monkeypatch):
     """Processes that are started after the first block; the folder of what is finished is gone."""
     monkeypatch.setattr(results, "_WORTH", 0)
@@ -175,6 +176,7 @@ def test_the_same_command_goes_on(folder, expected, capsys, workers, what, code,
     assert without_parts(tree(folder / "o")) == expected
 
 
+@pytest.mark.slow
 def test_of_several_systems_those_that_are_left_go_on(folder, capsys):
     """The error says which they are; those that are whole are there, and are not ranked again without --force."""
     (folder / "b.npz").write_bytes((folder / "a.npz").read_bytes())
@@ -190,6 +192,7 @@ def test_of_several_systems_those_that_are_left_go_on(folder, capsys):
     assert not (folder / "o" / "b.unfinished").exists()
 
 
+@pytest.mark.slow
 def test_blocks_of_an_older_model_are_not_joined(folder, capsys):
     """A model that was trained again, in a file of the same size and time: as if it were ranked for the first time."""
     words = ["C", "a.npz", "--out", "o", "--block", "4"]

@@ -87,6 +87,7 @@ def test_the_study_writes_a_page_figures_tables_and_a_manifest(whole: Path):
     assert str(whole).encode() not in made["manifest.json"] + made["report.html"]
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_kgtrec_evaluate(whole: Path, capsys):
     steps = whole / "study" / "steps"
     collection = next(steps.glob("collection-test-*")) / "collection"
@@ -465,6 +466,7 @@ def test_what_cannot_be_is_told_before_anything_is_computed(tmp_path: Path, caps
     assert not (tmp_path / "study").exists()
 
 
+@pytest.mark.slow
 def test_answer_ranks_of_different_filters_are_refused_before_anything_is_computed(tmp_path: Path, capsys):
     """By file, unless the configuration says that a mixture is meant; then every step that compares them notes it."""
     config = write_runs(tmp_path)

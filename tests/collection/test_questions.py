@@ -282,6 +282,7 @@ def read(data):
     return splits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FACTS)
 def test_the_usual_data_sets(read, name):
     """Questions per side, and what train lacks; none of them repeats or leaks a triple."""

@@ -125,6 +125,7 @@ def test_git_calls_a_file_by_its_size_and_bytes(tmp_path: Path):
         require_published(DataFile("hello", git_blob="ce013625030ba8dba906f756967f9e9ca394464a"), path)
 
 
+@pytest.mark.slow
 def test_files_put_in_place_by_hand_are_used(data: Path, tmp_path: Path, monkeypatch):
     """As the message asks for where there is no network."""
     from kgtrec.data_sets.get import get

@@ -67,6 +67,7 @@ systems_drawn = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(systems_drawn, st.sampled_from([*SEEING, *BLIND]))
 def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_nothing_else(drawn, measure):

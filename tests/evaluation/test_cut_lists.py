@@ -211,6 +211,7 @@ def test_the_value_of_the_whole_list_is_between_the_least_and_the_most(world, ti
             assert ends[0] - room <= value[number] <= ends[1] + room, measure.label
 
 
+@pytest.mark.slow
 @given(worlds(most_questions=1, most_entities=6))
 @settings(deadline=None, max_examples=examples(30))
 def test_the_least_and_the_most_are_those_of_some_order_of_the_rest(world):
@@ -363,6 +364,7 @@ def test_an_answer_that_may_tie_with_the_end_of_its_list_by_hand():
         evaluate(later, ranks, "micro.MRR")
 
 
+@pytest.mark.slow
 @given(cut_worlds(kinds=[False], ties=[False], later=[True]))
 @settings(deadline=None)
 def test_later_qrels_give_what_ranking_the_lists_again_gives(world):

@@ -69,6 +69,7 @@ def test_hostile_labels_and_extreme_scores_come_back(tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.slow
 def test_many_rows_come_back(tmp_path):
     """More rows than a Parquet row group usually holds, still one table under one vocabulary."""
     n = 1_200_000

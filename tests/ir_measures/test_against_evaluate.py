@@ -53,6 +53,7 @@ def assert_same(found, qrels, system, measures):
     np.testing.assert_array_equal(found[1], ours(qrels, system, measures)[:, 0])
 
 
+@pytest.mark.slow
 @given(worlds(regraded=True))
 def test_answer_ranks_give_every_measure(world: World):
     """Passed on as the run, they have exact ranks and numbers of candidates."""
@@ -85,6 +86,7 @@ def test_whole_lists_give_every_measure_with_a_chance_level(world: World):
     assert_same(theirs(qrels, run.to_frame(), measures), qrels, ranks, WITH_CHANCE)
 
 
+@pytest.mark.slow
 @given(worlds())
 def test_whole_raw_lists_have_raw_ranks(world: World):
     """A frame that kgtrec made of a raw run says so: an answer is then ranked among the other answers too."""

@@ -207,6 +207,7 @@ def ranks_file(made: Ranked, folder: Path) -> AnswerRanks:
     return read_answer_ranks(folder / "m.ranks.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [text_run, parquet_run, frame, ranks_file])
 @given(model=models(), parts=st.tuples(st.booleans(), st.booleans()), draw=st.data())
 def test_a_system_of_another_collection_is_refused_and_one_of_its_own_gives_the_same(

@@ -122,6 +122,7 @@ def test_answers_that_stay_candidates_are_those_of_a_collection_that_lacks_them(
         np.testing.assert_array_equal(found.values, expected.values)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(world=worlds(), ties=st.sampled_from(TIES), depth=st.integers(1, 9))
 def test_cut_runs_give_the_same_number_or_an_error(world, ties, depth):
@@ -142,6 +143,7 @@ def test_cut_runs_give_the_same_number_or_an_error(world, ties, depth):
     assert not refused or depth < len(whole.entities)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(world=worlds(), unlisted_answers=st.sampled_from(UNLISTED_ANSWERS))
 def test_every_verb_has_the_same_number(world, unlisted_answers: UnlistedAnswers):

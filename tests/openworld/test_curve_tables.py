@@ -144,6 +144,7 @@ def test_the_share_of_wrong_pairs_is_the_mean_over_draws():
     assert "missing at random\nmeasure      0.5\nmicro.MRR  50.0%\n" in across(found)
 
 
+@pytest.mark.slow
 def test_a_single_system_is_told_to_have_no_pairs():
     """In the text and on the page, which is there all the same; its table has its columns and no rows."""
     one = alone(curve((0.5, 0.1)))

@@ -310,6 +310,7 @@ def test_scores_are_those_of_evaluate(seed):
         np.testing.assert_allclose(whole, values[:, :, own].mean(axis=2).T, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=examples(15))
 def test_answer_ranks_say_what_runs_say(seed):
@@ -323,6 +324,7 @@ def test_answer_ranks_say_what_runs_say(seed):
         assert got == {name: value for name, value in expected.items() if name != "judged"}
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=examples(15))
 def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
@@ -818,6 +820,7 @@ def betas(tree, correlation):
     return np.array(rows)
 
 
+@pytest.mark.slow
 def test_labels_missing_at_random_tell_how_many_are_missing(tree):
     """Two of three: the mean of ten draws is within 3 standard errors, or half a percent where these are tiny."""
     by_found, _, by_labels, of_truth = betas(tree, 0.0).T

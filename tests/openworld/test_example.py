@@ -64,7 +64,7 @@ def test_pairs_are_told_as_measured(made: Path):
     """What is printed of wrong pairs is what the table holds; 136 pairs of 17 systems, or fewer that differ."""
     wrong = rows(made, "inconsistency")
     assert {row["pairs"] for row in wrong} == {"all", "within", "across"}
-    assert max(int(row["told"]) for row in wrong) <= 17 * 16 / 2
+    assert max(int(row["distinguished"]) for row in wrong) <= 17 * 16 / 2
     printed = (made / "curve.txt").read_text()
     first = next(line for line in printed.splitlines() if line.startswith("micro.MRR"))
     expected = [

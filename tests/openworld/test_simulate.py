@@ -90,6 +90,7 @@ def every_order(n_answers, n_entities, missing, on_missing, on_labelled, weights
     return total / labels, value / scored
 
 
+@pytest.mark.slow
 def test_few_entities_are_as_in_every_order_written_out():
     """Two answers among five entities: what is not found is ranked at random among the rest."""
     exact = every_order(2, 5, 0.4, 0.7, 0.7, lambda rank: 1 / rank)

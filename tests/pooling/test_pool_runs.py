@@ -181,6 +181,7 @@ def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, least, seed)
     assert np.sum(1 / pool.probability) == pytest.approx(len(everything))
 
 
+@pytest.mark.slow
 def test_every_triple_of_a_stratum_is_as_likely_to_be_sampled():
     """Over 400 known answers, each of 8 triples is drawn about 400 x 2/8 times (six standard deviations: 52)."""
     world = world_of({"a": {("tail0", f"e{i}"): -float(i) for i in range(2, 10)}})

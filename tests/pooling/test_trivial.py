@@ -307,6 +307,7 @@ def published(data):
     return collection, pool, np.array([row in positive for row in rows]), np.array([row in filtered for row in rows])
 
 
+@pytest.mark.slow
 def test_the_published_filter_is_the_rule_of_categories(published):
     """It takes all 8,899 triples that were filtered, and 3 that were judged all the same, one of them Y."""
     collection, pool, positive, filtered = published

@@ -45,6 +45,7 @@ def numbers_of(ranks: np.ndarray, decimals: int, *, cut: bool, percent: bool, **
     return values
 
 
+@pytest.mark.slow
 @given(
     data=st.data(),
     entities=st.integers(1, 300),

@@ -161,6 +161,7 @@ def test_a_script_as_a_label_is_text(browser: Any, address: str):
     assert browser.execute_script("return document.scripts.length") == 1
 
 
+@pytest.mark.slow
 def test_every_picture_has_a_name_and_a_description_for_who_cannot_see_it(browser: Any, address: str, report: Report):
     """As the browser tells assistive software, not as the source has it."""
     opened(browser, address)

@@ -401,6 +401,7 @@ def test_same_data_same_bytes_in_another_process():
     assert there.stdout.strip() == here
 
 
+@pytest.mark.slow
 def test_pdf_embeds_its_fonts_and_has_no_date():
     """TrueType, as publishers ask; nothing that changes from day to day."""
     document = pdf(FIGURES["pool_growth"])

@@ -359,6 +359,7 @@ def test_no_other_file_is_served(page: Page, name):
     assert page.browser("ann").get(f"/static/{name}").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_server_follows_no_link_that_somebody_gives(judged: Page, monkeypatch: pytest.MonkeyPatch):
     """It opens no connection and looks up no name, whoever sees the link; one to a machine of its own is refused."""
     asked = []

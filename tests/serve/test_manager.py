@@ -97,7 +97,7 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
     """Each row of status and agreement is on it, with the same numbers."""
     text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
     campaign = read_campaign(judged.folder)
-    tables = (*track(campaign).tables()[1:], campaign_agreement(campaign, tells=False).tables()[0])
+    tables = (*track(campaign).tables()[1:], campaign_agreement(campaign, warns=False).tables()[0])
     for table in tables:
         for row in grid(table)["rows"]:
             assert " ".join(row) in text

@@ -230,6 +230,7 @@ def test_labels_are_data_whatever_they_hold():
     assert "&lt;/script&gt;" in page  # of the guidelines, in which HTML is text
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(*[st.text(max_size=5)] * 3), min_size=1, max_size=6, unique=True))
 def test_every_label_comes_back(rows: list[tuple[str, str, str]]):
     """As a download names it, which the campaign knows again."""

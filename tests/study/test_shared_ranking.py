@@ -91,6 +91,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(tiles, "_LEAST_ROWS", 3)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(3), deadline=None)
 def test_the_files_are_the_same_bytes_on_any_executor(tmp_path_factory, seed):

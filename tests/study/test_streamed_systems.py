@@ -98,6 +98,7 @@ def place(tmp_path_factory) -> Path:
     return made
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 20))
 @settings(max_examples=examples(3), deadline=None)
 def test_runs_in_parts_have_the_tables_of_text(place, seed, rows):
@@ -132,6 +133,7 @@ def test_runs_in_parts_have_the_tables_of_text(place, seed, rows):
     assert len(found["text"]) > 10
 
 
+@pytest.mark.slow
 def test_answer_ranks_in_parts_have_the_tables_of_one_file(place):
     """Beside a file of another system, and named one by one or by a pattern."""
     for folder in ("one", "parts"):

@@ -61,7 +61,7 @@
     };
   }
 
-  function tell(card, text, kind) {
+  function notify(card, text, kind) {
     const state = card.querySelector(".state");
     if (state.textContent === text) return; // or a reader would say it again
     const words = document.createElement("span");
@@ -112,7 +112,7 @@
       finish(task, card, fields, status, said);
     } catch {
       isAway = true;
-      if (card) tell(card, "No network. Your answer is kept in this browser, and sent when the network is back.", "bad");
+      if (card) notify(card, "No network. Your answer is kept in this browser, and sent when the network is back.", "bad");
     } finally {
       busy.delete(task);
       if (again.delete(task)) give(card);
@@ -132,17 +132,17 @@
     } else if (outcome && outcome.kind === "gone") {
       keep(task, null);
       if (card) card.classList.add("is-stored");
-      if (card) tell(card, `Not stored. ${outcome.message}`, "hint");
+      if (card) notify(card, `Not stored. ${outcome.message}`, "hint");
     } else if (outcome) {
       keep(task, { ...fields, isGiven: false });
       waiting.add(task);
       const lacksLink = link && !fields.source && fields.verdict !== "unsure";
       const way = lacksLink ? " Give one above: this answer is stored then." : "";
-      if (card) tell(card, `Not stored: ${outcome.message}.${way}`, "bad");
+      if (card) notify(card, `Not stored: ${outcome.message}.${way}`, "bad");
       if (card && card === current && lacksLink) link.focus();
     } else {
       isOut = status >= 400 && status < 429;
-      if (card) tell(card, `Not stored. ${said.say || "The server gave no answer."} What you typed is kept in this browser.`, "bad");
+      if (card) notify(card, `Not stored. ${said.say || "The server gave no answer."} What you typed is kept in this browser.`, "bad");
     }
   }
 
@@ -156,7 +156,7 @@
     card.querySelector(".sent-back")?.remove();
     card.querySelector(".undo").hidden = false;
     const left = cards.filter((other) => !other.classList.contains("is-stored")).length;
-    tell(card, `Stored: ${outcome.answer}`, "good");
+    notify(card, `Stored: ${outcome.answer}`, "good");
     live.textContent = `Stored: ${outcome.answer}. ${left || "Nothing"} of this question left.`;
     if (outcome.source && link) offer(outcome.source);
   }
@@ -199,7 +199,7 @@
   function ask(card, mine, now) {
     const words = (one) => [nameOf(one.verdict), one.source, shortened(one.note)].filter(Boolean).map(visible).join(", ");
     const text = `Not stored. You have said something else meanwhile: ${words(now)}. Here it is: ${words(mine)}.`;
-    tell(card, text, "bad");
+    notify(card, text, "bad");
     const button = (name, act) => {
       const made = document.createElement("button");
       made.type = "button";
@@ -227,7 +227,7 @@
     if (!card || !chosen(card)) return;
     look(card);
     keep(card.dataset.task, typed(card, true));
-    tell(card, "Storing ...", "hint");
+    notify(card, "Storing ...", "hint");
     save(card.dataset.task);
   }
 
@@ -243,13 +243,13 @@
       const { status, said } = await send(form.dataset.question, { undo: task, [`before-${task}`]: field(card, "before").value });
       if (said.again) {
         for (const radio of field(card, "verdict")) radio.checked = false;
-        tell(card, `${said.answer} is stored until you give another answer.`, "hint");
+        notify(card, `${said.answer} is stored until you give another answer.`, "hint");
       } else {
         finish(task, card, typed(card, false), status, said);
         if (status === 200 && said.outcomes[0]) field(card, "note").value = said.outcomes[0].note;
       }
     } catch {
-      tell(card, "No network. Nothing was undone.", "bad");
+      notify(card, "No network. Nothing was undone.", "bad");
     }
   }
 
@@ -272,7 +272,7 @@
     if (event.target.closest(".searches a, .side a")) opened += 1;
     if (isAway && event.target.id === "next") {
       event.preventDefault(); // there would be nothing but the browser's own words
-      tell(current, "No network. The next question can be opened when it is back; your answers are kept in this browser.", "bad");
+      notify(current, "No network. The next question can be opened when it is back; your answers are kept in this browser.", "bad");
     }
     if (event.target.name === "leave") document.getElementById("relink").hidden = true;
     if (event.target.closest(".take")) take(event.target.closest(".card"), event.target.closest(".side"));
@@ -421,7 +421,7 @@
       if (!fields) continue;
       for (const name of ["verdict", "source", "note"]) if (fields[name] && field(card, name)) field(card, name).value = fields[name];
       if (fields.source || fields.note) card.querySelector("details").open = true;
-      if (!fields.isGiven) tell(card, "Not stored yet.", "hint");
+      if (!fields.isGiven) notify(card, "Not stored yet.", "hint");
     }
     retry();
     const aim = document.getElementById(location.hash.split("#").pop());

@@ -101,6 +101,7 @@ def test_densities_that_are_no_numbers_are_refused(made: Path, capsys: pytest.Ca
     assert "expected numbers, such as 0.1 0.5 0.9, found 'half'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsys: pytest.CaptureFixture[str]):
     out = made / "one"
     system = next((made / "ranks").glob("rules*.ranks.parquet"))

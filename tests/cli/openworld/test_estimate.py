@@ -61,6 +61,7 @@ def test_qrels_and_runs_give_tables(files: Path, capsys: pytest.CaptureFixture[s
     assert rows["truth"] == ["truth", "5", "0.4000", "0.6000"]
 
 
+@pytest.mark.slow
 def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureFixture[str]):
     """JSON by the suffix, one table of CSV; standard output stays empty, and the same bytes come out again."""
     assert estimated(capsys, *QRELS, "--out", "o.json") == ""

@@ -379,6 +379,7 @@ def test_columns_of_the_types_that_the_rest_relies_on(tmp_path):
 TIMES = [f"2026-11-21T20:00:0{second}Z" for second in range(4)]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50))
 @given(
     batches=st.lists(

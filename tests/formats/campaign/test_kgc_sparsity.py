@@ -20,6 +20,7 @@ def labels(pool, row):
     )
 
 
+@pytest.mark.slow
 def test_the_published_counts(data):
     """Every number that the issue gives, out of the published files themselves."""
     found = read_kgc_sparsity(data / "kgc-sparsity" / "data")
@@ -55,6 +56,7 @@ def test_the_published_counts(data):
     assert padded == [185, 9091]
 
 
+@pytest.mark.slow
 def test_every_published_label_is_the_decision(data):
     """annotations.txt, triple by triple, is what comes out of the campaign."""
     found = read_kgc_sparsity(data / "kgc-sparsity")  # the repository will do

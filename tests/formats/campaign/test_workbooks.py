@@ -100,6 +100,7 @@ def test_escaping_is_undone_exactly(text: str):
     assert not re.search("[\x00-\x08\x0b-\x1f\ufffe\uffff]", escaped(text))
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Y", "N", "unsure", "yes", ""]), st.sampled_from(["", WIKI]), cells).filter(

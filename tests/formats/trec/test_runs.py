@@ -55,6 +55,7 @@ def slow_rows(rows: list[tuple[str, ...]]) -> list[tuple[str, str, str]]:
     return [(question, entity, score.hex()) for question, entity, score in found]
 
 
+@pytest.mark.slow
 @given(messy_files(RUN_COLUMNS, key=(0, 2)), st.integers(1, 60))
 @settings(max_examples=4 * settings.default.max_examples)
 def test_regular_and_irregular_lines_are_the_same_run(file, block_size):
@@ -181,6 +182,7 @@ def test_a_repeated_pair_is_refused_with_both_lines(block_size):
     )
 
 
+@pytest.mark.slow
 def test_the_first_wrong_line_comes_before_damage_further_on(tmp_path):
     """A wrong line in front of a cut-off gzip end is what the reader hears of."""
     rng = np.random.default_rng(0)

@@ -72,6 +72,7 @@ def silently(call, *arguments, **options):
 cuts = st.sets(st.integers(1, 30), max_size=3)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 9), cuts)
 def test_every_number_is_that_of_the_whole(tmp_path_factory, seed: int, rows: int, bounds: set[int]):
     """However it is cut into files, row groups and parts, under every rule for ties."""
@@ -106,6 +107,7 @@ def test_parts_hold_whole_lists_and_all_rows(tmp_path_factory, run: Run, rows: i
     assert sum(map(len, seen)) == len(set().union(*seen))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 9))
 @settings(max_examples=examples(10))
 def test_verbs_that_take_runs_take_parts(tmp_path_factory, seed: int, rows: int):

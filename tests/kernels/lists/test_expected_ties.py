@@ -175,6 +175,7 @@ def test_a_constant_score_comes_out_at_chance():
     assert expected_ties.ndcg(ranking, cutoff=3)[0] == pytest.approx(2 / 6 * (ideal + 1 / 2) / ideal)
 
 
+@pytest.mark.slow
 def test_shuffled_lists_agree_with_the_expectation():
     """Monte Carlo on a group of 300 with 40 relevant, behind two relevant ones: within four standard errors."""
     group: list[Grade] = [1] * 40 + [None] * 260

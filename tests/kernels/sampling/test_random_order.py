@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kgtrec.kernels.sampling.random_order import hashed, hashes_of_texts, places_among_unknown, places_by_key
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=12), unique=True, max_size=40))
 def test_a_texts_hash_hangs_on_the_text_alone(texts: list[str]):
     """Different texts differ, and a text's neighbours do not matter."""
