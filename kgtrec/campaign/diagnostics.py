@@ -24,7 +24,7 @@ from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
-from kgtrec.evaluation.evaluate import evaluate, tell_lacking
+from kgtrec.evaluation.evaluate import evaluate, warn_lacking
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring
@@ -453,7 +453,7 @@ def _scores(
         if system.name in names:
             raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
         belongs(system)
-        tell_lacking(system.name, _n_lacking(system, qrels), qrels, None)
+        warn_lacking(system.name, _n_lacking(system, qrels), qrels, None)
         names.append(system.name)
         values.append(_system_scores(qrels, kept, system, asked))
     cube = np.array(values).reshape(len(names), len(kept), len(asked))

@@ -11,7 +11,7 @@ from kgtrec.campaign.wording import readable
 from kgtrec.data.campaign import template_parts
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
-from kgtrec.errors import in_file
+from kgtrec.errors import KgtrecError
 
 _ASKED = "what"  # stands for the answer
 
@@ -52,8 +52,10 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
     parts = {}
     for relation in np.unique(asked.relation).tolist():
         label = asked.relations[relation]
-        with in_file(f"relation {label!r}"):
+        try:
             parts[relation] = template_parts(templates.get(label, f"{{head}} {readable(label)} {{tail}}"))
+        except KgtrecError as error:
+            raise KgtrecError(f"relation {label!r}: {error}") from None
     queries = []
     for anchor, relation, is_head in zip(anchors, asked.relation.tolist(), asked.is_head.tolist(), strict=True):
         filled = {"{head}": _ASKED if is_head else anchor, "{tail}": anchor if is_head else _ASKED}

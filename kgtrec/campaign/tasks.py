@@ -18,7 +18,7 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judg
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, in_file, nearest
+from kgtrec.errors import KgtrecError, nearest
 
 
 def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
@@ -87,8 +87,10 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     texts = []
     for relation, rows in zip(relations, np.split(order, starts[1:]), strict=bool(len(relations))):
         label = triples.relations[relation]
-        with in_file(f"relation {label!r}"):
+        try:
             parts = template_parts(templates.get(label, draft_template(label)))
+        except KgtrecError as error:
+            raise KgtrecError(f"relation {label!r}: {error}") from None
         chosen = arrow_of(rows)
         filled = dict(zip(SLOTS, (head.take(chosen), tail.take(chosen)), strict=True))
         pieces = [filled[part] if part in filled else labels_of([part])[0] for part in parts]

@@ -115,7 +115,8 @@ def _instead(name: str) -> str:
         for about in describe_measures():
             measure = about.name.replace("[", "").partition("@")[0]
             if stem.casefold() in (measure.rpartition(".")[2].casefold(), *about.trec_eval):
-                return f"; use -m {measure}" + f"@{cutoff or 10}" * ("@k" in about.name)
+                cutoff = cutoff or "10" * about.name.endswith("@k")  # of those that need one
+                return f"; kgtrec evaluate takes it as -m {measure}" + f"@{cutoff}" * bool(cutoff)
         return ""
     groups = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
     within = [group for group in groups if name in import_module(f"kgtrec.cli.{group}").COMMANDS]

@@ -107,9 +107,9 @@ def command(
     if filtered_by is not None:
         raise click.UsageError("expected --filter only with --stamp")
     to = options["to"]
-    if idle := given - {"to", *_ONLY.get(to, _OF_RUNS)}:
-        owner = next((f"--to {other}" for other, own in _ONLY.items() if own & idle), "runs and qrels")
-        raise click.UsageError(f"expected {' and '.join(f'--{name}' for name in sorted(idle))} only with {owner}")
+    if idle := sorted(given - {"to", *_ONLY.get(to, _OF_RUNS)}):
+        owner = next((f"--to {other}" for other, own in _ONLY.items() if idle[0] in own), "runs and qrels")
+        raise click.UsageError(f"expected --{idle[0]} only with {owner}")
     if to == "factors":
         _to_factors(source, target[0], options)
     elif to == "ir-datasets":

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
 import click
-from click.core import ParameterSource
 
 from kgtrec.baselines import BASELINES, baselines_of, score_blocks
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import PATH, listing_option, option, seed_option, sides_option
+from kgtrec.cli.options import PATH, listing_option, option, refuse_idle, seed_option, sides_option
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.data.collection import Collection
@@ -173,11 +172,11 @@ def command(
     if not sources and not baselines:
         raise click.UsageError("expected a SOURCE, or --baseline NAME, found none")
     if not sources:
-        _refuse_idle(ctx, {"kind"}, "no SOURCE")
+        refuse_idle(ctx, {"kind"}, "no SOURCE")
     if not baselines:
-        _refuse_idle(ctx, {"seed", "settings"}, "no --baseline")
+        refuse_idle(ctx, {"seed", "settings"}, "no --baseline")
     if depth == 0:
-        _refuse_idle(ctx, {"run_format"}, "--depth 0, which writes no run")
+        refuse_idle(ctx, {"run_format"}, "--depth 0, which writes no run")
     records = list(dict.fromkeys(record.name for name in baselines for record in baselines_of(name)))
     if len(records) > 1 and settings:
         raise KgtrecError(
@@ -217,7 +216,7 @@ def command(
         for path, system in systems:
             with in_file(path, name=system.name):
                 require_fit(test, system, RankOptions(**options))
-    _refuse_idle(ctx, _idle_of([system for _, system in systems], given.used), "these systems")
+    refuse_idle(ctx, _idle_of([system for _, system in systems], given.used), "these systems")
     for number, (path, system) in enumerate(systems):
         if not isinstance(system, ScoreBlocks):
             say(f"{path}: {system.kind}")
@@ -255,8 +254,10 @@ class _Watched:
         self._given, self.used = given, {"trust"}  # a permission that nobody needs does no harm
 
     def __getattr__(self, name: str) -> Any:
+        if name not in (given := self.__dict__.get("_given", {})):
+            raise AttributeError(name)
         self.used.add(name)
-        return self._given[name]
+        return given[name]
 
 
 def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
@@ -269,19 +270,6 @@ def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
     if all(isinstance(system, TripleRanks) for system in systems):
         idle |= {"depth", "run_format"}
     return idle
-
-
-def _refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
-    """Refuse options that were given and have no effect."""
-    without_effect = [
-        option.opts[0]
-        for option in ctx.command.params
-        if option.name in idle and ctx.get_parameter_source(option.name) is not ParameterSource.DEFAULT
-    ]
-    if without_effect:
-        raise click.UsageError(
-            f"expected options that have an effect, found {', '.join(without_effect)} with {of}; leave it out"
-        )
 
 
 def _baseline_systems(

@@ -255,7 +255,7 @@ def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
     return replace(qrels, collection=collection.stamp)
 
 
-def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
+def warn_mixed_runs(known_listed: Mapping[str, int]) -> None:
     """Warn if some runs list known triples, as raw lists should, and others none, as if filtered.
 
     A run does not say how it was filtered, and a short raw list may contain no known triple by chance. So none is

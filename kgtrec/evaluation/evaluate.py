@@ -251,7 +251,7 @@ class Prepared:
         """Match a system with the qrels; warn of questions that it lacks, if a measure is over questions."""
         matched = match(system, self.qrels, self.scoring.ties, self.scoring.seed)
         if any(measure.items == "questions" for measure in self.measures):
-            tell_lacking_of(matched, self.qrels, self.scoring)
+            warn_of_lacking(matched, self.qrels, self.scoring)
         return matched
 
     def items_of(self, measure: AnyMeasure, matched: MatchedSystem) -> ItemValues:
@@ -307,7 +307,7 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
         )
     systems = different_systems(systems, whole, qrels=judgements, measures=measures, mixed=scoring.mixed)
     weighting = Weighting(scoring.weights, judgements, collection)
-    weighting.tell_fixed(measures)
+    weighting.warn_fixed(measures)
     systems = without_unlisted_answers(systems, judgements, scoring, measures)
     return Prepared(
         judgements, systems, measures, scoring, weighting, breakdown_of(per, judgements, collection, measures)
@@ -459,7 +459,7 @@ def breakdown_of(
     return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 
 
-def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
+def warn_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
     """Warn of the questions that a system lacks, and say what becomes of them; None: there is no choice.
 
     ``side`` is the only side that the system answers, if it does.
@@ -476,14 +476,14 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None,
     warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
 
 
-def tell_lacking_of(matched: MatchedSystem, qrels: Qrels, scoring: Scoring) -> None:
-    """Call :func:`tell_lacking` for a system that is matched with the qrels."""
+def warn_of_lacking(matched: MatchedSystem, qrels: Qrels, scoring: Scoring) -> None:
+    """Call :func:`warn_lacking` for a system that is matched with the qrels."""
     lacking, side, collection = matched.ranking.num_retrieved == 0, "", scoring.collection
     if collection is not None and lacking.any() and not lacking.all():
         is_head = collection.questions.is_head[collection.topics_of(qrels.questions)]
         for name, own in zip(SIDES, (is_head, ~is_head), strict=True):
             side = name if lacking[~own].all() else side
-    tell_lacking(matched.name, int(lacking.sum()), qrels, scoring.missing, side)
+    warn_lacking(matched.name, int(lacking.sum()), qrels, scoring.missing, side)
 
 
 def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown: Breakdown) -> ItemValues:

@@ -75,10 +75,8 @@ class Intervals:
     def of(self, measure: AnyMeasure, items: ItemValues, size: int, name: str, *, alike: bool) -> Interval:
         """Compute the interval of each group's value; ``alike``: each question counts equally.
 
-        None for z forms, which are relative to a spread already, for sums,
-            and if the value has fewer than :func:`least_effective` units.
-        effective : (size,) float array
-            Effective number of the sampled units; NaN where they do not vary.
+        Its ends are NaN for z forms, which are relative to a spread already, for sums, and where the value has fewer
+        than :func:`least_effective` units. Its effective number of units is NaN where they do not vary.
         """
         record = measure.record
         if record.form == "z" or record.aggregate == "sum" or not len(items.value):

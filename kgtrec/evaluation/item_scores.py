@@ -18,7 +18,7 @@ from kgtrec.errors import CollectionError, KgtrecError, MeasureError
 from kgtrec.evaluation.evaluate import prepared
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
-from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, sign_of, tell_undefined
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, sign_of, warn_undefined
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Aggregate
@@ -173,7 +173,7 @@ def _as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
         value = sign_of(measure) * above / (below.mean() * spread)
     if below.mean() * spread == 0:
         value = np.full(len(value), np.nan)
-        tell_undefined(measure, name, "chance gives the best value too, as when every list has one candidate")
+        warn_undefined(measure, name, "chance gives the best value too, as when every list has one candidate")
     return replace(items, value=value, weight=None)
 
 
@@ -208,7 +208,7 @@ def higher_is_better(measure: AnyMeasure) -> bool:
 
     Examples
     --------
-    >>> from kgtrec.measures.names import AnyMeasure, parse_measures
+    >>> from kgtrec.measures.names import parse_measures
     >>> [higher_is_better(measure) for measure in parse_measures("micro.MR micro.ZMR micro.ZMR(flipped=False) AP")]
     [False, True, False, True]
     """

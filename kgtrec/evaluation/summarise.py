@@ -67,7 +67,7 @@ def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> F
         plain = MedianRanks(*items.open_ranks, items.group, size)(weight)
     nothing = np.count_nonzero(np.bincount(items.group, weights=items.weight, minlength=size) == 0)
     if nothing and record.aggregate != "sum":
-        tell_undefined(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
+        warn_undefined(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
     if record.form == "plain":
         return plain
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -76,7 +76,7 @@ def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> F
     if np.any(undefined):
         n = np.count_nonzero(undefined)
         why = f"chance gives the best value too, as when every list has one candidate ({n} of {size} values)"
-        tell_undefined(measure, name, why)
+        warn_undefined(measure, name, why)
     return np.where(undefined, np.nan, adjusted + 0.0)  # which turns -0.0 into 0.0
 
 
@@ -123,7 +123,7 @@ def fraction(measure: AnyMeasure, items: ItemValues) -> tuple[Floats, Floats]:
     return gained, weight if record.form == "z" else weight * (record.optimum - expectation)
 
 
-def tell_undefined(measure: AnyMeasure, name: str, why: str) -> None:
+def warn_undefined(measure: AnyMeasure, name: str, why: str) -> None:
     """Warn that a measure of the system ``name`` is undefined somewhere, and why."""
     warn(f"{measure.label} of {name} is undefined where {why}")
 

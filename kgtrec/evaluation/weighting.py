@@ -50,7 +50,7 @@ class Weighting:
         self._weights, self._qrels, self._collection = weights, qrels, collection
         self._shares = None if weights is None or isinstance(weights, str) else self._shares_of(weights)
 
-    def tell_fixed(self, measures: Iterable[AnyMeasure]) -> None:
+    def warn_fixed(self, measures: Iterable[AnyMeasure]) -> None:
         """Warn of measures that fix other weights than these."""
         for measure in measures:
             fixed = measure.record.weighting

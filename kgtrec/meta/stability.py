@@ -22,7 +22,7 @@ from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import systems_and_measures, tell_lacking_of
+from kgtrec.evaluation.evaluate import systems_and_measures, warn_of_lacking
 from kgtrec.evaluation.given import System, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
@@ -287,7 +287,7 @@ def stability(
         if not isinstance(system, AnswerRanks) and how.unlisted_answers == "filtered":
             _require_deep_lists(system, seen, qrels, collection, parsed)
         if over_questions:
-            tell_lacking_of(seen, qrels, how)
+            warn_of_lacking(seen, qrels, how)
         return _listed(seen, system, qrels, collection, test_set, how.unlisted_answers)
 
     labels = [measure.label for measure in parsed]

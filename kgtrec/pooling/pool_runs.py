@@ -20,7 +20,7 @@ from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, require, warn, whole_number
-from kgtrec.evaluation.belonging import Belonging, of_collection, tell_mixed_runs
+from kgtrec.evaluation.belonging import Belonging, of_collection, warn_mixed_runs
 from kgtrec.evaluation.given import each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
@@ -408,7 +408,7 @@ def _gathered(
             progress(1)
     if not names:
         raise KgtrecError("expected at least one run, found none")
-    tell_mixed_runs(known_listed)
+    warn_mixed_runs(known_listed)
     ordered = sorted(range(len(names)), key=lambda run: names[run].encode())
     sizes = [len(parts[run]) for run in ordered]
     joined = ["question", "entity", "rank", "is_open", *["score"] * keep_scores]

@@ -165,9 +165,16 @@ class Grid:
         uncounted = block.uncounted_row * width + block.uncounted_entity
         counts_itself = ~is_among_sorted(row * width + block.ranked_entity, uncounted)
         n_uncounted = np.bincount(block.uncounted_row, minlength=len(block))[row]
-        ranked = block.rows[row], entity[block.ranked_entity], block.is_answer
-        n_other = self._plan.width - n_uncounted - counts_itself
-        ranks = self._plan.ranks(self.name, *ranked, counts.above, counts.tied - counts_itself, n_other, counts.used)
+        ranks = self._plan.ranks(
+            self.name,
+            question=block.rows[row],
+            entity=entity[block.ranked_entity],
+            answer=block.is_answer,
+            above=counts.above,
+            tied=counts.tied - counts_itself,
+            n_other=self._plan.width - n_uncounted - counts_itself,
+            score=counts.used,
+        )
         best = counts.best
         run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
         return Ranked(ranks, run)

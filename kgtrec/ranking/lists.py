@@ -313,7 +313,8 @@ def _ranks(entries: _Entries) -> AnswerRanks:
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
     cut[is_listed] = tied[is_listed] > entries.tied[entry]
-    return plan.ranks(entries.name, question, entity, plan.is_answer, above, tied, n_other, score, cut)
+    pairs = {"question": question, "entity": entity, "answer": plan.is_answer}
+    return plan.ranks(entries.name, **pairs, above=above, tied=tied, n_other=n_other, score=score, cut=cut)
 
 
 def _require_no_gap(
@@ -480,7 +481,8 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     question, entity = np.divmod(plan.ranked, width)
     # answers of one question in the order of what stands above them, and then of what ties with them
     score = -(above * (width + 1) + tied).astype(np.float64)
-    return Ranked(plan.ranks(ranks.name, question, entity, plan.is_answer, above, tied, n_other, score), None)
+    pairs = {"question": question, "entity": entity, "answer": plan.is_answer}
+    return Ranked(plan.ranks(ranks.name, **pairs, above=above, tied=tied, n_other=n_other, score=score), None)
 
 
 def _pair(collection: Collection, key: int) -> str:

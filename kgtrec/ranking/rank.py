@@ -28,7 +28,6 @@ from kgtrec.ranking.options import RankOptions, ScoreKeywords
 Progress = Callable[[int], None]
 #: what shows how far a long piece of work is: description, total, unit to a function that takes how much more is done
 ShowProgress = Callable[[str, int, str], AbstractContextManager[Progress]]
-_COLUMNS = ("question", "entity", "answer", "above", "tied", "n_other", "score", "cut")
 _BLOCK_BYTES = 64 << 20  # of a whole matrix, this much is ranked at a time
 
 
@@ -82,10 +81,9 @@ class Plan:
         n_other: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
         return n_other
 
-    def ranks(self, name: str, *columns: NDArray[Any]) -> AnswerRanks:
-        """Make a system's answer ranks of the columns that :meth:`AnswerRanks.of` takes, in their order."""
-        named: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=False))
-        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **named)
+    def ranks(self, name: str, **columns: Any) -> AnswerRanks:
+        """Make a system's answer ranks of the columns that :meth:`AnswerRanks.of` takes."""
+        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **columns)
 
     def run(self, name: str, question: NDArray[Any], entity: NDArray[Any], score: NDArray[Any]) -> Run:
         """Make a system's run of columns in order."""
@@ -295,7 +293,8 @@ def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDAr
     except ScoreError as error:
         raise wrong_score(plan.collection, rows[error.row], error.entity, error.score) from None
     is_answer = plan.is_answer[ranked]
-    ranks = plan.ranks(name, rows[row], entity, is_answer, counts.above, counts.tied, counts.n_other, counts.score)
+    counted = {"above": counts.above, "tied": counts.tied, "n_other": counts.n_other, "score": counts.score}
+    ranks = plan.ranks(name, question=rows[row], entity=entity, answer=is_answer, **counted)
     run = None if best is None else plan.run(name, rows[best.row], best.entity, best.score)
     if np.all(rows[1:] > rows[:-1]):
         return Ranked(ranks, run)

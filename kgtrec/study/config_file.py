@@ -210,9 +210,11 @@ class _Reader:
             self.found = tomllib.loads(self.text)
         except OSError as error:
             raise FormatError(f"cannot read it: {error.strerror}", path=path) from None
+        except UnicodeDecodeError:
+            raise FormatError("expected TOML in UTF-8, found other bytes", path=path) from None
         except RecursionError:
             raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
-        except ValueError as error:  # other bytes than UTF-8, other syntax than TOML, or too many digits
+        except ValueError as error:  # other syntax than TOML, or too many digits
             match = _SYNTAX.fullmatch(str(error))
             line = int(match[2]) if match else None
             raise FormatError(f"expected TOML, found: {match[1] if match else error}", path=path, line=line) from None

@@ -122,7 +122,7 @@ class _Composer:
         if self.found:
             yield Items(tuple(self.found))
 
-    def _tell(self, findings: Iterable[Finding]) -> None:
+    def _add(self, findings: Iterable[Finding]) -> None:
         self.found += map(sentence, findings)
 
     def _notes(self) -> Iterator[str]:
@@ -286,7 +286,7 @@ class _Composer:
             row["significant"] = None if significant is None else float(len(significant))
         names = [name for column in columns[1:] for name in (column.name, column.low, column.high) if name]
         data = _by_measure(wide, names)
-        self._tell(self.findings.correlated((one, other), table))
+        self._add(self.findings.correlated((one, other), table))
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
 
     def _wide(self, table: pa.Table, name: str, ends: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -341,7 +341,7 @@ class _Composer:
             key = self.keys[name]
             if (grown := self.study.part("growth").get(name)) is not None and grown.num_rows:
                 yield figures.pool_growth(grown, key=f"pool-growth-{key}", title=f"What each pool depth of {name} adds")
-                self._tell(self.findings.pooled(name, grown))
+                self._add(self.findings.pooled(name, grown))
             own = _where(table, "coefficient", [coefficient])
             depths = sorted(set(own.column("depth").to_pylist()))
             drawn = pa.table(
@@ -366,7 +366,7 @@ class _Composer:
                 (Column("measure"), *(_ranged(each, each, " value") for each in each_depth)),
             )
             last = _where(own.append_column("at", own["depth"].cast(pa.string())), "at", [str(depths[-1])])
-            self._tell(self.findings.correlated((f"depth {depths[0]}", f"depth {depths[-1]} of {name}"), last))
+            self._add(self.findings.correlated((f"depth {depths[0]}", f"depth {depths[-1]} of {name}"), last))
 
     # stability
 
@@ -408,7 +408,7 @@ class _Composer:
                 pa.table(columns),
                 tuple(shown),
             )
-            self._tell(self.findings.enough(name, table))
+            self._add(self.findings.enough(name, table))
 
     # power
 
@@ -463,7 +463,7 @@ class _Composer:
                 table,
                 shown,
             )
-            self._tell(self.findings.tied(name, table))
+            self._add(self.findings.tied(name, table))
 
 
 def _scores_of(table: pa.Table, study: Study) -> Scores:

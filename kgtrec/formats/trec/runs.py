@@ -116,6 +116,17 @@ def read_run_file(
         return RunFile(run, {run.name: 1}, None)
     origin = origin_beside(path)
     require_pair(path, "" if origin is None else origin.ranks)
+    return _read_text(path, origin, name=name, stream=stream, ranks=ranks)
+
+
+def _read_text(
+    path: PathLike,
+    origin: Origin | None,
+    *,
+    name: str | None = None,
+    stream: BinaryIO | None = None,
+    ranks: bool = False,
+) -> RunFile:
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
@@ -458,10 +469,11 @@ def stamp_run(
             path=path,
         )
     require_origin_place(path, force=force)
-    with reading(path) as stream:
-        labels = read_columns(stream, str(path), LAYOUT).vocabularies
-    for what, known in (("question", collection.questions.ids), ("entity", collection.entities)):
-        own = labels[what]
+    run = _read_text(path, None).run  # whatever is noted beside it
+    for what, own, known in (
+        ("question", run.questions, collection.questions.ids),
+        ("entity", run.entities, collection.entities),
+    ):
         if (unknown := np.flatnonzero(known.encode(own.labels) < 0)).size:
             raise CollectionError(
                 f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "

@@ -51,7 +51,9 @@ class Counts:
     score: Scores  # (n,) the pair's own score, in the block's type
 
 
-def count_above_and_tied(scores: Scores, row: Index, entity: Index, aside_row: Index, aside_entity: Index) -> Counts:
+def count_above_and_tied(
+    scores: Scores, row: Index, entity: Index, uncounted_row: Index, uncounted_entity: Index
+) -> Counts:
     """Return how many entities of a pair's row score higher, and the same, without some of the row's entities.
 
     Everything in the row is counted first and the left-out entities are then subtracted, so that the block is neither
@@ -63,7 +65,7 @@ def count_above_and_tied(scores: Scores, row: Index, entity: Index, aside_row: I
         A block of scores, higher is better.
     row, entity : (n,) int arrays, row ascending
         The pairs to rank. A pair never counts itself.
-    aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
+    uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
         Entities that are not counted in their row: known ones and other answers.
 
     Returns
@@ -86,27 +88,34 @@ def count_above_and_tied(scores: Scores, row: Index, entity: Index, aside_row: I
     """
     require_numbers(scores)
     own = scores[row, entity]
-    above, tied = count_against(scores, row, own, aside_row, aside_entity)
-    return without_themselves(above, tied, own, row, entity, aside_row, aside_entity, scores.shape)
+    above, tied = count_against(scores, row, own, uncounted_row, uncounted_entity)
+    return without_themselves(above, tied, own, row, entity, uncounted_row, uncounted_entity, scores.shape)
 
 
 def without_themselves(
-    above: Index, tied: Index, own: Scores, row: Index, entity: Index, aside_row: Index, aside_entity: Index, shape: Any
+    above: Index,
+    tied: Index,
+    own: Scores,
+    row: Index,
+    entity: Index,
+    uncounted_row: Index,
+    uncounted_entity: Index,
+    shape: Any,
 ) -> Counts:
     """Counts of pairs, of which each is still among its own tied candidates unless it is set aside."""
     n_rows, width = shape
-    counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
-    n_aside = np.bincount(aside_row, minlength=n_rows)[row]
+    counts_itself = ~is_among_sorted(row * width + entity, uncounted_row * width + uncounted_entity)
+    n_uncounted = np.bincount(uncounted_row, minlength=n_rows)[row]
     return Counts(
         above=above.astype(np.int32),
         tied=(tied - counts_itself).astype(np.int32),
-        n_other=(width - n_aside - counts_itself).astype(np.int32),
+        n_other=(width - n_uncounted - counts_itself).astype(np.int32),
         score=own,
     )
 
 
 def count_against(
-    scores: Scores, row: Index, own: Scores, aside_row: Index, aside_entity: Index
+    scores: Scores, row: Index, own: Scores, uncounted_row: Index, uncounted_entity: Index
 ) -> tuple[Index, Index]:
     """Return how many entities of a row score higher than a value, and the same, without some of the row's entities.
 
@@ -119,7 +128,7 @@ def count_against(
     row : (n,) int array, ascending
     own : (n,) array of the block's type
         The value to compare a row with.
-    aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
+    uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
         Entities that are not counted in their row.
 
     Returns
@@ -135,7 +144,7 @@ def count_against(
     (2, 2)
     """
     above, tied = _counts_in_whole_rows(scores, row, own)
-    aside_above, aside_tied = _counts_in_groups(aside_row, scores[aside_row, aside_entity], row, own)
+    aside_above, aside_tied = _counts_in_groups(uncounted_row, scores[uncounted_row, uncounted_entity], row, own)
     return above - aside_above, tied - aside_tied
 
 

@@ -99,8 +99,8 @@ class DeviceRanker:
         scores: Tensor,
         row: Index,
         entity: Index,
-        aside_row: Index,
-        aside_entity: Index,
+        uncounted_row: Index,
+        uncounted_entity: Index,
         k: int,
         left_out_row: Index,
         left_out_entity: Index,
@@ -113,7 +113,7 @@ class DeviceRanker:
             A block of scores, higher is better; 64-bit integers within +-2**53.
         row, entity : (n,) int arrays, row ascending
             The pairs to place. A pair never counts itself.
-        aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
+        uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
             Entities that are not counted in their row.
         k : int
             Length of a list; 0 for no lists.
@@ -145,7 +145,11 @@ class DeviceRanker:
             chunk = _widened(chunk.contiguous() if column is None else chunk.index_select(1, column))
             low, high = np.searchsorted(row, [first, first + len(chunk)])
             own, above, tied = _counted(
-                chunk, row[low:high] - first, entity[low:high], _flat(aside_row, aside_entity, first, chunk), most
+                chunk,
+                row[low:high] - first,
+                entity[low:high],
+                _flat(uncounted_row, uncounted_entity, first, chunk),
+                most,
             )
             lists = _listed(chunk, k, _flat(left_out_row, left_out_entity, first, chunk), tie_order) if k else ()
             parts.append((~(chunk.amax(dim=1) < np.inf), own, above, tied, *lists))
@@ -156,7 +160,7 @@ class DeviceRanker:
             values = scores[wrong] if column is None else scores[wrong].index_select(0, column)
             place = int(np.argmin((values < np.inf).cpu().numpy()))
             raise ScoreError(wrong, place, float(values[place]))
-        counts = without_themselves(above, tied, own, row, entity, aside_row, aside_entity, (n_rows, width))
+        counts = without_themselves(above, tied, own, row, entity, uncounted_row, uncounted_entity, (n_rows, width))
         if not k:
             return counts, None
         n_listed = np.minimum(k, width - np.bincount(left_out_row, minlength=n_rows))

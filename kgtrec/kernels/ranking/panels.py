@@ -118,7 +118,7 @@ def tied_by_rounding(
     row: NDArray[np.intp],
     own: NDArray[np.float32],
     own_entity: NDArray[np.integer],
-    aside_row: NDArray[np.intp],
+    uncounted_row: NDArray[np.intp],
     aside_column: NDArray[np.intp],
 ) -> NDArray[np.int64]:
     """Return how many entities score the same as an answer in float32 alone, as they do not in float64.
@@ -138,7 +138,7 @@ def tied_by_rounding(
         The score of each pair.
     own_entity : (n,) int array
         Its entity, as in ``entity``; it may be in other columns than these.
-    aside_row, aside_column : (m,) int arrays
+    uncounted_row, aside_column : (m,) int arrays
         Entities that are not counted in their row.
 
     Returns
@@ -156,8 +156,8 @@ def tied_by_rounding(
     """
     tied = np.zeros(len(row), np.int64)
     rows, place = np.unique(row, return_inverse=True)
-    is_here = np.isin(aside_row, rows)
-    aside_row, aside_column = np.searchsorted(rows, aside_row[is_here]), aside_column[is_here]
+    is_here = np.isin(uncounted_row, rows)
+    uncounted_row, aside_column = np.searchsorted(rows, uncounted_row[is_here]), aside_column[is_here]
     own_wide = np.full(len(row), -np.inf)
     is_known = own_entity < len(vectors)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -171,7 +171,7 @@ def tied_by_rounding(
             if vectors.b is not None:
                 panel += np.asarray(vectors.b[columns], np.float64)
             is_inside = (aside_column >= first) & (aside_column < first + len(columns))
-            panel[aside_row[is_inside], aside_column[is_inside] - first] = np.nan  # which differs from nothing
+            panel[uncounted_row[is_inside], aside_column[is_inside] - first] = np.nan  # which differs from nothing
             for start in range(0, len(row), _PAIRS):
                 pairs = slice(start, start + _PAIRS)
                 differs = np.abs(panel[place[pairs]] - own_wide[pairs, None])

@@ -23,7 +23,7 @@ class SubsetCounts:
 
 
 def count_within_subsets(
-    scores: Scores, row: Index, entity: Index, aside_row: Index, aside_entity: Index, members: NDArray[np.bool_]
+    scores: Scores, row: Index, entity: Index, uncounted_row: Index, uncounted_entity: Index, members: NDArray[np.bool_]
 ) -> SubsetCounts:
     """Return how many are above and tied, among the members of each of many subsets of entities.
 
@@ -37,7 +37,7 @@ def count_within_subsets(
         A block of scores without NaN, higher is better.
     row, entity : (n,) int arrays
         The pairs to rank. A pair never counts itself.
-    aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
+    uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
         Entities that are not counted in their row: known ones and other answers.
     members : (n_entities, k) bool array
         Whether an entity is a member of the subset.
@@ -59,14 +59,14 @@ def count_within_subsets(
     above, tied, n_other = (np.zeros((n, k), np.int32) for _ in range(3))
     sizes = members.sum(axis=0, dtype=np.int32)
     words = _words(members.T)
-    low, high = (np.searchsorted(aside_row, row, side=side) for side in ("left", "right"))
+    low, high = (np.searchsorted(uncounted_row, row, side=side) for side in ("left", "right"))
     for first in range(0, n, _PAIRS_AT_A_TIME):
         part = slice(first, first + _PAIRS_AT_A_TIME)
         count = high[part] - low[part]
         pair = np.repeat(np.arange(len(count)), count)
         place = np.arange(len(pair)) + np.repeat(low[part] - (np.cumsum(count) - count), count)
         pair = np.concatenate([pair, np.arange(len(count))])
-        uncounted = np.concatenate([aside_entity[place], entity[part]])
+        uncounted = np.concatenate([uncounted_entity[place], entity[part]])
         strip, own = contiguous(scores[row[part]]), contiguous(scores[row[part], entity[part]])
         above[part] = _counted(strip > own[:, None], pair, uncounted, words)
         tied[part] = _counted(strip == own[:, None], pair, uncounted, words)

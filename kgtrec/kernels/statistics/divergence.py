@@ -14,17 +14,12 @@ def kl_divergence(counts: NDArray[np.int64], reference: NDArray[np.int64]) -> fl
     Parameters
     ----------
     counts, reference : (n_classes,) int arrays
-        Observations per class; p and q are these over their sums.
+        Observations per class, in each at least one; p and q are these over their sums.
 
     Returns
     -------
     float, nats, >= 0
         Infinite where ``counts`` has a class that ``reference`` lacks.
-
-    Raises
-    ------
-    ValueError
-        If one of the two has no observation.
 
     References
     ----------

@@ -125,7 +125,7 @@ def t_interval(quotients: Quotients, confidence: float, bounds: tuple[float, flo
 
     Parameters
     ----------
-    found : Quotients
+    quotients : Quotients
     confidence : float, between 0 and 1
     bounds : (float, float)
         Bounds of the value; infinite where it has none.

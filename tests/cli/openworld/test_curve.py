@@ -111,7 +111,7 @@ def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsy
     assert "There is only one system, so no pair can be in the wrong order." in printed
     assert told.endswith(f"wrote {out}\n")
     assert (out / "report.html").is_file()
-    header = "correlation,density,measure,pairs,told,wrong,tied,mean_gap,max_gap\n"
+    header = "correlation,density,measure,pairs,distinguished,wrong,tied,mean_gap,max_gap\n"
     assert (out / "inconsistency.csv").read_text() == header
 
 
