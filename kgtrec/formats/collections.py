@@ -214,7 +214,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     manifest = read_manifest(path, MANIFEST, "a collection", way_out, again=again)
     needed = {"collection_format", "fingerprint", "files"}
     with in_file(path / MANIFEST):
-        if not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
+        tables = manifest.get("files"), manifest.get("report", {})
+        if not needed <= manifest.keys() or not all(isinstance(table, dict) for table in tables):
             raise KgtrecError(
                 f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file"
             )

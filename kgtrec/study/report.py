@@ -430,10 +430,10 @@ class _Composer:
             yield Table(
                 f"power-{key}",
                 f"Pairs of systems that each measure distinguishes on {name}",
-                f"Two-tailed tests, alpha {alpha:g}; adjusted by Holm's method. Answers of one question are not "
-                "independent. Clustered tests take this into account; plain t-tests over answers find too many "
-                "differences significant. Smallest found: the smallest significant difference. Largest missed: the "
-                "largest difference that is not significant.",
+                f"Two-tailed tests of {table['pairs'][0]} pairs, alpha {alpha:g}; adjusted by Holm's method; each "
+                "share is of the column before it. Answers of one question are not independent. Clustered tests take "
+                "this into account; plain t-tests over answers find too many differences significant. Smallest found: "
+                "the smallest significant difference. Largest missed: the largest difference that is not significant.",
                 table.take(pa.array(distinct_tests(table), pa.int64())),
                 power_columns(alpha),
             )

@@ -59,7 +59,7 @@ def test_the_version_comes_with_those_that_numbers_depend_on():
         ("campaign links", "unknown command 'links'; use kgtrec campaign serve"),
         ("power C ranks", "unknown command 'power'; did you mean kgtrec meta power?"),
         ("evaluate C ranks --trust-ids", "No such option '--trust-ids'; use --mixed"),
-        ("evaluate C ranks --hits@3", "No such option '--hits@3'; use -m micro.Hits@3"),
+        ("evaluate C ranks --hits@3", "No such option '--hits@3'; kgtrec evaluate takes it as -m micro.Hits@3"),
     ],
 )
 def test_a_name_that_nothing_has_is_answered_by_what_was_meant(words: str, instead: str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -74,6 +75,8 @@ def _new_link(folder: str, person: str, url: str | None) -> str:
 
     require_initialised(folder)
     require_active(folder, person)
+    if url and not re.match(r"https?://\w", url):
+        raise click.UsageError(f"expected --url as https://judge.example.org, found {url!r}")
     if url or Path(folder, SERVE_STATE).exists():
         with contextlib.closing(State(folder)) as state:
             if own := url or state.url():
