@@ -30,7 +30,7 @@ JOB = [
     "campaign qrels judged --out qrels",
     "convert ranks/rules.run.gz rules.parquet",
     "openworld curve C RANKS --densities 0.5 -m micro.MRR --out curve",
-    "report study --out paper/report.html --formats html,csv",
+    "study study --out paper/report.html --formats html,csv",
     "study study.toml",
 ]
 

@@ -78,7 +78,7 @@ class Person:
 
 
 def serve_and_tell(folder: Path, port: int, told: Connection) -> None:
-    serve(folder, port=port, ready=told.send)
+    serve(folder, port=port, ready=lambda site: told.send(site.url))
 
 
 def imported() -> ForkServerContext:

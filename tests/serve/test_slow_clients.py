@@ -25,7 +25,7 @@ FRANCE_TASK = 4  # one of its candidates
 
 def serve_with_few_files(folder: Path, told: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
-    serve(folder, port=0, ready=told.send)
+    serve(folder, port=0, ready=lambda site: told.send(site.url))
 
 
 SPAWN = multiprocessing.get_context("spawn")
