@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
-from kgtrec import evaluate, read_collection
+from kgtrec import evaluate, pool_runs, read_collection
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.run import Run
+from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
 from kgtrec.ranking import rank_system
 from kgtrec.systems import triple_ranks
@@ -33,10 +36,52 @@ def test_own_ranks_are_answer_ranks(ranks: pd.DataFrame, tmp_path: Path):
     ranks.to_csv(tmp_path / "mine.ranks.csv", index=False)
     assert exit_code("rank", tmp_path / "C", tmp_path / "mine.ranks.csv", "--out", tmp_path) == 0
     again = AnswerRanks.from_frame(own.to_frame(), "mine")
-    read = AnswerRanks.from_frame(pd.read_parquet(tmp_path / "mine.ranks.parquet"), "mine")
-    assert own.digest() == again.digest() == read.digest()
-    for system in (own, again, read):
+    file = tmp_path / "mine.ranks.parquet"
+    read = AnswerRanks.from_frame(pd.read_parquet(file), "mine", filtered_by=own.filtered_by)
+    arrow = AnswerRanks.from_frame(pq.read_table(file), "mine")
+    assert own.digest() == again.digest() == read.digest() == arrow.digest()
+    assert (arrow.filtered_by, arrow.collection) == (own.filtered_by, own.collection) == (SPLITS, collection.stamp)
+    for system in (own, again, read, arrow, {"mine": own.to_frame()}):
         assert evaluate(collection, system, "micro.MRR")["mine", "micro.MRR"] == pytest.approx(expected)
+
+
+def test_a_frame_of_answer_ranks_is_no_run(ranks: pd.DataFrame, tmp_path: Path):
+    """It has the columns of one, and scores by which every answer would be listed first."""
+    frame = rank_system(read_collection(tmp_path / "C"), triple_ranks(ranks)).answer_ranks.to_frame()
+    with pytest.raises(KgtrecError, match=r"found answer ranks; use AnswerRanks\.from_frame"):
+        Run.from_frame(frame)
+    with pytest.raises(KgtrecError, match="expected runs, found answer ranks of 'mine'"):
+        pool_runs(read_collection(tmp_path / "C"), {"mine": frame})
+
+
+def test_what_ranks_are_filtered_by_is_never_assumed(ranks: pd.DataFrame, tmp_path: Path):
+    """Raw ranks would be shown as filtered ones."""
+    frame = rank_system(read_collection(tmp_path / "C"), triple_ranks(ranks)).answer_ranks.to_frame()
+    frame.attrs = {}
+    with pytest.raises(KgtrecError, match=r"found no note of them; .*filtered_by=, collection="):
+        evaluate(read_collection(tmp_path / "C"), {"mine": frame}, "micro.MRR")
+    with pytest.raises(KgtrecError, match=r"found 'test'"):
+        AnswerRanks.from_frame(frame, "mine", filtered_by="test")
+    assert AnswerRanks.from_frame(frame, "mine", filtered_by=()).filtered_by == ()
+
+
+@pytest.mark.parametrize(
+    ("columns", "wrong"),
+    [
+        ({"above": -1}, "from 0 to 2,147,483,647 in column 'above', found -1"),
+        ({"above": 1.5}, "column 'above', found 1.5 in row 0"),
+        ({"above": float("inf")}, "column 'above', found inf"),
+        ({"above": 2.0**31}, "column 'above'"),
+        ({"answer": 2}, "from 0 to 1 in column 'answer'"),
+        ({"above": 3, "n_other": 2}, "found other counts in row 0"),
+        ({"query_id": "q", "doc_id": "a"}, "found one again in row 1"),
+    ],
+)
+def test_a_frame_is_checked_like_a_file(ranks: pd.DataFrame, tmp_path: Path, columns: dict[str, object], wrong: str):
+    """Counts that no ranking gives are refused, not cast."""
+    frame = rank_system(read_collection(tmp_path / "C"), triple_ranks(ranks)).answer_ranks.to_frame()
+    with pytest.raises(KgtrecError, match=wrong):
+        AnswerRanks.from_frame(frame.assign(**columns), "mine")
 
 
 def test_a_half_rank_is_refused(ranks: pd.DataFrame):
