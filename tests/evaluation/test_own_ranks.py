@@ -13,6 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
+from kgtrec.measures.names import parse_measure
 from kgtrec.ranking import rank_system
 from kgtrec.systems import triple_ranks
 from tests.program import exit_code
@@ -100,5 +101,39 @@ def test_scores_are_looked_up_sorted_and_written():
     assert scores.to_dict() == {"x": {"RR": 0.5, "macro.MR": 2.0}, "y": {"RR": 1.0, "macro.MR": 1.0}}
     assert list(scores.to_frame(wide=True).columns) == ["system", "RR", "macro.MR"]
     assert scores.sorted_by("macro.MR").systems == scores.sorted_by("RR").systems == ("y", "x")
+    assert scores["x", "RetrievalMRR"] == 0.5
+    assert (
+        scores.sorted_by(parse_measure("macro.MR")).systems == scores.sorted_by("reciprocal_rank").systems == ("y", "x")
+    )
     assert "| y | **1.0000** | **1.00" in scores.to_markdown()
     assert r"y & \textbf{1.0000}" in scores.to_latex()
+
+
+def test_scores_are_no_sequence():
+    """One error says how a score is looked up, where Python would unpack a text or count from 0."""
+    scores = evaluate({"q": {"a": 1}}, {"x": {"q": {"a": 0.1}}}, "RR")
+    for key in ("x", "ab", 0, ("x", "RR", 1)):
+        with pytest.raises(KgtrecError, match=r'expected scores\["SYSTEM", "MEASURE"\], found'):
+            scores[key]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(scores)
+    with pytest.raises(KgtrecError, match="expected a measure of RR, found 'P@5'"):
+        scores["x", "P@5"]
+
+
+def test_the_measure_to_sort_by_is_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """In each spelling that ``-m`` takes, and before anything is read."""
+    runs = [tmp_path / "x.run", tmp_path / "y.run"]
+    for run, score in zip(runs, (0, 2), strict=True):
+        run.write_text(f"q Q0 a 1 {score} s\nq Q0 b 2 1 s\n")
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("q 0 a 1\n")
+    assert exit_code("evaluate", qrels, *runs, "-m", "hit_rate@1", "--sort", "hit_rate@1", "--format", "csv") == 0
+    assert [row.partition(",")[0] for row in capsys.readouterr().out.splitlines()] == ["system", "y", "x"]
+    qrels.write_text("no qrels")
+    for words, wrong in (
+        (("-m", "RR", "--sort", "P@5"), "expected --sort to be one of RR, found 'P@5'"),
+        (("-m", "RR", "--sort", "RR", "--per", "question"), "expected --sort without --per"),
+    ):
+        assert exit_code("evaluate", qrels, *runs, *words) == 2
+        assert wrong in capsys.readouterr().err
