@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_codes, frame_names, frame_note, frame_of, frame_values, with_note
+from kgtrec.data.frames import frame_codes, frame_counts, frame_names, frame_note, frame_of, frame_values, with_note
 from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, require
+from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,9 +144,8 @@ class AnswerRanks(Columns):
         order = np.lexsort((entity, question))
         counts: dict[str, Any] = {}
         for key in (*_COUNTS, *(["cut"] if "cut" in names else [])):
-            kind, values = _COUNTS.get(key, np.bool_), frame_values(frame, key)
-            if most := _MOST.get(kind):
-                _require_whole(key, values, most)
+            kind = _COUNTS.get(key, np.bool_)
+            values = frame_counts(frame, key, 0, _MOST[kind]) if kind in _MOST else frame_values(frame, key)
             counts[key] = values[order].astype(kind)
         ranks = cls(
             name,
@@ -180,16 +179,6 @@ class AnswerRanks(Columns):
     def renamed(self, name: str) -> AnswerRanks:
         """Return the same table under another system name."""
         return replace(self, name=name)
-
-
-def _require_whole(column: str, values: NDArray[np.float64], most: int) -> None:
-    """Refuse what would become another number as a whole one."""
-    require(
-        (values >= 0) & (values <= most) & (np.floor(values) == values),
-        lambda row: KgtrecError(
-            f"expected whole numbers from 0 to {most:,} in column {column!r}, found {values[row]:g} in row {row}"
-        ),
-    )
 
 
 def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:

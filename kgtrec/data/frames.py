@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, kind_of
+from kgtrec.errors import KgtrecError, kind_of, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +100,19 @@ def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     missing = np.flatnonzero(np.isnan(values))
     if len(missing):
         raise KgtrecError(f"expected a number in every row of column {name!r}, found NaN in row {missing[0]}")
+    return values
+
+
+def frame_counts(frame: Any, name: str, least: int, most: int, *, hint: str = "") -> NDArray[np.float64]:
+    """Return a column of whole numbers as float64; a ``hint`` follows what is wrong."""
+    values = frame_values(frame, name)
+    require(
+        (values >= least) & (values <= most) & (np.floor(values) == values),
+        lambda row: KgtrecError(
+            f"expected whole numbers from {least} to {most:,} in column {name!r}, found {values[row]:g} in row "
+            f"{row}{hint}"
+        ),
+    )
     return values
 
 

@@ -12,10 +12,10 @@ from kgtrec import evaluate, pool_runs, read_collection
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.measures.names import parse_measure
 from kgtrec.ranking import rank_system
-from kgtrec.systems import triple_ranks
+from kgtrec.systems import read_system, triple_ranks
 from tests.program import exit_code
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
@@ -85,12 +85,53 @@ def test_a_frame_is_checked_like_a_file(ranks: pd.DataFrame, tmp_path: Path, col
         AnswerRanks.from_frame(frame.assign(**columns), "mine")
 
 
-def test_a_half_rank_is_refused(ranks: pd.DataFrame):
-    """The ends of a tie are two columns."""
-    with pytest.raises(KgtrecError, match=r"found 1.5 to 1.5 in row 0; for ranks of ties give columns optimistic"):
-        triple_ranks(ranks.assign(rank=1.5))
-    tied = triple_ranks(ranks.assign(optimistic=1, pessimistic=2))
+@pytest.mark.parametrize(
+    ("columns", "wrong"),
+    [
+        ({"rank": 1.5}, "in column 'rank', found 1.5{place}; for ranks of ties give columns optimistic"),
+        ({"rank": float("inf")}, "found inf{place}"),
+        ({"rank": 1e300}, "to 2,147,483,647 in column 'rank', found 1e.300{place}"),
+        ({"optimistic": 1, "pessimistic": 2}, "found rank and optimistic and pessimistic; leave out"),
+        ({"rank": None, "pessimistic": 2}, "expected a column 'optimistic'"),
+        ({"rank": None, "optimistic": 1}, "expected a column 'pessimistic'"),
+        ({"rank": None, "optimistic": 3, "pessimistic": 2}, "up to the pessimistic ones, found 3 and 2{place}"),
+        ({"side": "left"}, "expected a side of head, tail"),
+    ],
+)
+def test_own_ranks_that_are_refused(ranks: pd.DataFrame, tmp_path: Path, columns: dict[str, object], wrong: str):
+    """By row in a data frame, by line in a file."""
+    frame = ranks.assign(**{name: value for name, value in columns.items() if value is not None})
+    frame = frame.drop(columns=[name for name, value in columns.items() if value is None])
+    with pytest.raises(KgtrecError, match=wrong.format(place=" in row 0")):
+        triple_ranks(frame)
+    path = tmp_path / "mine.ranks.csv"
+    path.write_text(frame.to_csv(index=False).replace("\n", "\n\n", 1))
+    place = ":3" * ("{place}" in wrong)
+    with pytest.raises(FormatError, match=f"^{path}{place}: .*{wrong.format(place='')}") as found:
+        read_system(path)
+    assert "data frame" not in str(found.value)
+
+
+def test_ranks_of_ties_are_two_columns(ranks: pd.DataFrame):
+    """The best and the worst."""
+    tied = triple_ranks(ranks.drop(columns="rank").assign(optimistic=1, pessimistic=2))
     assert (tied.above.max(), tied.tied.min()) == (0, 1)
+
+
+def test_tabs_and_semicolons_are_named(ranks: pd.DataFrame, tmp_path: Path):
+    """Rather than one column with a long name."""
+    for mark, name in (("\t", "tabs"), (";", "semicolons")):
+        ranks.to_csv(tmp_path / "mine.ranks.csv", index=False, sep=mark)
+        with pytest.raises(FormatError, match=f"mine.ranks.csv:1: expected commas between columns, found {name}"):
+            read_system(tmp_path / "mine.ranks.csv")
+
+
+@pytest.mark.parametrize("thing", [[{"rank": 1}], {"rank": [1]}, "ranks.csv"])
+def test_what_is_no_frame_is_refused(thing: object):
+    """By one error, for both."""
+    for take in (triple_ranks, AnswerRanks.from_frame):
+        with pytest.raises(KgtrecError, match="expected a data frame of pandas, polars or pyarrow, found"):
+            take(thing, "mine")
 
 
 def test_scores_are_looked_up_sorted_and_written():
