@@ -71,7 +71,7 @@ _STUDY = ("study.csv", "study-summary.csv")
 )
 @option("--repeats", "Test sets per size of --by-size.", samples(1), 10)
 @option("--seed", "Seed of --by-size.", SEED, 0)
-@measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
+@measure_option("Measure of --by-size; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
 @option("--block", "Questions scored at a time, which limits memory. Default: as many as fill 64 MiB.", COUNT)
 @force_option
 def command(

@@ -17,7 +17,7 @@ from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
-from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
+from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS
 from kgtrec.report.progress import progress_bar
 
@@ -111,7 +111,12 @@ def command(
             raise KgtrecError(f"expected --ties all without {', '.join(others)}, found {idle[0]}; leave it out")
         _show_all_orders(qrels, systems, scoring, output)
         return
+    if per is not None and sort is not None:
+        raise KgtrecError("expected --sort without --per, found both; leave one out")
     systems, holds_ranks = systems_of(qrels, systems)
+    measures = scoring.measures_of(holds_ranks)
+    if sort is not None:
+        sort = _among(measures, sort)
     loaded = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
         # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read:
@@ -131,7 +136,7 @@ def command(
             scores = evaluate(
                 judgements,
                 counting(chain([early.result()] if early else [], loaded), advance),
-                scoring.measures_of(holds_ranks),
+                measures,
                 per=per,
                 float32=float32,
                 confidence=confidence,
@@ -143,6 +148,15 @@ def command(
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
     output.show(scores if sort is None else scores.sorted_by(sort))
+
+
+def _among(measures: Sequence[str], sort: str) -> str:
+    """The measure to sort by, as the scores will spell it."""
+    from kgtrec.measures.names import parse_measure, parse_measures
+
+    label = parse_measure(sort).label
+    one_of("--sort to be one of", label, [measure.label for measure in parse_measures(measures)])
+    return label
 
 
 def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output) -> None:

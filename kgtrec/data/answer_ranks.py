@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_codes, frame_names, frame_note, frame_of, frame_values, with_note
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.frames import frame_codes, frame_counts, frame_names, frame_note, frame_of, frame_values, with_note
+from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _COUNTS = {"answer": np.bool_, "above": np.int32, "tied": np.int32, "n_other": np.int32, "score": np.float64}
+_MOST = {np.bool_: 1, np.int32: 2**31 - 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,9 +110,9 @@ class AnswerRanks(Columns):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, name: str, *, collection: str = "", filtered_by: tuple[str, ...] = SPLITS
+        cls, frame: Any, name: str, *, collection: str | None = None, filtered_by: Iterable[str] | None = None
     ) -> AnswerRanks:
-        """Read back what :meth:`to_frame` gives, or our Parquet in pandas or polars.
+        """Read back what :meth:`to_frame` gives, or our Parquet in pandas, polars or pyarrow.
 
         Parameters
         ----------
@@ -119,27 +120,61 @@ class AnswerRanks(Columns):
         name : str
             Name of the system.
         collection : str
-            Stamp of the collection, where the frame's ``attrs`` do not say it. Default: unknown.
-        filtered_by : tuple of {"train", "valid", "test"}
-            Splits whose known triples were removed, where the frame's ``attrs`` do not say it.
+            Stamp of the collection. Default: as noted in the frame's ``attrs`` or Arrow's metadata; else unknown.
+        filtered_by : iterable of {"train", "valid", "test"}, optional
+            Splits whose known triples were removed. Default: as noted there.
+
+        Raises
+        ------
+        KgtrecError
+            If a column is missing, its numbers are not those of a ranking, or nothing says what was filtered by.
         """
         note, names = frame_note(frame), frame_names(frame)
+        found = note.get("filtered_by") if filtered_by is None else filtered_by
+        splits = list(found) if isinstance(found, Iterable) and not isinstance(found, str) else None
+        if not are_splits(splits):
+            raise KgtrecError(
+                f"{name}: expected the splits that the answer ranks are filtered by, found "
+                f"{'no note of them' if found is None else repr(found)}; give AnswerRanks.from_frame(frame, name, "
+                "filtered_by=, collection=), such as ('train', 'valid', 'test'), or () for raw ranks, and "
+                "collection.stamp"
+            )
         labels = ("query_id", "doc_id") if "query_id" in names else ("question", "entity")
         (questions, question), (entities, entity) = (frame_codes(frame, label) for label in labels)
         order = np.lexsort((entity, question))
-        counts: dict[str, Any] = {
-            key: frame_values(frame, key)[order] for key in (*_COUNTS, *(["cut"] if "cut" in names else []))
-        }
-        return cls(
+        counts: dict[str, Any] = {}
+        for key in (*_COUNTS, *(["cut"] if "cut" in names else [])):
+            kind = _COUNTS.get(key, np.bool_)
+            values = frame_counts(frame, key, 0, _MOST[kind]) if kind in _MOST else frame_values(frame, key)
+            counts[key] = values[order].astype(kind)
+        ranks = cls(
             name,
             question[order],
             entity[order],
-            **{key: values.astype(_COUNTS.get(key, np.bool_)) for key, values in counts.items()},
+            **counts,
             questions=questions,
             entities=entities,
-            filtered_by=tuple(note.get("filtered_by", filtered_by)),
-            collection=note.get("collection", collection),
+            filtered_by=tuple(split for split in SPLITS if split in splits),
+            collection=note.get("collection", "") if collection is None else collection,
         )
+        ranks.require_possible()
+        return ranks
+
+    def require_possible(self) -> None:
+        """Refuse rows that no ranking can give; the rows must be sorted."""
+        key = self.question.astype(np.int64) * len(self.entities) + self.entity
+        above, tied = self.above.astype(np.int64), self.tied.astype(np.int64)
+        are_counts = (above >= 0) & (tied >= 0) & (above + tied <= self.n_other)
+        rules = (
+            (are_counts, "above + tied from 0 to n_other", "other counts"),
+            (~np.isnan(self.score), "a number as score", "NaN"),
+            (np.r_[True, key[1:] != key[:-1]][: len(key)], "each pair once", "one again"),
+        )
+        for is_right, expected, found in rules:
+            if not is_right.all():
+                row = int(is_right.argmin())
+                pair = f"({self.questions[int(self.question[row])]}, {self.entities[int(self.entity[row])]})"
+                raise KgtrecError(f"expected {expected}, found {found} in row {row} {pair}")
 
     def renamed(self, name: str) -> AnswerRanks:
         """Return the same table under another system name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, kind_of, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,13 +31,18 @@ def has_columns(thing: Any) -> bool:
 
 def frame_names(frame: Any) -> list[Any]:
     """Return the names of a frame's columns."""
+    if not has_columns(frame):
+        raise KgtrecError(f"expected a data frame of pandas, polars or pyarrow, found {kind_of(frame)}")
     return list(frame.columns) if is_frame(frame) else pa.table(frame).column_names
+
+
+def holds_answer_ranks(frame: Any) -> bool:
+    """Return whether the columns of a frame are those of answer ranks, which have a score too, and not of a run."""
+    return has_columns(frame) and {"above", "n_other"} <= set(frame_names(frame))
 
 
 def frame_column(frame: Any, name: str) -> Any:
     """Return one column of a frame as a pandas Series; an error lists the columns of the frame."""
-    if not has_columns(frame):
-        raise KgtrecError(f"expected a data frame with a column {name!r}, found {type(frame).__name__}")
     names = frame_names(frame)
     if name not in names and _PYTERRIER.get(name) in names:
         name = _PYTERRIER[name]
@@ -97,6 +103,19 @@ def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     return values
 
 
+def frame_counts(frame: Any, name: str, least: int, most: int, *, hint: str = "") -> NDArray[np.float64]:
+    """Return a column of whole numbers as float64; a ``hint`` follows what is wrong."""
+    values = frame_values(frame, name)
+    require(
+        (values >= least) & (values <= most) & (np.floor(values) == values),
+        lambda row: KgtrecError(
+            f"expected whole numbers from {least} to {most:,} in column {name!r}, found {values[row]:g} in row "
+            f"{row}{hint}"
+        ),
+    )
+    return values
+
+
 def frame_of(**columns: Any) -> pd.DataFrame:
     """Return a data frame of Arrow label columns and numpy value columns; labels become Python strings."""
     import pandas as pd
@@ -126,8 +145,12 @@ def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
 
 
 def frame_note(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the notes that :func:`with_note` made in a frame; empty for a frame from elsewhere."""
-    found = getattr(frame, "attrs", {}).get(_NOTE, {})
+    """Return the notes of :func:`with_note`, or those of our Parquet in a table of Arrow; empty for other frames."""
+    stored = getattr(getattr(frame, "schema", None), "metadata", None) or {}
+    try:
+        found = getattr(frame, "attrs", {}).get(_NOTE) or json.loads(stored.get(_NOTE.encode(), b"{}"))
+    except ValueError:
+        return {}
     return found if isinstance(found, dict) else {}
 
 

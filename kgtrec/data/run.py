@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
+from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, holds_answer_ranks, nested, with_note
 from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -100,6 +100,8 @@ class Run(Columns):
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
         """
+        if holds_answer_ranks(frame):
+            raise KgtrecError("expected a run, found answer ranks; use AnswerRanks.from_frame(frame, name)")
         questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
         entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
         note = frame_note(frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from kgtrec.data.arrow import arrow_of, long_table
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
-from kgtrec.errors import KgtrecError, nearest, one_of
+from kgtrec.errors import KgtrecError, MeasureError, nearest, one_of
 from kgtrec.lazy import named
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Scores(Framed, PlottedResult):
         return f"<Scores: {n_systems} systems x {n_measures} measures{per}>"
 
     def value(self, system: str, measure: object) -> float:
-        """Return one total; ``measure`` is spelled as in ``measures``, or an object that is written so.
+        """Return one total; ``measure`` is spelled as in ``measures``, or in another way that ``evaluate`` takes.
 
         Raises
         ------
@@ -137,19 +138,31 @@ class Scores(Framed, PlottedResult):
         """
         if self.items:
             raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
-        label = str(measure)
         one_of("a system of", system, self.systems)
-        one_of("a measure of", label, self.measures)
+        label = self._label(measure)
         return float(self.values[self.systems.index(system), self.measures.index(label), 0])
 
     def __getitem__(self, key: tuple[str, object]) -> float:
         """Look up one total, ``scores["transe", "micro.MRR"]``; see :meth:`value`."""
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise KgtrecError(f'expected scores["SYSTEM", "MEASURE"], found scores[{key!r}]')
         return self.value(*key)
+
+    __iter__ = None  # Python would ask for scores[0], scores[1], ...
+
+    def _label(self, measure: object) -> str:
+        """The measure as it is spelled here."""
+        label = str(measure)
+        if label not in self.measures:
+            with suppress(MeasureError):
+                label = named("measures.names", "parse_measure")(measure).label
+            one_of("a measure of", label, self.measures)
+        return label
 
     def sorted_by(self, measure: object) -> Scores:
         """Sort the systems by their totals of a measure, the best first; NaN is last."""
         totals = np.array([self.value(system, measure) for system in self.systems])
-        rises = named("measures.names", "better_of")(str(measure)) == "lower"
+        rises = named("measures.names", "better_of")(self._label(measure)) == "lower"
         order = np.argsort(totals if rises else -totals, kind="stable")
         rows = {
             name: getattr(self, name)[order]

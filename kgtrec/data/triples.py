@@ -73,10 +73,12 @@ class Triples(Columns):
                 "expected rows of (head, relation, tail), a data frame or PyKEEN's TriplesFactory, found "
                 f"{kind_of(rows)}; kgtrec.read_triples(path) reads a file"
             )
+        numbers = isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf"
         rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
         for row in rows:
             if not isinstance(row, tuple | list) or len(row) != 3 or not all(isinstance(label, str) for label in row):
-                raise KgtrecError(f"expected (head, relation, tail), three labels, found {row!r}")
+                hint = "; convert an array of numbers with .astype(str)" if numbers else ""
+                raise KgtrecError(f"expected (head, relation, tail), three labels, found {row!r}{hint}")
         return cls.of_columns(*(labels_of([row[i] for row in rows]) for i in range(3)))
 
     @classmethod

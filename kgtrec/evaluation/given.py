@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import has_columns
+from kgtrec.data.frames import has_columns, holds_answer_ranks
 from kgtrec.data.qrels import Qrels, grades_of
 from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
@@ -75,8 +75,8 @@ def system_of(system: Any, name: str | None = None) -> System:
     ----------
     system : Run, AnswerRanks, Ranked, path, DataFrame, mapping or iterable
         As for :func:`qrels_of`, with scores instead of grades: a data frame has ``query_id, doc_id, score`` or
-        ``qid, docno, score``, a tuple is like ``ir_measures.ScoredDoc``. From the result of :func:`kgtrec.rank_scores`
-        the answer ranks are used.
+        ``qid, docno, score``, or the columns of :meth:`AnswerRanks.to_frame`; a tuple is like
+        ``ir_measures.ScoredDoc``. From the result of :func:`kgtrec.rank_scores` the answer ranks are used.
     name : str, optional
         Name of the system. Default: its own name, that of its file, or ``run``.
 
@@ -99,6 +99,8 @@ def system_of(system: Any, name: str | None = None) -> System:
     if _is_ranx(system):
         name = name or getattr(system, "name", None)
         system = system.to_dataframe().rename(columns={"q_id": "query_id"})
+    if holds_answer_ranks(system):
+        return AnswerRanks.from_frame(system, name or "ranks")
     if has_columns(system):
         return Run.from_frame(system, name or "run")
     rows = _rows(system, "score")

@@ -14,7 +14,7 @@ from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import (
@@ -97,7 +97,8 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
                     path=part.source,
                 )
         ranks = replace(joined_answer_ranks(parts), source=os.fspath(path))
-        _check(path, ranks)
+        with in_file(path):
+            ranks.require_possible()
         return ranks
     require_pair(path)
     metadata = metadata_of(path, read_schema(path))
@@ -134,26 +135,11 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
         collection=collection,
         source=os.fspath(path),
     )
-    _check(path, ranks)
+    with in_file(path):
+        ranks.require_possible()
     return ranks
 
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
     used, places = np.unique(codes, return_inverse=True)
     return pa.DictionaryArray.from_arrays(arrow_of(places.astype(np.int32)), vocabulary.decode(used))
-
-
-def _check(path: PathLike, ranks: AnswerRanks) -> None:
-    """Refuse rows that no ranking can give."""
-    key = ranks.question.astype(np.int64) * len(ranks.entities) + ranks.entity
-    above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
-    rules = (
-        ((above < 0) | (tied < 0) | (above + tied > n_other), "above + tied from 0 to n_other", "other counts"),
-        (np.isnan(ranks.score), "a number as score", "NaN"),
-        (np.r_[False, key[1:] == key[:-1]], "each pair once", "one again"),
-    )
-    for wrong, expected, found in rules:
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            pair = f"({ranks.questions[ranks.question[row]]}, {ranks.entities[ranks.entity[row]]})"
-            raise FormatError(f"expected {expected}, found {found} in row {row} {pair}", path=path)

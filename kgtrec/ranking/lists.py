@@ -428,7 +428,8 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     collection, width, filtered_by = plan.collection, plan.width, plan.options.filtered_by
     if plan.options.judged is not None:
         raise KgtrecError(f"{ranks.name}: expected scores to rank judged pairs by, found ranks of triples alone")
-    require_sides(collection, ranks.name, ranks.is_head, collection.questions.rows_of(plan.options.sides))
+    asked = collection.questions.rows_of(plan.options.sides)
+    require_sides(collection, ranks.name, ranks.is_head, asked)
     if "test" not in filtered_by:
         raise KgtrecError(
             f"{ranks.name}: expected ranks from which other answers are removed, found --filter without test"
@@ -442,9 +443,11 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     anchor, answer = np.where(ranks.is_head, tail, head), np.where(ranks.is_head, head, tail)
     question = questions.rows(ranks.is_head, relation, anchor.astype(np.int32)).astype(np.int64)
     known = (relation >= 0) & (anchor >= 0) & (answer >= 0) & (question >= 0)
+    key = np.where(known, question * width + answer, -1)
+    known &= is_among_sorted(key, plan.ranked) | ~np.isin(question, asked)  # its labels are, but not the triple
     if (lost := int(np.count_nonzero(~known))) and known.any():
         warn(f"{ranks.name}: left out {counted(lost, 'rank')} of triples that the collection lacks")
-    key = np.where(known, question * width + answer, -1)
+    key[~known] = -1
     order = np.argsort(key, kind="stable")
     order = order[key[order] >= 0]
     key, above, tied = key[order], ranks.above[order], ranks.tied[order]
@@ -457,9 +460,13 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     if len(lacking):
         raise CollectionError(
             f"{ranks.name}: expected a rank for each of {len(plan.ranked):,} answers, found none for {len(lacking):,}, "
-            f"such as {_pair(collection, lacking[0])}; it has {counted(len(known) - len(order), 'rank')} of triples "
-            "that the collection lacks. PyKEEN leaves out test triples with entities that train lacks: build the "
-            "collection with kgtrec questions --like pykeen"
+            f"such as {_pair(collection, lacking[0])}; "
+            + (
+                f"it has {counted(lost, 'rank')} of triples that the collection lacks"
+                if lost
+                else "PyKEEN leaves out test triples with entities that train lacks: build the collection with kgtrec "
+                "questions --like pykeen"
+            )
         )
     at = np.searchsorted(key, plan.ranked)
     above, tied, n_other = above[at], tied[at], plan.n_other()

@@ -186,7 +186,7 @@ def table_latex(table: Table, *, with_intervals: bool = True) -> str:
 
 
 def table_markdown(table: Table) -> str:
-    r"""A table for Markdown, with the best values in bold.
+    r"""A table for Markdown, with the best values in bold, and its note below.
 
     Examples
     --------
@@ -204,7 +204,8 @@ def table_markdown(table: Table) -> str:
         for row in zip(texts, bold, strict=True)
     ]
     cells.insert(1, [":---"] * left + ["---:"] * (len(cells[0]) - left))
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    note = f"\n{legible(table.note)}\n" if table.note else ""
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells) + note
 
 
 def _texts(

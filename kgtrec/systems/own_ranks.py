@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from kgtrec.data.frames import frame_labels, frame_names, frame_values
+from kgtrec.data.frames import frame_counts, frame_labels, frame_names
 from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, require
+from kgtrec.errors import FormatError, KgtrecError, one_of, require
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import TripleRanks
+
+_IN_ROW = re.compile(r" in row (\d+)")
 
 
 def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
@@ -31,7 +34,7 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
     Raises
     ------
     KgtrecError
-        If a column is missing, a side is unknown, or a rank is no whole number from 1 on.
+        If a column is missing or one too many, a side is unknown, or a rank is no whole number from 1 on.
 
     Examples
     --------
@@ -40,13 +43,21 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
     >>> triple_ranks(pd.DataFrame(row), "mine").above.tolist()
     [2]
     """
-    ends = ("optimistic", "pessimistic") if "optimistic" in frame_names(frame) else ("rank", "rank")
-    best, worst = (frame_values(frame, column) for column in ends)
+    ties = [column for column in ("optimistic", "pessimistic") if column in frame_names(frame)]
+    if ties and "rank" in frame_names(frame):
+        raise KgtrecError(
+            f"expected a column rank, or optimistic and pessimistic in its place, found rank and {' and '.join(ties)}; "
+            "leave out one or the other"
+        )
+    hint = "" if ties else "; for ranks of ties give columns optimistic and pessimistic"
+    best, worst = (
+        frame_counts(frame, column, 1, 2**31 - 1, hint=hint)
+        for column in (("optimistic", "pessimistic") if ties else ("rank", "rank"))
+    )
     require(
-        (best >= 1) & (worst >= best) & (best % 1 == 0) & (worst % 1 == 0),
+        best <= worst,
         lambda row: KgtrecError(
-            f"expected whole numbers from 1 on as ranks, found {best[row]:g} to {worst[row]:g} in row {row}; for ranks "
-            "of ties give columns optimistic and pessimistic"
+            f"expected optimistic ranks up to the pessimistic ones, found {best[row]:g} and {worst[row]:g} in row {row}"
         ),
     )
     sides, side = Vocabulary.encoding(frame_labels(frame, "side"))
@@ -66,8 +77,21 @@ def _read(path: Path, given: Given) -> TripleRanks:
         table = csv.read_csv(path, convert_options=texts)
     except pa.ArrowInvalid as error:
         raise FormatError(f"expected a CSV file of head, relation, tail, side, rank: {error}", path=path) from None
-    with in_file(path):
+    heading = table.column_names[0]
+    if signs := [sign for mark, sign in (("\t", "tabs"), (";", "semicolons")) if mark in heading]:
+        raise FormatError(f"expected commas between columns, found {signs[0]}: {heading!r}", path=path, line=1)
+    try:
         return triple_ranks(table, path.name.removesuffix(".ranks.csv"))
+    except KgtrecError as error:  # by line, as in other files, and of no data frame
+        row = _IN_ROW.search(str(error))
+        message = _IN_ROW.sub("", str(error)).replace(" in the data frame", "")
+        raise FormatError(message, path=path, line=_line(path, int(row[1])) if row else None) from None
+
+
+def _line(path: Path, row: int) -> int:
+    """The line of a row; the reader of CSV files leaves out empty ones."""
+    lines = pa.input_stream(path).read().splitlines()
+    return [number for number, line in enumerate(lines, 1) if line][row + 1]
 
 
 ADAPTERS = (

@@ -607,6 +607,24 @@ def test_ranks_of_other_triples_are_left_out(kinship, theirs):
     assert rank_rows(found) == rank_rows(rank_system(kinship, theirs).answer_ranks)
 
 
+def test_ranks_of_triples_of_known_labels_are_left_out_too(kinship, theirs):
+    """All its labels are the collection's, but it is no test triple."""
+    more = only(theirs, np.array([0, 1, 2, 3, 3]))
+    more = replace(more, head=np.array([*more.head[:4], more.tail[3]], np.int32))
+    with pytest.warns(KgtrecWarning, match="theirs: left out 1 rank of triples that the collection lacks"):
+        found = rank_system(kinship, more).answer_ranks
+    assert rank_rows(found) == rank_rows(rank_system(kinship, theirs).answer_ranks)
+    with (
+        pytest.warns(KgtrecWarning, match="left out 1 rank"),
+        pytest.raises(
+            CollectionError, match=r"found none for 1, .* it has 1 rank of triples that the collection lacks$"
+        ),
+    ):
+        rank_system(kinship, only(more, np.array([1, 2, 3, 4])))
+    with pytest.raises(CollectionError, match=r"found none for 1, .* --like pykeen"):
+        rank_system(kinship, only(theirs, np.array([1, 2, 3])))
+
+
 def test_raw_ranks_of_triples_are_refused(kinship, theirs):
     """The table counts candidates that are no answers."""
     with pytest.raises(KgtrecError, match="expected ranks from which other answers are removed"):

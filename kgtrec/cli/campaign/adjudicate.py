@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     metavar="FILE",
 )
 @option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
-@storing_options
+@storing_options("Who adjudicates: whose tasks are listed, or who judged the files.")
 @force_option
 def command(
     campaign: str, out: str | None, files: tuple[str, ...], merge: bool, person: str | None, **options: object

@@ -12,7 +12,7 @@ from kgtrec.data.judgements import ROLES
 @click.command(name="import")
 @click.argument("campaign", type=click.Path())
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@storing_options
+@storing_options("Who judged. Default: the annotator whom each row names.")
 @option(
     "--role",
     "As what they judged; an adjudicator's file is taken in by kgtrec campaign adjudicate --import.",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, option, stacked
+from kgtrec.cli.options import PATH, Command, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
 
@@ -21,23 +21,24 @@ FORMATS = ("auto", "csv", "xlsx", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
 
 
-#: the options ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``
-storing_options = stacked(
-    option(
-        "--format form",
-        "Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
-        "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
-        FORMATS,
-        "auto",
-    ),
-    option("--person", "Who judged. Default: the annotator whom each row names.", metavar="NAME"),
-    option("--user-map", "Lines `user person`: whose account in Label Studio is whose.", PATH, metavar="FILE"),
-    option(
-        "--correct", "Let a verdict take the place of what the same person said of the triple before.", is_flag=True
-    ),
-    option("--keep-going", "Take the other verdicts where some are refused.", is_flag=True),
-    option("--time", "When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
-)
+def storing_options(about_person: str) -> Callable[[Command], Command]:
+    """Add ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
+    return stacked(
+        option(
+            "--format form",
+            "Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
+            "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
+            FORMATS,
+            "auto",
+        ),
+        option("--person", about_person, metavar="NAME"),
+        option("--user-map", "Lines `user person`: whose account in Label Studio is whose.", PATH, metavar="FILE"),
+        option(
+            "--correct", "Let a verdict take the place of what the same person said of the triple before.", is_flag=True
+        ),
+        option("--keep-going", "Take the other verdicts where some are refused.", is_flag=True),
+        option("--time", "When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
+    )
 
 
 def take_in(
