@@ -12,7 +12,7 @@ from tests.lines_of_code import by_folder, lines_and_statements
 
 PACKAGE = Path(__file__).parents[1] / "kgtrec"
 
-MOST_LINES = 43_003
+MOST_LINES = 43_129
 _FLOORS = (
     ("errors", "lazy"),
     ("workers",),
