@@ -329,7 +329,7 @@ def test_given_again_a_command_says_that_its_output_exists(world, tmp_path, caps
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[] if name in {"campaign qrels", "evaluate"} else pytest.mark.long)
+        pytest.param(name, marks=[] if name in {"questions", "evaluate"} else pytest.mark.long)
         for name in COMMANDS
         if name not in SLOW
     ],
