@@ -190,6 +190,17 @@ def test_anything_else_is_refused_and_nothing_is_run(tmp_path: Path, monkeypatch
     assert not Path("was-run").exists()
 
 
+@pytest.mark.parametrize("second", [20, 30])
+def test_a_zip_file_that_is_cut_is_damaged_whenever_it_was_written(tmp_path: Path, second: int):
+    """Whatever its bytes of the time would mean in a pickle: at 21:16:20 they end a line."""
+    path = tmp_path / "train.pt"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(zipfile.ZipInfo("train/data.pkl", (2026, 11, 24, 21, 16, second)), as_pickle({}))
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(FormatError, match=r"expected a whole file of torch or pickle, found a damaged one"):
+        read_pickled_arrays(path)
+
+
 def test_a_zip_file_without_data(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "train.pt", "w") as file:
         file.writestr("other", "")

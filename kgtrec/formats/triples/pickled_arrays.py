@@ -19,6 +19,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of a file of torch before 1.6, which version, system and data follow
+_ZIP = b"PK\x03\x04"
 _WHOLE = re.compile(r"[iu][1248]")
 
 
@@ -31,7 +32,10 @@ def read_pickled_arrays(path: PathLike) -> dict[str, NDArray[np.integer[Any]] | 
         If it holds anything else, or is damaged.
     """
     try:
-        if zipfile.is_zipfile(path):
+        with reading(path) as stream:
+            # a zip file that is cut has no end by which zipfile.is_zipfile would recognise it, and is no pickle either
+            is_zip = stream.read(len(_ZIP)) == _ZIP
+        if is_zip:
             found = _of_zip(Path(path))
         else:
             with reading(path) as stream:
