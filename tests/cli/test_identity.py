@@ -159,6 +159,11 @@ def test_what_stands_beside_a_run_is_no_run(here: Path, capsys: pytest.CaptureFi
     assert run("convert", "o/svd.run.gz", "c.parquet") == 0
     assert run("convert", "c.parquet", "c.run") == 0
     assert json.loads(Path("c.run.json").read_text())["filtered_by"] == ["train", "valid", "test"]
+    whole = json.loads(Path("c.run.json").read_text())
+    for wrong in ({"origin": "x"}, {"collection": 5}, {"collection": []}, {"collection": "x"}, {"ranks": 5}):
+        Path("c.run.json").write_text(json.dumps(whole | wrong))
+        assert run("evaluate", "whole", "c.run", "-m", "RR") == 2, wrong
+        assert "c.run.json: expected origin, version, collection" in capsys.readouterr().err
     Path("c.run.json").write_text('{"origin": "run"}')
     capsys.readouterr()
     assert run("evaluate", "whole", "c.run", "-m", "RR") == 2

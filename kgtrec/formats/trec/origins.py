@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+from kgtrec.data.collection import STAMP
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
@@ -34,7 +34,6 @@ Kind = Literal["run", "scores"]
 ORIGIN = "the origin of a run or of scores"
 VERSION = 2
 _KEYS = ("origin", "version", "collection", "filtered_by", "sha256")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +101,13 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     if not isinstance(recorded, dict) or recorded.get("origin") is None:
         return None  # another file with the same name
     splits = recorded.get("filtered_by")
+    texts = [recorded.get("collection"), recorded.get("sha256"), recorded.get("ranks", "")]
     if (
-        recorded.get("version") != VERSION
+        recorded["origin"] not in get_args(Kind)
+        or recorded.get("version") != VERSION
         or not set(_KEYS) <= recorded.keys()
+        or not all(isinstance(text, str) for text in texts)
+        or not STAMP.fullmatch(recorded["collection"])
         or not (splits is None or are_splits(splits))
     ):
         raise FormatError(
