@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -141,22 +141,37 @@ class AnswerRanks(Columns):
             )
         labels = ("query_id", "doc_id") if "query_id" in names else ("question", "entity")
         (questions, question), (entities, entity) = (frame_codes(frame, label) for label in labels)
-        order = np.lexsort((entity, question))
         counts: dict[str, Any] = {}
         for key in (*_COUNTS, *(["cut"] if "cut" in names else [])):
             kind = _COUNTS.get(key, np.bool_)
             values = frame_counts(frame, key, 0, _MOST[kind]) if kind in _MOST else frame_values(frame, key)
-            counts[key] = values[order].astype(kind)
-        ranks = cls(
-            name,
-            question[order],
-            entity[order],
-            **counts,
-            questions=questions,
-            entities=entities,
-            filtered_by=tuple(split for split in SPLITS if split in splits),
-            collection=note.get("collection", "") if collection is None else collection,
-        )
+            counts[key] = values.astype(kind)
+        stamp = note.get("collection", "") if collection is None else collection
+        own = {"questions": questions, "entities": entities, "collection": stamp}
+        return cls.of_rows(name, question, entity, counts, filtered_by=splits, **own)
+
+    @classmethod
+    def of_rows(
+        cls,
+        name: str,
+        question: NDArray[np.int32],
+        entity: NDArray[np.int32],
+        counts: Mapping[str, NDArray[Any]],
+        *,
+        filtered_by: Iterable[str],
+        **own: Any,
+    ) -> AnswerRanks:
+        """Make the table of rows in any order.
+
+        Raises
+        ------
+        KgtrecError
+            If no ranking can give them.
+        """
+        order = np.lexsort((entity, question))
+        columns: dict[str, Any] = {column: values[order] for column, values in counts.items()}
+        splits = tuple(split for split in SPLITS if split in tuple(filtered_by))
+        ranks = cls(name, question[order], entity[order], **columns, filtered_by=splits, **own)
         ranks.require_possible()
         return ranks
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.arrow import arrow_of, values_of
-from kgtrec.data.triples import SPLITS, are_splits
+from kgtrec.data.triples import are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
@@ -122,22 +122,10 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
             raise FormatError(f"expected {kind} in column {column}, found {table.column(column).type}", path=path)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
-    order = np.lexsort((entity, question))
-    values = {column: values_of(table.column(column))[order] for column in kinds}
-    ranks = AnswerRanks(
-        name,
-        question[order],
-        entity[order],
-        **values,
-        questions=questions,
-        entities=entities,
-        filtered_by=tuple(split for split in SPLITS if split in filtered_by),
-        collection=collection,
-        source=os.fspath(path),
-    )
+    counts = {column: values_of(table.column(column)) for column in kinds}
+    own = {"questions": questions, "entities": entities, "collection": collection, "source": os.fspath(path)}
     with in_file(path):
-        ranks.require_possible()
-    return ranks
+        return AnswerRanks.of_rows(name, question, entity, counts, filtered_by=filtered_by, **own)
 
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
