@@ -31,7 +31,7 @@ _MOST = 0.002  # share of these that may be guessed as well as gold is, by each 
 
 
 def rows_in_pool(pool: Pool, gold: Gold) -> NDArray[np.intp]:
-    """Find each gold triple in the pool's triples, (g,) rows; -1 where it is none of them."""
+    """Find each gold triple in the pool's triples, (g,) rows; -1 where it is not among them."""
     own = gold.triples.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
     return pool.rows(own.head, own.relation, own.tail)
 

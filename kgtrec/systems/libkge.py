@@ -26,7 +26,6 @@ from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_scoring
 _CONFIG_CLASS = "kge.config.Config"
 _CHECKPOINT = re.compile(r"checkpoint_(best|[0-9]{5})\.pt")
 _TRACE = "trace.yaml"
-_RECIPROCAL = "reciprocal_relations_model"
 _PRODUCTS = {"DistMult": "distmult", "ComplEx": "complex", "Rescal": "rescal", "CP": "cp"}  # class -> formula
 _LABELS = ("entities", "relations")
 _LOOKED_AT = 1 << 20  # bytes of a file that are looked at to recognise it

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from kgtrec.kernels.lists.judged_ranking import number_within
 from kgtrec.kernels.sampling.subsamples import Counts, JudgedRows, Mask, Part
 
-MOST_ANSWERS = 8  # so that a byte can number the cases
-
 
 class KeptPatterns:
     """The cases of the questions of some judged rows that have 1 to ``most`` answers (rows of grade 1 or more).
@@ -23,7 +21,7 @@ class KeptPatterns:
     ----------
     rows : JudgedRows
     most : int
-        From 0 to 8.
+        From 0 to 8, so that a byte can number the cases.
 
     Attributes
     ----------
