@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import gc
 import io
 import os
@@ -11,10 +10,10 @@ import pkgutil
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 _TRACE = "KGTREC_TRACE"
 _UNREAD = 128 + 13  # the exit code of a program that SIGPIPE ended, as a shell says it
 _COMPLETE = "_KGTREC_COMPLETE"  # a shell sets it to get its completion script, or the possible next words
+#: packages that compute, match or store the numbers
+_COMPUTING = ("numpy", "pandas", "pyarrow", "scipy", "ir-measures", "pytrec-eval-terrier")
 _OUTPUTS = {"out", "target", "report_path", "plan"}  # parameters that name what is written
 COMMANDS = {
     "data": "Get public data sets by name.",
@@ -61,6 +62,19 @@ _GONE = {
 }
 
 
+#: headings of the options of a command with more than 8, and the parameters below each; of all others files are
+#: "Input", what is shown instead of running the command "Other", and the rest "How"
+_HEADINGS: dict[str, set[str]] = {
+    "What is scored": {"measures", "systems", "second_systems", "folder", "sides", "per", "keys", "baselines", "split"}
+    | {"data_set", "questions_path", "known_path", "judged_path", "labels", "known", "truth"},
+    "Input": {"kind", "input_form", "file_form", "columns", "delimiter", "is_bare", "literals", "chance", "trust"},
+    "How": set(),
+    "Output": {"out", "form", "part", "force", "sort", "run_format", "report_path", "merge", "dry_run", "name"},
+    "Other": set(),
+}
+_MOST_OPTIONS = 8  # without headings
+
+
 class LazyGroup(click.Group):
     """A group with the names of its commands in ``commands_of``, which imports a command only when it is called."""
 
@@ -81,7 +95,9 @@ class LazyGroup(click.Group):
         for param in command.params:
             if param.type is click.STRING:
                 param.type = Text()
-        return command if isinstance(command, click.Group) else _protecting_inputs(command)
+        if isinstance(command, click.Group):
+            return command
+        return _Command(command.name, callback=command.callback, params=command.params, help=command.help)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -104,6 +120,32 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(self.commands_of.items()))
 
 
+class _Command(click.Command):
+    """A command that refuses to write to one of its inputs, and whose help has many options under headings."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from kgtrec.formats.output.outputs import protecting
+
+        with protecting(_inputs(self.params, ctx.params)):
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those of each heading together if there are many."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        if len(options) <= _MOST_OPTIONS + 1:  # --help
+            super().format_options(ctx, formatter)
+            return
+        below: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
+        for option in options:
+            other = "Other" if option.is_eager else "Input" if isinstance(option.type, click.Path) else "How"
+            heading = next((heading for heading, names in _HEADINGS.items() if option.name in names), other)
+            below[heading].append(option.get_help_record(ctx) or ("", ""))
+        for heading, records in below.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
 def _instead(name: str) -> str:
     """What to write instead of a name that no command or option has; "" if that is unknown."""
     if name in _GONE:
@@ -119,37 +161,32 @@ def _instead(name: str) -> str:
                 return f"; kgtrec evaluate takes it as -m {measure}" + f"@{cutoff}" * bool(cutoff)
         return ""
     groups = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
-    within = [group for group in groups if name in import_module(f"kgtrec.cli.{group}").COMMANDS]
+    within = [group for group in groups if name in import_module(f"kgtrec.cli.{group}").command.commands_of]
     return f"; did you mean kgtrec {' or kgtrec '.join(f'{group} {name}' for group in within)}?" if within else ""
 
 
-def _protecting_inputs(command: click.Command) -> click.Command:
-    """The command with a check: it raises an error instead of writing to one of its input files and folders."""
+def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> list[str]:
+    """The paths among the values of a command's parameters, except those that it writes to.
 
-    def callback(**values: Any) -> Any:
-        from kgtrec.formats.output.outputs import protecting
-
-        _require_paths(command.params, values)
-        with protecting(_inputs(command.params, values)):
-            return own(**values)
-
-    own = cast("Callable[..., Any]", command.callback)
-    guarded = copy.copy(command)
-    guarded.callback = callback
-    return guarded
-
-
-def _require_paths(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
-    """Raise an error for an empty path, which would mean the current folder, and for an input that is a named pipe.
-
-    Most commands open an input more than once, and would wait for another writer of the pipe. One that is open already,
-    as bash's <(...), has no name.
+    Raises
+    ------
+    BadParameter
+        If a path is empty, which would mean the current folder.
+    FormatError
+        If an input is a named pipe: most commands open an input more than once, and would wait for another writer. One
+        that is open already, as bash's <(...), has no name.
     """
+    inputs: list[str] = []
     for parameter in parameters:
+        if not isinstance(parameter.type, click.Path):
+            continue
         value = values.get(str(parameter.name))
-        if isinstance(parameter.type, click.Path) and ("" in value if isinstance(value, tuple) else value == ""):
+        paths = [value] if isinstance(value, str) else value or ()
+        if "" in paths:
             raise click.BadParameter("expected the name of a file or folder, found an empty one", param=parameter)
-    for path in _inputs(parameters, values):
+        if parameter.name not in _OUTPUTS:
+            inputs += paths
+    for path in inputs:
         is_pipe = False
         with contextlib.suppress(OSError):
             is_pipe = Path(path).is_fifo() and Path(path).resolve().is_fifo()
@@ -158,23 +195,18 @@ def _require_paths(parameters: Sequence[click.Parameter], values: Mapping[str, A
                 "expected a file, found a named pipe, which can be read only once; write its contents to a file first",
                 path=path,
             )
-
-
-def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> Iterator[str]:
-    """The paths among the values of a command's parameters, except those that it writes to."""
-    for parameter in parameters:
-        if isinstance(parameter.type, click.Path) and parameter.name not in _OUTPUTS:
-            value = values.get(str(parameter.name))
-            yield from [value] if isinstance(value, str) else value or ()
+    return inputs
 
 
 def _print_versions(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
     """Print kgtrec's version on the first line, those that its numbers depend on below it, and exit."""
     if is_asked and not context.resilient_parsing:
-        from kgtrec.cli.versions import versions
+        import platform
+        from importlib.metadata import version
 
-        for name, version in versions().items():
-            click.echo(f"{name} {version}")
+        click.echo(f"kgtrec {version('kgtrec')}\npython {platform.python_version()}")
+        for package in _COMPUTING:
+            click.echo(f"{package} {version(package)}")
         context.exit()
 
 

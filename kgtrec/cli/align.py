@@ -84,10 +84,9 @@ def command(
     left_labels: str | None,
     right_labels: str | None,
     sizes: list[int | float] | None,
-    repeats: int,
-    seed: int,
     measures: tuple[str, ...],
     block: int | None,
+    **drawing: Any,
 ) -> None:
     """Rank the test alignments of two graphs' entities, in both directions.
 
@@ -150,18 +149,17 @@ def command(
                 if sizes is None:
                     ranks = align(system.scores, pairs, candidates=candidates, **ranking)
                 else:
-                    ranking |= {"repeats": repeats, "seed": seed, "measures": measures or None}
-                    studies.append(study_alignment(system.scores, pairs, sizes, **ranking))
+                    studies.append(
+                        study_alignment(system.scores, pairs, sizes, measures=measures or None, **ranking, **drawing)
+                    )
                     ranks = studies[-1].ranks
         written = Path(out, f"{name}.ranks.parquet")
         write_answer_ranks(written, ranks)
         say(f"{name}: wrote {written}")
     if studies:
         summary = pa.concat_tables([study.summary() for study in studies])
-        for name, table in zip(
-            _STUDY, (pa.concat_tables([study.to_table() for study in studies]), summary), strict=True
-        ):
-            write_text(Path(out, name), table_csv(table))
+        write_text(Path(out, _STUDY[0]), table_csv(pa.concat_tables([study.to_table() for study in studies])))
+        write_text(Path(out, _STUDY[1]), table_csv(summary))
         say(f"wrote {' and '.join(str(Path(out, name)) for name in _STUDY)}")
         click.echo(table_text(Table("summary", "", "", summary)), nl=False)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, measure_option, option
+from kgtrec.cli.inputs import refuse_second_input
+from kgtrec.cli.options import PATH, measure_option, option, splits_option
 from kgtrec.cli.output import Output, output_options
-from kgtrec.cli.systems import splits_option
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.chance import chance_of_split, chance_table
@@ -77,5 +77,4 @@ def _require_one_way(collection: str | None, files: dict[str, str | None], split
     if missing:
         lacking = "neither" if not named else f"no {' and no '.join(missing)}"
         raise KgtrecError(f"expected COLLECTION, or --train, --test and, if there is one, --valid, found {lacking}")
-    if list(named.values()).count("-") > 1:
-        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
+    refuse_second_input(named.values())

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +108,12 @@ def command(files: tuple[str, ...]) -> None:
         else:
             _add_file(file, checked)
     _check_together(checked)
+    lines: list[str] = []
     for file, entry in checked.items():
-        for line in (*entry.wrong, *(f"{file}: note: {note}" for note in entry.notes)):
-            click.echo(legible(line))
-        if not entry.wrong:
-            click.echo(legible(f"{file}: ok, {entry.about}"))
+        lines += [*entry.wrong, *(f"{file}: note: {note}" for note in entry.notes)]
+        lines += [] if entry.wrong else [f"{file}: ok, {entry.about}"]
+    for line in dict.fromkeys(lines):  # what is wrong with two files together is found in both
+        click.echo(legible(line))
     if any(entry.wrong for entry in checked.values()):
         sys.exit(2)
 
@@ -122,10 +123,17 @@ def _add_folder(folder: str, checked: Checked) -> None:
     if any((path / name).exists() for name in (POOL, SETTINGS)):
         checked |= checked_campaign(folder)
     elif is_study(path):
-        checked[folder] = _study(folder)
+        entry = checked[folder] = CheckedFile(folder)
+        with entry.reading():
+            study, steps = read_study(folder), sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
+            entry.wrong += [str(error) for error in damaged_steps(folder)]
+            entry.about = (
+                f"study: {counted(len(study.systems), 'system')}, {counted(len(study.labels), 'label set')}, "
+                f"{counted(len(study.tables), 'table')}, {counted(steps, 'step')}"
+            )
     elif (path / STEP).exists():
         about = f"step: {counted(sum(1 for file in path.rglob('*') if file.is_file()) - 1, 'file')}"
-        checked[folder] = CheckedFile(folder, about, None, [str(error) for error in damaged_files(path)])
+        checked[folder] = CheckedFile(folder, about, wrong=[str(error) for error in damaged_files(path)])
     elif parts := list(_parts(path)):
         for part in parts:
             _add_file(part, checked)
@@ -164,9 +172,8 @@ def _parts(folder: Path) -> Iterator[str]:
 
 
 def _add_collection(folder: str, checked: Checked) -> None:
-    """Read a collection as every command does; findings of its files are not repeated."""
-    reported = {line for file in checked.values() for line in file.wrong}
-    entry = CheckedFile(folder, wrong=[str(error) for error in damaged_parts(folder)])
+    """Read a collection as every command does."""
+    entry = checked[folder] = CheckedFile(folder, wrong=[str(error) for error in damaged_parts(folder)])
     if not entry.wrong:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -184,22 +191,6 @@ def _add_collection(folder: str, checked: Checked) -> None:
                 entry.notes.append(str(warning.message).removeprefix(f"{folder}/"))
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    is_damaged, entry.wrong = bool(entry.wrong), [line for line in entry.wrong if line not in reported]
-    if entry.wrong or not is_damaged:  # else a part of it is damaged, which was reported before
-        checked[folder] = entry
-
-
-def _study(folder: str) -> CheckedFile:
-    entry = CheckedFile(folder)
-    with entry.reading():
-        study = read_study(folder)
-        entry.wrong += [str(error) for error in damaged_steps(folder)]
-        steps = sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
-        entry.about = (
-            f"study: {counted(len(study.systems), 'system')}, {counted(len(study.labels), 'label set')}, "
-            f"{counted(len(study.tables), 'table')}, {counted(steps, 'step')}"
-        )
-    return entry
 
 
 def _add_file(file: str, checked: Checked) -> None:
@@ -264,20 +255,13 @@ def _check_scores(file: CheckedFile, run: AnyRun) -> None:
         file.notes.append(f"no order of candidates in {which}: equal scores, so labels decide the order")
 
 
-@dataclass(frozen=True, slots=True)
-class _Matrix:
-    """A score matrix whose order is known."""
-
-    path: str
-
-
 def _read_matrix(file: CheckedFile) -> None:
     """A score matrix: whether it is complete, and what is known about its order."""
     shape, origin = mapped_matrix(file.path).shape, read_origin(file.path, "scores")
     of = f", of collection {origin.collection}" if origin else ""
     file.about = f"scores: {' x '.join(map(str, shape))}{of}"
     if origin is not None or None not in order_beside(file.path):
-        file.content = _Matrix(file.path)
+        file.content = Path(file.path)
     else:
         file.notes.append("no file beside it records the order of its rows and columns; see kgtrec convert --stamp")
 
@@ -316,7 +300,7 @@ def _check_together(checked: Checked) -> None:
     belongs = Belonging(collection, qrels=next(iter(qrels.values())) if len(qrels) == 1 else None)
     _check_systems(checked, systems, {file: qrels[file] for file in qrels if file not in partial}, belongs)
     if collection is not None:
-        for file in _contents_of(checked, _Matrix):
+        for file in _contents_of(checked, Path):
             with unwarned(), checked[file].reading():  # a matrix may have more than the collection
                 read_score_matrix(file, collection)
     for collection in collections:

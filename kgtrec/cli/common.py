@@ -13,8 +13,9 @@ _Item = TypeVar("_Item")
 
 
 def say(message: str) -> None:
-    """Print one or more lines for the user; standard output is for results."""
-    click.echo("\n".join(map(legible, message.split("\n"))), err=True)
+    """Print the lines of a message for the user, if there are any; standard output is for results."""
+    if message:
+        click.echo("\n".join(map(legible, message.split("\n"))), err=True)
 
 
 def counting(items: Iterable[_Item], advance: Callable[[int], None]) -> Iterator[_Item]:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, force_option, option
-from kgtrec.cli.systems import read_questions, splits
+from kgtrec.cli.inputs import read_questions
+from kgtrec.cli.options import PATH, force_option, option, refuse_idle, splits
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
@@ -18,6 +18,7 @@ from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.output.outputs import require_file, require_folder
+from kgtrec.formats.output.together import together
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.score_matrix import stamp_score_matrix
 from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
@@ -96,17 +97,16 @@ def command(
     kgtrec convert --stamp C runs/*.run.gz --filter train,valid,test
     kgtrec convert COLLECTION texts --to ir-datasets --names names.tsv
     """
-    files, given = (source, *target), {name for name, value in options.items() if value}
+    files = source, *target
     if stamp is not None:
-        if given:
-            raise click.UsageError(f"expected --stamp alone or with --filter, found --{min(given)}; leave it out")
+        refuse_idle(options, "--stamp")
         _stamp(stamp, files, filtered_by)
         return
     if len(target) != 1:
         raise click.UsageError(f"expected IN and OUT, found {' '.join(files)}")
     if filtered_by is not None:
         raise click.UsageError("expected --filter only with --stamp")
-    to = options["to"]
+    to, given = options["to"], {name for name, value in options.items() if value}
     if idle := sorted(given - {"to", *_ONLY.get(to, _OF_RUNS)}):
         owner = next((f"--to {other}" for other, own in _ONLY.items() if idle[0] in own), "runs and qrels")
         raise click.UsageError(f"expected --{idle[0]} only with {owner}")
@@ -124,12 +124,14 @@ _OF_RUNS = ("kind", "name", "sort", "topics", "collection")
 
 
 def _stamp(folder: str, files: Sequence[str], filtered_by: tuple[str, ...] | None) -> None:
-    test = read_questions(folder)
+    collection = read_questions(folder)
+    with together():  # none is stamped where another is wrong
+        for file in files:
+            if file.lower().endswith(".npy"):
+                stamp_score_matrix(file, collection)
+            else:
+                stamp_run(file, collection, filtered_by)
     for file in files:
-        if file.lower().endswith(".npy"):
-            stamp_score_matrix(file, test)
-        else:
-            stamp_run(file, test, filtered_by)
         say(f"wrote {origin_path(file)}")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
-import itertools
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,23 +124,22 @@ def evaluate_baselines(script: Script, labels: str, depth: int, seed: int) -> No
 
 def _compare_labels(script: Script, complete: Triples) -> None:
     """Evaluate the same runs on the known labels, the campaign's labels and the truth, for the pooled questions."""
+    import pandas as pd
+
+    read: Any = partial(pd.read_csv, float_precision="round_trip")
     write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels; and which systems differ.")
     given = f"sparse-ranks/*.run -m {' -m '.join(_COMPARED)} --collection sparse --format csv"
-    value: dict[tuple[str, str, str], float] = {}
-    tests: list[dict[str, Any]] = []
+    scores, tests = [], []
     for letter, (file, _) in LABEL_SETS.items():
-        for row in _rows(script.run(f"evaluate {file} {given}")):
-            value[row["measure"], letter, row["system"]] = float(row["value"])
-        for row in _rows(script.run(f"meta power {file} {given} --test clustered --table pairs")):
-            if (row["first"], row["second"]) == PAIR:
-                difference, p = float(row["difference"]), float(row["p_adjusted"] or "nan")
-                tests.append({"measure": row["measure"], "labels": letter, "difference": difference, "p": p})
-    systems = sorted({system for *_, system in value})
-    keys = list(itertools.product(_COMPARED, LABEL_SETS, systems))
-    scores = np.array([value[key] for key in keys]).reshape(len(_COMPARED), len(LABEL_SETS), len(systems))
-    tau = np.repeat(kendall_tau_b(scores, scores[:, -1:]), len(systems))
-    long = dict(zip(("measure", "labels", "system"), zip(*keys, strict=True), strict=True))
+        scores.append(read(io.StringIO(script.run(f"evaluate {file} {given}"))).assign(labels=letter))
+        pairs = read(io.StringIO(script.run(f"meta power {file} {given} --test clustered --table pairs")))
+        tests.append(pairs.assign(labels=letter)[(pairs["first"] == PAIR[0]) & (pairs["second"] == PAIR[1])])
+    systems = sorted(set(scores[0]["system"]))
+    each = pd.MultiIndex.from_product([_COMPARED, LABEL_SETS, systems], names=["measure", "labels", "system"])
+    score = pd.concat(scores).set_index(each.names)["value"].loc[each]
+    by_labels = score.to_numpy().reshape(each.levshape)
+    tau = np.repeat(kendall_tau_b(by_labels, by_labels[:, -1:]), len(systems))
     columns = (
         Column("measure"),
         Column("labels"),
@@ -149,26 +147,22 @@ def _compare_labels(script: Script, complete: Triples) -> None:
         Column("tau", f"tau to {list(LABEL_SETS)[-1]}"),
     )
     caption = "\n".join(f"{letter}  {what}, {file}" for letter, (file, what) in LABEL_SETS.items())
-    _show(Table("labels", "", caption, pa.table(long | {"score": scores.ravel(), "tau": tau}), columns))
-    first, second = PAIR
+    _show("labels", caption, score.reset_index(name="score").assign(tau=tau), columns)
     columns = (
         Column("measure"),
         Column("labels"),
-        Column("difference", f"{first} - {second}", form="difference"),
-        Column("p", form="p", least=[1e-4] * len(tests)),
+        Column("difference", " - ".join(PAIR), form="difference"),
+        Column("p_adjusted", "p", form="p", least=[1e-4] * len(_COMPARED) * len(LABEL_SETS)),
     )
     n_pairs = len(systems) * (len(systems) - 1) // 2
-    caption = f"Paired t-tests of {first} and {second} over questions, p adjusted for all {n_pairs} pairs of systems."
-    tests.sort(key=lambda row: _COMPARED.index(row["measure"]))
-    _show(Table("pair", "", caption, pa.Table.from_pylist(tests), columns))
+    caption = f"Paired t-tests of {' and '.join(PAIR)} over questions, p adjusted for all {n_pairs} pairs of systems."
+    compared = pd.concat(tests).sort_values("measure", key=lambda names: names.map(_COMPARED.index), kind="stable")
+    _show("pair", caption, compared, columns)
 
 
-def _rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
-def _show(table: Table) -> None:
-    click.echo("\n" + table_text(table), nl=False)
+def _show(key: str, caption: str, data: Any, columns: tuple[Column, ...]) -> None:
+    table = pa.Table.from_pandas(data, preserve_index=False)
+    click.echo("\n" + table_text(Table(key, "", caption, table, columns)), nl=False)
 
 
 def write_truth(path: str, complete: Triples) -> None:

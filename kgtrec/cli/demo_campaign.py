@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import shutil
+import tempfile
 from pathlib import Path
 
 import click
@@ -10,6 +14,7 @@ import numpy as np
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.cli.demo_script import Script
+from kgtrec.cli.demo_world import PEOPLE, make_world, write_world
 from kgtrec.data.judgements import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.expert_samples import read_expert_sample
@@ -49,11 +54,25 @@ def _pool(script: Script, seed: int, depth: int = POOL_DEPTH) -> None:
     click.echo(f"\nA pool of what the systems put on top, to be judged by people:\n\n{_paragraph(report, 0)}")
 
 
-def start_campaign(script: Script, seed: int, depth: int) -> None:
-    """Pool the systems to a depth, assign the pool to people, a manager too, and judge nothing."""
-    _pool(script, seed, depth)
-    _init(script, f" --manager {_MANAGER}")
-    script.run(f"campaign assign annotation --seed {seed}")
+def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
+    """Make the demo's campaign in a new folder, with people of every role and nothing judged; less deep on request."""
+    tree, world = make_world(seed=0)
+    target = folder.absolute()
+    with (
+        tempfile.TemporaryDirectory() as work,
+        contextlib.chdir(work),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        write_world(Path("kg"), tree, world)
+        script = Script()
+        script.run("questions kg/train.tsv kg/valid.tsv kg/test.tsv --out sparse")
+        for name in POOLED:
+            script.run(f"rank sparse --baseline {name} --out sparse-ranks --depth {PEOPLE} --run-format run")
+        _pool(script, 0, depth)
+        _init(script, f" --manager {_MANAGER}")
+        script.run("campaign assign annotation --seed 0")
+        shutil.copytree("annotation", target)
 
 
 def _init(script: Script, more: str = "") -> None:

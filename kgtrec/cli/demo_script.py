@@ -6,7 +6,6 @@ import contextlib
 import io
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kgtrec.cli import cli
@@ -22,9 +21,16 @@ class Script:
         """Run ``kgtrec LINE`` and return its output. A word with a * is a file pattern."""
         self.lines.append(f"kgtrec {line}")
         words = shlex.split(line)
-        with _captured(quiet="--baseline" not in words) as output:  # which takes long, and shows its progress
-            cli.main(args=list(_expanded(words)), standalone_mode=False)
-        return output.getvalue().decode()
+        output = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stdout(output))
+            if "--baseline" not in words:  # which takes long, and shows its progress
+                stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+            patterns = {word: sorted(map(str, Path().glob(word))) for word in words if "*" in word}
+            args = [name for word in words for name in patterns.get(word, [word])]
+            cli.main(args=args, standalone_mode=False)
+        output.seek(0)
+        return output.read()
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file."""
@@ -46,21 +52,3 @@ class Script:
             "cp -r kg filled $new\n"
             "cd $new\n" + "\n".join(self.lines) + "\n"
         )
-
-
-@contextlib.contextmanager
-def _captured(*, quiet: bool) -> Iterator[io.BytesIO]:
-    """The standard output inside the context; ``quiet`` also drops messages to standard error."""
-    output = io.BytesIO()
-    text = io.TextIOWrapper(output, "utf-8", write_through=True)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stdout(text))
-        if quiet:
-            stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        yield output
-    text.detach()  # or it would close the buffer
-
-
-def _expanded(words: Sequence[str]) -> Iterator[str]:
-    for word in words:
-        yield from sorted(map(str, Path().glob(word))) if "*" in word else [word]

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import SHARE, listing_option, option, sides_option, ties_option
+from kgtrec.cli.options import SHARE, listing_option, option, refuse_idle, sides_option, ties_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
-from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS
@@ -47,7 +46,7 @@ def _measures() -> Iterator[str]:
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
 @option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
-@output_options()
+@output_options(has_figures=True)
 @option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
@@ -72,11 +71,8 @@ def command(
     per: str | None,
     output: Output,
     sort: str | None,
-    sides: tuple[str, ...],
-    float32: bool,
     weights: str | None,
-    confidence: float | None,
-    drawn: str | None,
+    **options: Any,
 ) -> None:
     """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file or a collection).
 
@@ -96,19 +92,9 @@ def command(
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
-    if confidence is None and drawn is not None:
-        raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
+    confidence: float | None = options["confidence"]
     if scoring.options["ties"] == "all":
-        others = {
-            "--sort": sort,
-            "--per": per,
-            "--sides": sides,
-            "--float32": float32,
-            "--confidence": confidence,
-            "--weights": weights,
-        }
-        if idle := [option for option, value in others.items() if value]:
-            raise KgtrecError(f"expected --ties all without {', '.join(others)}, found {idle[0]}; leave it out")
+        refuse_idle(("sort", "per", "sides", "float32", "confidence", "weights"), "--ties all")
         _show_all_orders(qrels, systems, scoring, output)
         return
     if per is not None and sort is not None:
@@ -130,19 +116,10 @@ def command(
 
         judgements = read_judgements(qrels)
         keywords = scoring.keywords()
-        keywords["sides"] = sides or SIDES
         keywords["weights"] = _weights(weights, judgements, keywords.get("collection"))
         with progress_bar("evaluating", len(systems), "systems") as advance:
-            scores = evaluate(
-                judgements,
-                counting(chain([early.result()] if early else [], loaded), advance),
-                measures,
-                per=per,
-                float32=float32,
-                confidence=confidence,
-                drawn=drawn,
-                **keywords,
-            )
+            given = counting(chain([early.result()] if early else [], loaded), advance)
+            scores = evaluate(judgements, given, measures, per=per, **options, **keywords)
     if scoring.options["ties"] == "realistic" and any(scores.tied):
         _report_half_places(scores.measures, "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN

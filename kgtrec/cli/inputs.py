@@ -6,13 +6,13 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import is_mixed
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import reading
+from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.formats.files import reading, suffixes
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name, read_run_file
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
+    from kgtrec.data.scores import ScoreTable
 
 
 AnyPath = TypeVar("AnyPath", str, Path)
@@ -31,24 +32,31 @@ _HEAD = 1 << 18  # the rank column is checked in this many bytes of a run
 _AT_ODDS = 0.1  # with a smaller share of lines whose rank contradicts the score, rounded scores may be the reason
 
 
-def files_of(systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
+def files_of(systems: Sequence[str], *, runs: bool = False) -> tuple[str, ...]:
+    """Return the files of the systems, sorted by name in a folder: its answer ranks, or if it has none its runs.
+
+    ``runs``: the runs of a folder in any case.
+    """
     from kgtrec.evaluation.given import files_of_folder
 
     files: list[str] = []
     for path in systems:
-        if path == "-" or not Path(path).is_dir() or is_in_parts(Path(path)):
-            if not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
-                files.append(path)
-            continue
-        files += files_of_folder(path)
+        if path != "-" and Path(path).is_dir() and not is_in_parts(Path(path)):
+            files += files_of_folder(path, runs=runs)
+        elif not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
+            files.append(path)
     return tuple(files)
+
+
+def refuse_second_input(paths: Iterable[Any]) -> None:
+    """Raise an error for standard input among several files that is given twice."""
+    if list(paths).count("-") > 1:
+        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
 
 
 def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
     """Before anything is read: raise an error for standard input given twice, and for systems with the same name."""
-    if [qrels, *systems].count("-") > 1:
-        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
+    refuse_second_input([qrels, *systems])
     by_name((default_name(path), path) for path in systems)
 
 
@@ -74,6 +82,25 @@ def systems_of(qrels: str, systems: Sequence[str]) -> tuple[tuple[str, ...], lis
     return files, [holds_ranks(path) for path in files]
 
 
+def read_questions(folder: str) -> Collection:
+    """Return the collection of a folder, for systems that answer triple questions.
+
+    Raises
+    ------
+    CollectionError
+        If it is an entity alignment, whose candidates are not all entities.
+    """
+    from kgtrec.formats.collections import read_collection
+
+    collection = read_collection(folder)
+    if collection.is_alignment:
+        raise CollectionError(
+            f"{folder}: expected a collection of triple questions, found the collection of an entity alignment, whose "
+            "candidates are the entities of one side only; use kgtrec align"
+        )
+    return collection
+
+
 def read_judgements(path: str) -> Qrels | Collection:
     """Read the qrels or the collection at a path."""
     from kgtrec.data.qrels import Qrels
@@ -81,6 +108,31 @@ def read_judgements(path: str) -> Qrels | Collection:
 
     qrels = qrels_of(path)
     return replace(qrels, collection="") if isinstance(qrels, Qrels) and is_mixed() else qrels
+
+
+def is_score_table(path: str) -> bool:
+    """Whether a file is a table of scores, with the names of columns in its first line; standard input must be one."""
+    from kgtrec.formats.score_tables import looks_like_table
+
+    return path == "-" or (not Path(path).is_dir() and looks_like_table(path))
+
+
+def read_scores(path: str, keys: Sequence[str], name: str | None = None) -> ScoreTable:
+    """Read a table of scores, where no systems are given that qrels need.
+
+    Raises
+    ------
+    KgtrecError
+        If it is none.
+    """
+    from kgtrec.formats.score_tables import read_score_table
+
+    if Path(path).is_dir() or not (suffixes(path)[0] == ".csv" or is_score_table(path)):
+        raise KgtrecError(
+            f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
+            "neither"
+        )
+    return read_score_table(path, keys=keys, name=name)
 
 
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from kgtrec.data.questions import SIDES
+from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError, legible, nearest
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from kgtrec.meta.known_measures import Better
 
     _ParamType = click.ParamType[Any]
 else:
@@ -25,6 +25,7 @@ else:
 Command = Callable[..., Any]
 
 _MIXED = "kgtrec.mixed"
+_RAW = "raw"
 #: upper limits of options, above every practical value: beyond them arrays and generators fail
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
@@ -186,18 +187,40 @@ class _Chosen(_ParamType):
         return self._choice.shell_complete(ctx, param, incomplete)
 
 
-def choices_option(*names: str, choices: Sequence[str], about: str) -> Callable[[Command], Command]:
+def choices_option(
+    *names: str, choices: Sequence[str], about: str, default: tuple[str, ...] = ()
+) -> Callable[[Command], Command]:
     """Add an option of one or several of ``choices``: as a list, or repeated; passed to the command as one tuple."""
 
     def joined(_: click.Context, __: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for value in values for name in value))
+        return tuple(dict.fromkeys(name for value in values for name in value)) or default
 
     return option(" ".join(names), about, _Chosen(choices), multiple=True, callback=joined)
 
 
+def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Return the splits named in a text; an empty tuple for ``raw``, None for no text."""
+    if value is None:
+        return None
+    expected = f"{', '.join(SPLITS)} separated by commas, or {_RAW}"
+    names = listed_of(value, (*SPLITS, _RAW), expected)
+    if not names or (_RAW in names and len(names) > 1):
+        raise click.BadParameter(f"expected {expected}, found {value!r}")
+    return () if names == (_RAW,) else names
+
+
+splits_option = option(
+    "--filter filtered_by",
+    "Splits whose known triples are removed from the candidates.",
+    default=",".join(SPLITS),
+    callback=splits,
+    metavar="SPLITS|raw",
+)
+
+
 def sides_option(about: str) -> Callable[[Command], Command]:
     """Add the option ``--sides``: the questions that ask for the head, for the tail, or both."""
-    return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.")
+    return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.", default=SIDES)
 
 
 def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
@@ -257,14 +280,15 @@ def listing_option(name: str, about: str, lines: Callable[[], Iterable[str]]) ->
     return option(name, about, is_flag=True, is_eager=True, expose_value=False, callback=print_lines)
 
 
-def refuse_idle(ctx: click.Context, idle: Container[str], of: str) -> None:
-    """Refuse options that were given and have no effect with another one."""
+def refuse_idle(idle: Container[str], of: str, *, when: bool = True) -> None:
+    """Refuse options of the current command that were given and have no effect with another one."""
+    context = click.get_current_context()
     given = [
         option.opts[0]
-        for option in ctx.command.params
-        if option.name in idle and ctx.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+        for option in context.command.params
+        if option.name in idle and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
     ]
-    if given:
+    if given and when:
         raise click.UsageError(
             f"expected options that have an effect, found {', '.join(given)} with {of}; leave it out"
         )
@@ -281,21 +305,15 @@ def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
 
 
 def direction_options(command: Command) -> Command:
-    """Add the options ``--higher`` and ``--lower``; see :func:`directions`."""
-    for way in ("lower", "higher"):
-        about = f"Column of an unknown measure where {way} is better."
-        command = click.option(f"--{way}", multiple=True, metavar="NAME", help=about)(command)
-    return command
+    """Add ``--higher`` and ``--lower``, which the command gets as ``better``, from columns of unknown measures."""
 
+    @wraps(command)
+    def directed(*, higher: tuple[str, ...], lower: tuple[str, ...], **given: Any) -> Any:
+        if twice := sorted(set(higher) & set(lower)):
+            raise KgtrecError(f"expected {twice[0]} with either --higher or --lower, found it with both")
+        return command(better={**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}, **given)
 
-def directions(higher: Sequence[str], lower: Sequence[str]) -> dict[str, Better]:
-    """Return the direction of columns of unknown measures, from ``--higher`` and ``--lower``.
-
-    Raises
-    ------
-    KgtrecError
-        If both options name the same column.
-    """
-    if twice := sorted(set(higher) & set(lower)):
-        raise KgtrecError(f"expected {twice[0]} with either --higher or --lower, found it with both")
-    return {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
+    about = "Column of an unknown measure where {} is better."
+    return stacked(
+        *(option(f"--{way}", about.format(way), multiple=True, metavar="NAME") for way in ("higher", "lower"))
+    )(directed)

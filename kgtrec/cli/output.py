@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from kgtrec.cli.options import PATH, Command, force_option, option
-from kgtrec.data.table import Result
+from kgtrec.cli.common import say
+from kgtrec.cli.options import PATH, Command, force_option, option, stacked
+from kgtrec.data.table import PlottedResult, Result
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
+from kgtrec.formats.output.outputs import PDF, PNG, TABLE, require_file, write_text, writing
 
 FORMATS = ("table", "csv", "json", "latex", "markdown", "parquet")
-_SUFFIXES = ("", ".txt", ".csv", ".json", ".tex", ".md", ".parquet")
-_BY_SUFFIX = dict(zip(_SUFFIXES, ("table", *FORMATS), strict=True))
+FIGURES = ("svg", "pdf", "png")
+_SUFFIXES = ("", ".txt", ".csv", ".json", ".tex", ".md", ".parquet", *(f".{form}" for form in FIGURES))
+_BY_SUFFIX = dict(zip(_SUFFIXES, ("table", *FORMATS, *FIGURES), strict=True))
+_BINARY = {"parquet": TABLE, "pdf": PDF, "png": PNG}  # form -> kind of file
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,9 @@ class Output:
         """Print a result, or write it to a file; ``names``: its tables without ``--table``, as for ``shown``."""
         from kgtrec.report.show import shown
 
+        if self.form in FIGURES:
+            self._draw(result)
+            return
         names = (self.part,) if self.part else names
         if self.form == "parquet":
             import pyarrow.parquet as pq
@@ -49,41 +55,54 @@ class Output:
         width = shutil.get_terminal_size().columns if is_terminal else None
         write_text(self.out or "-", shown(result, self.form, names, width=width, bold=is_terminal))
 
+    def _draw(self, result: Result) -> None:
+        """Write the first figure of a result."""
+        from kgtrec.report import drawing
 
-def output_options(
-    tables: Sequence[str] = (), out: str = "File to write instead of standard output."
-) -> Callable[[Command], Command]:
-    """Add the options of :func:`raw_output_options`, which the command gets as one :class:`Output` ``output``."""
+        figures = result.figures() if isinstance(result, PlottedResult) else ()
+        if not figures:
+            raise KgtrecError(f"expected a result that has a figure with {self.out or self.form}, found only tables")
+        if len(figures) > 1:
+            say(f"note: the first of {len(figures)} figures: {figures[0].title}")
+        if self.form == "svg":
+            write_text(self.out or "-", drawing.svg(figures[0]))
+            return
+        with writing(str(self.out), kind=_BINARY[self.form]) as stream:
+            stream.write((drawing.pdf if self.form == "pdf" else drawing.png)(figures[0]))
+
+
+def output_options(tables: Sequence[str] = (), *, has_figures: bool = False) -> Callable[[Command], Command]:
+    """Add ``--format``, ``--out`` and, for several tables, ``--table``, as one :class:`Output` ``output``.
+
+    ``has_figures``: the result is one that can be drawn.
+    """
+    forms = (*FORMATS, *FIGURES) if has_figures else FORMATS
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def shown(*, form: str | None, out: str | None, part: str | None = None, **given: Any) -> Any:
-            return command(output=Output(form_of(out, form), out, part), **given)
+            return command(output=Output(form_of(out, form, forms=forms), out, part), **given)
 
-        return raw_output_options(tables, out)(shown)
+        figure = ", of a figure .svg, .pdf or .png" * has_figures
+        return raw_output_options(tables, f"File to write instead of standard output{figure}.", forms)(shown)
 
     return decorate
 
 
-def raw_output_options(tables: Sequence[str], out: str, *, is_printed: bool = False) -> Callable[[Command], Command]:
+def raw_output_options(
+    tables: Sequence[str], out: str, forms: Sequence[str] = FORMATS, default: str = "that of --out's suffix, else table"
+) -> Callable[[Command], Command]:
     """Add the options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
 
-    ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``. ``is_printed``:
-    ``--out`` is a folder for other files, and the result is printed.
+    ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``.
     """
-    forms, default = (FORMATS[:-1], "table") if is_printed else (FORMATS, "that of --out's suffix, else table")
-
-    def decorate(command: Command) -> Command:
-        command = option("--out", out, PATH)(force_option(command))
-        if tables:
-            command = option(
-                "--table part",
-                f"The only table to print. CSV and Parquet hold one. Default: all; there {tables[0]}.",
-                tables,
-            )(command)
-        return option("--format form", f"Form of the output. Default: {default}.", forms)(command)
-
-    return decorate
+    of_table = f"The only table to print. CSV and Parquet hold one. Default: all; there {tables[0]}." if tables else ""
+    return stacked(
+        option("--format form", f"Form of the output. Default: {default}.", forms),
+        *([option("--table part", of_table, tables)] if tables else []),
+        option("--out", out, PATH),
+        force_option,
+    )
 
 
 def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = FORMATS, option: str = "--out") -> str:
@@ -96,8 +115,8 @@ def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = 
             way_out = ", or --format with any other name" if option == "--out" else ""
             raise KgtrecError(f"{option} {out}: expected a name that ends in {ends}{way_out}, found {suffix!r}")
         form = known[suffix]
-    if form == "parquet" and (out is None or out == "-"):
-        raise KgtrecError("expected --out FILE with --format parquet, which is a binary format, found none")
+    if form in _BINARY and (out is None or out == "-"):
+        raise KgtrecError(f"expected --out FILE with --format {form}, which is a binary format, found none")
     if out:
-        require_file(out, kind=TABLE if form == "parquet" else "")  # before anything is computed
+        require_file(out, kind=_BINARY.get(form, ""))  # before anything is computed
     return form

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import by_name
+from kgtrec.cli.inputs import by_name, files_of, read_questions
 from kgtrec.cli.options import (
     COUNT,
     PATH,
@@ -28,19 +28,17 @@ from kgtrec.cli.options import (
     listing_option,
     mixed_option,
     option,
+    refuse_idle,
     seed_option,
 )
 from kgtrec.cli.output import FORMATS, Output, form_of
-from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
-from kgtrec.errors import FormatError, KgtrecError, counted, nearest
-from kgtrec.evaluation.given import files_of_folder
+from kgtrec.errors import FormatError, KgtrecError, counted, nearest, require
 from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.output.together import together
-from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run
@@ -67,9 +65,7 @@ _RANKS = ".ranks.parquet"
 _UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
 
 
-def _strata(_: click.Context, __: click.Parameter, text: str | None) -> tuple[tuple[int, float], ...] | None:
-    if text is None:
-        return None
+def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int, float], ...]:
     try:
         pairs = [part.split(":") for part in listed(text)]
         return tuple((int(last), float(fraction)) for last, fraction in pairs)
@@ -121,14 +117,12 @@ def _strategies() -> Iterator[str]:
 @option("--rbp-p p", "p of strategy rbp.", Real(0, 1, max_open=True), 0.8)
 @option(
     "--strata",
-    "Strata of strategy stratified: last rank, and share of each question's candidates that is sampled. "
-    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
+    "Strata of strategy stratified: last rank, and share of each question's candidates that is sampled.",
+    default=",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA),
     callback=_strata,
     metavar="RANK:SHARE,...",
 )
-@option(
-    "--least", f"Smallest sample per question and stratum, for strategy stratified. Default: {DEFAULT_LEAST}.", COUNT
-)
+@option("--least", "Smallest sample per question and stratum, for strategy stratified.", COUNT, DEFAULT_LEAST)
 @option(
     "--judged judged_path", "Recorded qrels to replay, for the strategies that need judgements one at a time.", PATH
 )
@@ -175,7 +169,9 @@ def command(
     """
     chosen = strategy_of(strategy)
     files = _run_files(runs)
-    _require_options(chosen, options, judged_path)
+    others = {name for other in STRATEGIES.values() for name in other.parameters}
+    refuse_idle(others.difference(chosen.parameters), f"--strategy {strategy}")
+    _require_judgements(chosen, judged_path)
     if dry_run and not trivial:
         raise KgtrecError("expected --trivial together with --dry-run, found none; give types, category or both")
     if questions_path and known_path:
@@ -193,10 +189,8 @@ def command(
     if questions_path:
         rows = _question_rows(questions_path, test)
     family_of = _families(options["families"], [default_name(file) for file in files])
-    own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
-    if "strata" in own:
-        own = {"strata": own["strata"] or DEFAULT_STRATA, "least": own["least"] or DEFAULT_LEAST}
     reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
+    own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
     budget, seed = options["budget"], options["seed"]
     read = (read_any_run(path, name=default_name(path)) for path in files)
     make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
@@ -243,17 +237,11 @@ def command(
     for_people = len(automatic) - (judged_by_rule := int(automatic.is_automatic.sum()))
     by_rule = f"; a rule has judged {judged_by_rule:,} more" if judged_by_rule else ""
     say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
-    if much := much_text(for_people):
-        say(much)
+    say(much_text(for_people))
     say(f"next: kgtrec campaign init {shlex.quote(str(out))}")
 
 
-def _require_options(strategy: Strategy, options: dict[str, Any], judged: str | None) -> None:
-    for name, owner in (("strata", "stratified"), ("least", "stratified"), ("by_question", "take")):
-        if options[name] and name not in strategy.parameters:
-            raise KgtrecError(
-                f"expected --strategy {owner} together with --{name.replace('_', '-')}, found {strategy.name}"
-            )
+def _require_judgements(strategy: Strategy, judged: str | None) -> None:
     if strategy.interactive and not judged:
         raise KgtrecError(
             f"expected --judged QRELS with strategy {strategy.name}, which needs judgements one at a time, found none; "
@@ -268,15 +256,9 @@ def _require_options(strategy: Strategy, options: dict[str, Any], judged: str | 
 
 def _run_files(runs: Sequence[str]) -> list[str]:
     """The files of the runs; for a folder, all its runs sorted by name; answer ranks are left out with a note."""
-    files: list[str] = []
-    ranks: list[str] = []
-    for path in runs:
-        if path != "-" and Path(path).is_dir() and Path(path).suffix != ".run":
-            files += files_of_folder(path, runs=True)
-        elif path.endswith(_RANKS):
-            ranks.append(path)
-        elif not is_origin_path(path):
-            files.append(path)
+    given = files_of(runs, runs=True)
+    ranks = [path for path in given if path.endswith(_RANKS)]
+    files = [path for path in given if path not in ranks]
     if ranks and not files:
         raise KgtrecError(
             f"{ranks[0]}: expected a run, found answer ranks, which contain only answers; give the run NAME.run instead"
@@ -299,9 +281,8 @@ def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
     if not len(ids):
         raise FormatError("expected ids of questions, one per line, found an empty file", path=path)
     row = test.questions.ids.encode(ids.labels)
-    if (wrong := np.flatnonzero(row < 0)).size:
-        label = ids[int(wrong[0])]
-        raise FormatError(f"expected ids of questions of the collection, one per line, found {label!r}", path=path)
+    expected = "expected ids of questions of the collection, one per line"
+    require(row >= 0, lambda place: FormatError(f"{expected}, found {ids[place]!r}", path=path))
     return row
 
 

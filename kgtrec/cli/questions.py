@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from kgtrec.cli.common import say
+from kgtrec.cli.inputs import refuse_second_input
 from kgtrec.cli.options import PATH, SEED, Number, force_option, listed, option
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
 from kgtrec.data_sets.get import folder_of
 from kgtrec.errors import KgtrecError, one_of
@@ -24,7 +23,6 @@ from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_f
 from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
 
 
@@ -50,10 +48,6 @@ def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]
     return names
 
 
-def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command]:
-    return click.option(name, type=click.Choice(POLICIES), default=default, show_default=True, help=text)
-
-
 @click.command(name="questions")
 @click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True, metavar="COLLECTION")
@@ -62,14 +56,10 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
 @option(
     "--delimiter", "Separator of columns: tab, space, comma, whitespace (any amount) or a character.", default="tab"
 )
-@click.option(
-    "--no-header",
-    "header",
-    flag_value=False,
-    default=True,
-    help="The first line is a triple, also where it reads like the names of columns.",
+@option(
+    "--no-header is_bare", "The first line is a triple, also where it reads like the names of columns.", is_flag=True
 )
-@option("--input-format --format form", "Format of the triples. Default: detected from the file name.", FORMATS)
+@option("--input-format --format input_form", "Format of the triples. Default: detected from the file name.", FORMATS)
 @option("--literals", "What to do with N-Triples whose object is a literal.", LITERALS, "skip")
 @option(
     "--like",
@@ -77,14 +67,17 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     "repeated triples, and test and valid triples with entities or relations that train lacks.",
     tuple(POLICIES_LIKE),
 )
-@_policy("--repeated", "drop", "Triples repeated within a split. An answer is in the qrels once, also with keep.")
-@_policy("--leaked", "keep", "Test triples that are also in train or valid. Kept, they are answers.")
-@_policy(
-    "--unseen-entities",
-    "keep",
-    "Test triples with an entity that train lacks. drop also removes such entities from the candidates.",
+@option(
+    "--repeated", "Triples repeated within a split. An answer is in the qrels once, also with keep.", POLICIES, "drop"
 )
-@_policy("--unseen-relations", "keep", "Test triples with a relation that train lacks.")
+@option("--leaked", "Test triples that are also in train or valid. Kept, they are answers.", POLICIES, "keep")
+@option(
+    "--unseen-entities",
+    "Test triples with an entity that train lacks. drop also removes such entities from the candidates.",
+    POLICIES,
+    "keep",
+)
+@option("--unseen-relations", "Test triples with a relation that train lacks.", POLICIES, "keep")
 @option(
     "--sample",
     "Make questions from N random test triples, from a fraction (0.1), or from those in a file like TEST; the "
@@ -109,8 +102,8 @@ def command(
     out: str,
     columns: str,
     delimiter: str,
-    header: bool,
-    form: str | None,
+    is_bare: bool,
+    input_form: str | None,
     literals: str,
     like: str | None,
     sample: int | float | str | None,
@@ -142,10 +135,13 @@ def command(
     }
     require_writable(out)
     train, valid, test = _files(triples)
-    reading: dict[str, Any] = {"columns": columns, "format": form, "delimiter": _DELIMITERS.get(delimiter, delimiter)}
-    reading |= {"literals": literals, "header": header}
-    if (times := [train, valid, test, sample].count("-")) > 1:
-        raise KgtrecError(f"expected standard input (-) once, found it {times} times; it can be read once")
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "format": input_form,
+        "delimiter": _DELIMITERS.get(delimiter, delimiter),
+    }
+    reading |= {"literals": literals, "header": not is_bare}
+    refuse_second_input([train, valid, test, sample])
     read = dict(zip(SPLITS, read_splits(train, valid, test, **reading), strict=True))
     if isinstance(sample, str):
         read["sample"] = read_triples(sample, **reading)
@@ -154,12 +150,16 @@ def command(
         out,
         collection,
         command={"name": "questions", **reading, **collection.report["options"]},
-        inputs=_inputs({"train": train, "valid": valid, "test": test, "sample": sample}, read, form),
+        inputs=_inputs({"train": train, "valid": valid, "test": test, "sample": sample}, read, input_form),
     )
     click.echo(report_text(collection.report), nl=False)
     for line in doubtful_triples(collection):
         say(f"note: {line}")
-    say(_summary(out, collection))
+    folder = shlex.quote(out)
+    say(
+        f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
+        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline all --out ranks"
+    )
 
 
 def _files(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
@@ -181,15 +181,5 @@ def _inputs(paths: dict[str, Any], read: dict[str, Triples], form: str | None) -
     """The files of triples with their row counts, then the dictionaries that they share."""
     files = {name: path for name, path in paths.items() if isinstance(path, str)}
     inputs = [describe_input(path, split=name, triples=len(read[name])) for name, path in files.items()]
-    dictionaries: dict[Path, None] = {}
-    for path in files.values():
-        dictionaries |= dict.fromkeys(input_files(path, form)[1:])
+    dictionaries = dict.fromkeys(beside for path in files.values() for beside in input_files(path, form)[1:])
     return inputs + [describe_input(path) for path in dictionaries]
-
-
-def _summary(out: str, collection: Collection) -> str:
-    folder = shlex.quote(out)
-    return (
-        f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
-        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline all --out ranks"
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -12,15 +11,25 @@ import click
 
 from kgtrec.baselines import BASELINES, baselines_of, score_blocks
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import PATH, listing_option, option, refuse_idle, seed_option, sides_option
-from kgtrec.cli.systems import read_questions, system_options
-from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.cli.inputs import by_name, read_questions
+from kgtrec.cli.options import (
+    COUNT,
+    PATH,
+    at_least,
+    force_option,
+    listing_option,
+    option,
+    refuse_idle,
+    seed_option,
+    sides_option,
+    splits_option,
+    stacked,
+)
+from kgtrec.cli.workers import workers_options
 from kgtrec.data.collection import Collection
-from kgtrec.data.questions import SIDES
-from kgtrec.errors import KgtrecError, KgtrecWarning, in_file
+from kgtrec.errors import KgtrecError, in_file, unwarned
 from kgtrec.formats.trec.qrels import read_qrels
-from kgtrec.ranking.options import UNKNOWN, RankKeywords, RankOptions, Unknown
+from kgtrec.ranking.options import UNKNOWN, RankOptions
 from kgtrec.ranking.system import require_fit
 from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked
 from kgtrec.report.progress import progress_bar
@@ -36,6 +45,7 @@ from kgtrec.systems.kinds import (
     TripleRanks,
 )
 from kgtrec.systems.registry import adapter_of, adapters
+from kgtrec.workers.results import Helper
 
 
 def _sources() -> Iterator[str]:
@@ -65,6 +75,27 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
     return settings
 
 
+#: the options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``
+_system_options = stacked(
+    option("--out", "Folder for each NAME.ranks.parquet and run.", PATH, required=True),
+    option(
+        "--depth",
+        "Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth.",
+        at_least(0),
+        100,
+    ),
+    splits_option,
+    option(
+        "--run-format",
+        "Format of the run, by its suffix; parts: a folder NAME.run of Parquet files, for very large ones.",
+        ("run.gz", "run.zst", "run", "parquet", "parts"),
+        "run.gz",
+    ),
+    option("--block", "Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.", COUNT),
+    force_option,
+)
+
+
 @click.command(name="rank")
 @click.argument("collection", type=PATH)
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]", type=PATH)
@@ -86,7 +117,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
     callback=_settings,
 )
 @seed_option("Random seed of baselines; the same seed gives the same files.")
-@system_options
+@_system_options
 @sides_option("Which questions to rank, for systems that answer one side only.")
 @option(
     "--unknown-entities",
@@ -120,9 +151,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 @option("--trust", "Read files that can run code when they are read, such as PyKEEN's models.", is_flag=True)
 @option("--device", "Where a model computes, such as cuda. Default: the processor.", metavar="NAME")
 @workers_options
-@click.pass_context
 def command(
-    ctx: click.Context,
     collection: str,
     sources: tuple[str, ...],
     kind: str | None,
@@ -130,21 +159,13 @@ def command(
     settings: dict[str, str | list[str]],
     seed: int,
     out: str,
-    depth: int,
-    filtered_by: tuple[str, ...],
-    judged_path: str | None,
     run_format: str,
-    sides: tuple[str, ...],
-    unknown_entities: Unknown,
-    entities: str | None,
-    relations: str | None,
-    topics: str | None,
-    data: str | None,
+    judged_path: str | None,
     trust: bool,
     device: str | None,
-    block: int | None,
     workers: int | None,
-    scheduler: str | None,
+    executor: Helper | None,
+    **options: Any,
 ) -> None:
     """Turn the scores, models or lists of SOURCEs into exact answer ranks and TREC runs, two files per system.
 
@@ -171,28 +192,18 @@ def command(
     """
     if not sources and not baselines:
         raise click.UsageError("expected a SOURCE, or --baseline NAME, found none")
-    if not sources:
-        refuse_idle(ctx, {"kind"}, "no SOURCE")
-    if not baselines:
-        refuse_idle(ctx, {"seed", "settings"}, "no --baseline")
-    if depth == 0:
-        refuse_idle(ctx, {"run_format"}, "--depth 0, which writes no run")
+    refuse_idle(("kind", "trust"), "no SOURCE", when=not sources)
+    refuse_idle(("seed", "settings"), "no --baseline", when=not baselines)
+    refuse_idle(("run_format",), "--depth 0, which writes no run", when=options["depth"] == 0)
     records = list(dict.fromkeys(record.name for name in baselines for record in baselines_of(name)))
     if len(records) > 1 and settings:
         raise KgtrecError(
             f"expected --option with a single baseline, found it with {len(records)}; give the name of one"
         )
     test = read_questions(collection)
-    options: RankKeywords = {
-        "sides": sides or SIDES,
-        "filtered_by": filtered_by,
-        "depth": depth,
-        "judged": read_qrels(judged_path) if judged_path else None,
-        "unknown_entities": unknown_entities,
-        "block": block,
-    }
-    paths = {"entities": entities, "relations": relations, "topics": topics, "data": data}
-    given = _Watched(trust=trust, device=device, **{key: path and Path(path) for key, path in paths.items()})
+    files = {name: options.pop(name) for name in ("entities", "relations", "topics", "data")}
+    given = _Watched(trust=trust, device=device, **{name: path and Path(path) for name, path in files.items()})
+    options["judged"] = read_qrels(judged_path) if judged_path else None
     systems: list[tuple[Path, SystemOutput]] = []
     for path, adapter in [(path, adapter_of(path, kind)) for path in _each_source(sources)]:
         with in_file(path):
@@ -201,22 +212,14 @@ def command(
     for name in records:
         systems += [(Path(system.name), system) for system in _baseline_systems(name, test, seed, settings, chosen)]
     by_name((system.name, path) for path, system in systems)
-    for path, system in systems:
-        run = outputs_of(system.name, out, run_format)[1]
-        if run.is_file() and path.is_file() and run.samefile(path):
-            raise KgtrecError(
-                f"{path}: expected another folder as --out, found that of the run itself, which would be replaced by "
-                "one of --depth"
-            )
-        gives_run = depth > 0 and not isinstance(system, TripleRanks)
+    for _, system in systems:
+        gives_run = options["depth"] > 0 and not isinstance(system, TripleRanks)
         require_outputs(system.name, out, run_format, gives_run=gives_run)  # of all, before the first is ranked
-    with warnings.catch_warnings():
-        # all files are opened before the first is ranked; their warnings are shown when they are ranked
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():  # all files are opened before the first is ranked; their warnings are shown when they are ranked
         for path, system in systems:
             with in_file(path, name=system.name):
                 require_fit(test, system, RankOptions(**options))
-    refuse_idle(ctx, _idle_of([system for _, system in systems], given.used), "these systems")
+    refuse_idle(_idle_of([system for _, system in systems], given.used), "these systems")
     for number, (path, system) in enumerate(systems):
         if not isinstance(system, ScoreBlocks):
             say(f"{path}: {system.kind}")
@@ -233,7 +236,7 @@ def command(
                     out,
                     run_format=run_format,
                     workers=workers,
-                    executor=executor_of(scheduler),
+                    executor=executor,
                     progress=progress_bar,
                     **options,
                 )

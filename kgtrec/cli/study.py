@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, force_option, listed_of, option
-from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.cli.options import PATH, force_option, listed_of, option, refuse_idle
+from kgtrec.cli.workers import workers_options
 from kgtrec.data.table import REPORT_FORMATS
 from kgtrec.errors import KgtrecError
 from kgtrec.report.progress import progress_bar
@@ -62,14 +63,7 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
 @option("--intervals", "Also show intervals in LaTeX tables of scores and correlations; only with STUDY.", is_flag=True)
 @force_option
 def command(
-    study: str,
-    out: str | None,
-    workers: int | None,
-    scheduler: str | None,
-    prune: bool,
-    formats: tuple[str, ...],
-    width: float | None,
-    intervals: bool,
+    study: str, out: str | None, formats: tuple[str, ...], width: float | None, intervals: bool, **running: Any
 ) -> None:
     """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.
 
@@ -92,18 +86,11 @@ def command(
     from kgtrec.study.run import run_study
     from kgtrec.study.write_report import contents_of_report
 
-    is_study = Path(study).is_dir()
-    of_config = {"--workers": workers, "--scheduler": scheduler, "--prune": prune}
-    of_study = {"--formats": formats, "--width": width, "--intervals": intervals}
-    if other := next((name for name, value in (of_config if is_study else of_study).items() if value), None):
-        found = f"{study}, which is {'a folder' if is_study else 'no folder'}"
-        raise KgtrecError(
-            f"expected {'CONFIG, a file,' if is_study else 'the folder of a study'} with {other}, found {found}"
-        )
-    if not is_study:
-        executor = executor_of(scheduler)
-        run_study(study, out, workers=workers, executor=executor, prune=prune, say=say, progress=progress_bar)
+    if not Path(study).is_dir():
+        refuse_idle(("formats", "width", "intervals"), f"{study}, which is no folder of a study")
+        run_study(study, out, say=say, progress=progress_bar, **running)
         return
+    refuse_idle(("workers", "scheduler", "prune"), f"{study}, the folder of a study")
     page = Path(out or "")
     if page.suffix.lower() not in (".html", ".htm"):
         raise KgtrecError(f"--out: expected a name that ends in .html for the report, found {out or 'none'}")

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.options import MOST_WORKERS, Whole, option, stacked
+from kgtrec.cli.options import MOST_WORKERS, Command, Whole, option, stacked
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from kgtrec.workers.results import Helper
 
+def workers_options(command: Command) -> Command:
+    """Add ``--workers`` and ``--scheduler``, which the command gets as ``workers`` and ``executor``, as verbs do."""
 
-def _alone(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    others = {"workers", "scheduler"} - {option.name}
-    if value is not None and any(context.params.get(other) is not None for other in others):
-        raise click.UsageError("expected --workers or --scheduler, found both")
-    return value
+    @wraps(command)
+    def shared(*, workers: int | None, scheduler: str | None, **given: Any) -> Any:
+        if workers is not None and scheduler is not None:
+            raise click.UsageError("expected --workers or --scheduler, found both")
+        return command(workers=workers, executor=scheduler and partial(_dask, scheduler), **given)
 
-
-#: the options ``--workers`` and ``--scheduler``
-workers_options = stacked(
-    option(
-        "--workers",
-        "Processes that share the work; the results do not depend on it. Default: 1.",
-        Whole(1, MOST_WORKERS),
-        callback=_alone,
-    ),
-    option(
-        "--scheduler",
-        "Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
-        metavar="ADDRESS",
-        callback=_alone,
-    ),
-)
-
-
-def executor_of(scheduler: str | None) -> Helper | None:
-    """Make what starts the workers that ``--scheduler`` names."""
-    return None if scheduler is None else partial(_dask, scheduler)
+    return stacked(
+        option(
+            "--workers",
+            "Processes that share the work; the results do not depend on it. Default: 1.",
+            Whole(1, MOST_WORKERS),
+        ),
+        option(
+            "--scheduler",
+            "Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
+            metavar="ADDRESS",
+        ),
+    )(shared)
 
 
 def _dask(address: str) -> AbstractContextManager[Executor]:

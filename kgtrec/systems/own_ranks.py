@@ -81,7 +81,7 @@ def _read(path: Path, given: Given) -> TripleRanks:
     if signs := [sign for mark, sign in (("\t", "tabs"), (";", "semicolons")) if mark in heading]:
         raise FormatError(f"expected commas between columns, found {signs[0]}: {heading!r}", path=path, line=1)
     try:
-        return triple_ranks(table, path.name.removesuffix(".ranks.csv"))
+        return triple_ranks(table, path.stem.removesuffix(".ranks"))
     except KgtrecError as error:  # by line, as in other files, and of no data frame
         row = _IN_ROW.search(str(error))
         message = _IN_ROW.sub("", str(error)).replace(" in the data frame", "")

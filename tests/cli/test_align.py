@@ -15,7 +15,7 @@ from kgtrec.data.alignments import Alignments, EntityVectors
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
-from tests.program import exit_code
+from tests.program import exit_code, kgtrec
 
 N = 12
 IS_TEST = np.arange(N) % 3 > 0
@@ -61,17 +61,7 @@ def test_files_hold_what_the_verb_gives(tmp_path, vectors, candidates):
         written = read_answer_ranks(out / f"{name}.ranks.parquet")
         assert columns(written) == columns(expected)
         assert written.collection == collection.stamp
-    main(
-        [
-            "evaluate",
-            str(out / "collection"),
-            str(out / "a.ranks.parquet"),
-            "--per",
-            "side",
-            "--out",
-            str(tmp_path / "s.csv"),
-        ]
-    )
+    kgtrec("evaluate", out / "collection", out / "a.ranks.parquet", "--per", "side", "--out", tmp_path / "s.csv")
     rows = records(tmp_path / "s.csv")
     assert {row["side"] for row in rows} == {"head", "tail"}
     assert (

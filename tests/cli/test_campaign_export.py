@@ -16,6 +16,7 @@ from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import write_pool
 from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
+from tests.program import exit_code, kgtrec
 from tests.trees import tree
 
 EVENTS = [
@@ -26,7 +27,7 @@ EVENTS = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> str:
+def folder(tmp_path) -> str:
     """A campaign of six triples, all assigned to ann and bob, three verdicts given."""
     campaign = campaign_of(EVENTS)
     path = tmp_path / "campaign"
@@ -41,19 +42,17 @@ def folder(tmp_path: Path) -> str:
     return str(path)
 
 
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refused(arguments, capsys) -> str:
     """What is said about a call that ends with exit code 2."""
-    with pytest.raises(SystemExit) as left:
-        main(["campaign", "export", *arguments])
-    assert left.value.code == 2
+    assert exit_code("campaign", "export", *arguments) == 2
     return capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["ann.csv", "ann.jsonl"])
-def test_an_annotator_sees_open_tasks_only(folder: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_annotator_sees_open_tasks_only(folder, name, tmp_path, capsys):
     """Nothing of others' verdicts, nor the run that put a triple forward; the general question is told of."""
     out = tmp_path / name
-    main(["campaign", "export", folder, "--annotator", "ann", "--out", str(out)])
+    kgtrec("campaign", "export", folder, "--annotator", "ann", "--out", out)
     text = out.read_text("utf-8-sig")
     for hidden in ("bob", "secret-run", "said by", "Is this true", "rank"):
         assert hidden not in text
@@ -64,37 +63,37 @@ def test_an_annotator_sees_open_tasks_only(folder: str, name: str, tmp_path: Pat
     )
 
 
-def test_all_tasks_come_with_ones_own_verdicts(folder: str, tmp_path: Path):
+def test_all_tasks_come_with_ones_own_verdicts(folder, tmp_path):
     """As they were given; bob's are not ann's."""
     out = tmp_path / "ann.csv"
-    main(["campaign", "export", folder, "--annotator", "ann", "--all", "--out", str(out)])
+    kgtrec("campaign", "export", folder, "--annotator", "ann", "--all", "--out", out)
     returned = read_tasks(out)
     assert returned.not_done == 5
     assert [(one.person, one.verdict, one.note) for one in returned.incoming] == [("ann", "Y", "said by ann")]
     assert "bob" not in out.read_text("utf-8-sig")
 
 
-def test_the_form_can_be_named(folder: str, tmp_path: Path):
+def test_the_form_can_be_named(folder, tmp_path):
     """Whatever the file is called."""
-    main(["campaign", "export", folder, "--annotator", "bob", "--format", "jsonl", "--out", str(tmp_path / "bob")])
+    kgtrec("campaign", "export", folder, "--annotator", "bob", "--format", "jsonl", "--out", tmp_path / "bob")
     records = [json.loads(line) for line in (tmp_path / "bob").read_text().splitlines()]
     assert [record["task"] for record in records] == [6, 5, 4, 3]
 
 
-def test_a_part_of_the_tasks_can_be_written(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_part_of_the_tasks_can_be_written(folder, tmp_path, capsys):
     """The first ones that are open."""
-    main(["campaign", "export", folder, "--annotator", "bob", "--first", "2", "--out", str(tmp_path / "bob.jsonl")])
+    kgtrec("campaign", "export", folder, "--annotator", "bob", "--first", "2", "--out", tmp_path / "bob.jsonl")
     records = [json.loads(line) for line in (tmp_path / "bob.jsonl").read_text().splitlines()]
     assert [record["task"] for record in records] == [6, 5]
     assert capsys.readouterr().err.endswith("bob.jsonl: 2 tasks for bob\n")
 
 
-def test_label_studio_gets_everybodys_tasks_or_ones_own(folder: str, tmp_path: Path):
+def test_label_studio_gets_everybodys_tasks_or_ones_own(folder, tmp_path):
     """Each triple once; what all have judged only with --all, and never a verdict."""
     counts = []
     for number, options in enumerate(([], ["--all"], ["--annotator", "bob"])):
         out = tmp_path / str(number)
-        main(["campaign", "export", folder, "--format", "label-studio", "--out", str(out), *options])
+        kgtrec("campaign", "export", folder, "--format", "label-studio", "--out", out, *options)
         text = (out / "tasks.json").read_text()
         assert "said by" not in text
         assert "secret-run" not in text
@@ -104,14 +103,14 @@ def test_label_studio_gets_everybodys_tasks_or_ones_own(folder: str, tmp_path: P
     assert counts[2] == [(6, "bob"), (5, "bob"), (4, "bob"), (3, "bob")]
 
 
-def test_what_cannot_be_exported(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_cannot_be_exported(folder, tmp_path, capsys):
     """One line and exit code 2; nothing is written."""
     out = str(tmp_path / "out.csv")
     assert "expected --annotator PERSON" in refused([folder, "--out", out], capsys)
     assert "found nobody called 'anna'; did you mean ann?" in refused(
         [folder, "--annotator", "anna", "--out", out], capsys
     )
-    assert "--guidelines is for --format label-studio" in refused(
+    assert "found --guidelines with a file" in refused(
         [folder, "--annotator", "ann", "--out", out, "--guidelines", "https://x.org"], capsys
     )
     xls = str(tmp_path / "ann.xls")
@@ -127,7 +126,7 @@ def test_what_cannot_be_exported(folder: str, tmp_path: Path, capsys: pytest.Cap
 # --- files in which somebody has worked
 
 
-def fill_in(path: Path, row: int, verdict: str) -> None:
+def fill_in(path, row, verdict) -> None:
     """As somebody who works in the file."""
     if path.suffix == ".jsonl":
         records = [json.loads(line) for line in path.read_text().splitlines()]
@@ -153,9 +152,9 @@ def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp
     """Another name and --merge are offered; one in which nothing is filled in is replaced with --force."""
     out = tmp_path / name
     export = [folder, "--annotator", "bob", "--out", str(out)]
-    main(["campaign", "export", *export])
+    kgtrec("campaign", "export", *export)
     assert "exists; --force replaces it" in refused(export, capsys)
-    main(["campaign", "export", *export, "--force"])
+    kgtrec("campaign", "export", *export, "--force")
     fill_in(out, 1, "yes")
     before = out.read_bytes()
     for words in (export, [*export, "--force"]):
@@ -176,7 +175,7 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
         fill_in(out, row, verdict)
     worked = out.read_bytes()
     capsys.readouterr()
-    main([*export, "--merge"])
+    kgtrec(*export, "--merge")
     err = capsys.readouterr().err
     assert f"kept as bob.1{out.suffix}" in err
     assert "no longer asked for" not in err
@@ -187,7 +186,7 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
         ("Perhaps", "https://en.wikipedia.org/", "my work"),
     ]
     assert len(found.incoming) + found.not_done == tasks
-    main([*export, "--merge", "--first", "2"])
+    kgtrec(*export, "--merge", "--first", "2")
     err = capsys.readouterr().err
     assert "warning: 1 row of the file that was there is filled in and no longer asked for; import the former" in err
     assert len(read_tasks(out).incoming) == 1
@@ -198,14 +197,14 @@ def test_a_file_with_what_was_brought_along_is_not_replaced_either(folder, tmp_p
     """What somebody made may be nowhere else by then."""
     out = tmp_path / "bob.csv"
     export = [folder, "--annotator", "bob", "--out", str(out)]
-    main(["campaign", "export", *export])
+    kgtrec("campaign", "export", *export)
     fill_in(out, 1, "yes")
-    main(["campaign", "export", *export, "--merge"])
+    kgtrec("campaign", "export", *export, "--merge")
     (tmp_path / "bob.1.csv").unlink()
     before = out.read_bytes()
     assert "or bring along what is filled in there with --merge" in refused(export, capsys)
     assert out.read_bytes() == before
-    main(["campaign", "export", *export, "--merge", "--first", "1"])
+    kgtrec("campaign", "export", *export, "--merge", "--first", "1")
     assert (tmp_path / "bob.1.csv").read_bytes() == before
 
 
@@ -220,13 +219,11 @@ def test_a_file_with_what_was_brought_along_is_not_replaced_either(folder, tmp_p
 def test_merge_takes_nobodys_verdicts_for_anothers(folder, words, told, tmp_path, capsys):
     """The file of one person, named as the output of another's tasks."""
     out = tmp_path / "bob.csv"
-    main(["campaign", "export", folder, "--annotator", "bob", "--out", str(out)])
+    kgtrec("campaign", "export", folder, "--annotator", "bob", "--out", out)
     fill_in(out, 1, "yes")
     before = tree(tmp_path)
     command, *options = words
-    with pytest.raises(SystemExit) as left:
-        main(["campaign", command, folder, *options, "--out", str(out), "--merge"])
-    assert left.value.code == 2
+    assert exit_code("campaign", command, folder, *options, "--out", out, "--merge") == 2
     assert f"bob.csv:3: {told}; write these tasks under another name" in capsys.readouterr().err
     assert tree(tmp_path) == before
 
@@ -236,17 +233,17 @@ def test_what_merge_brought_along_is_a_persons_work(folder, name, tmp_path, caps
     """Not replaced without --merge, and set aside where a later --merge leaves some of it out."""
     out = tmp_path / name
     export = [folder, "--annotator", "bob", "--out", str(out)]
-    main(["campaign", "export", *export])
+    kgtrec("campaign", "export", *export)
     for row in (1, 2):
         fill_in(out, row, "yes")
-    main(["campaign", "export", *export, "--merge"])
+    kgtrec("campaign", "export", *export, "--merge")
     aside = tmp_path / f"bob.1{out.suffix}"
     aside.unlink()  # all of it is in the merged file
     merged = out.read_bytes()
     assert "or bring along what is filled in there with --merge" in refused(export, capsys)
-    main(["campaign", "export", *export, "--merge"])
+    kgtrec("campaign", "export", *export, "--merge")
     assert (out.read_bytes(), aside.exists()) == (merged, False)
-    main(["campaign", "export", *export, "--merge", "--first", "2"])
+    kgtrec("campaign", "export", *export, "--merge", "--first", "2")
     err = capsys.readouterr().err
     assert "1 row of the file that was there is filled in and no longer asked for; import the former" in err
     assert aside.read_bytes() == merged

@@ -14,6 +14,7 @@ from kgtrec.campaign import sharing
 from kgtrec.cli import main
 from kgtrec.formats.campaign.folder import read_campaign
 from tests.campaign_folders import pool_folder, say_in
+from tests.program import exit_code, kgtrec
 from tests.trees import tree
 
 PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
@@ -30,28 +31,26 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     """Three triples of two relations, the last one judged by a rule."""
     return pool_folder(tmp_path / "c", automatic=(2,))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder) -> dict[str, bytes]:
     return tree(folder)
 
 
-def failing(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    with pytest.raises(SystemExit) as stopped:
-        main(["campaign", *args])
-    assert stopped.value.code == 2
+def failing(capsys, *args: str) -> str:
+    assert exit_code("campaign", *args) == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     return message
 
 
-def test_init_adds_what_annotators_need(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_init_adds_what_annotators_need(folder, capsys):
     """A draft of a template per relation, guidelines, no sources, no names, the people; the pool stays as it is."""
     before = contents(folder)
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     after = contents(folder)
     assert {name: after[name] for name in before} == before
     assert set(after) - set(before) == FILES - {"judgements.jsonl"}  # which the pool came with
@@ -69,7 +68,7 @@ def test_init_adds_what_annotators_need(folder: Path, capsys: pytest.CaptureFixt
     assert said.endswith(f"next: kgtrec campaign assign {folder}\n")
 
 
-def test_init_takes_what_is_given(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_init_takes_what_is_given(folder, tmp_path, capsys):
     """Names that the pool needs, templates of all relations, sources with their comments, any guidelines."""
     given = {
         "names.tsv": "e2\tParis\nelsewhere\tRome\n",
@@ -81,7 +80,7 @@ def test_init_takes_what_is_given(folder: Path, tmp_path: Path, capsys: pytest.C
     for name, text in given.items():
         (tmp_path / name).write_text(text)
         options += [f"--{Path(name).stem}", str(tmp_path / name)]
-    main(["campaign", "init", str(folder), *PEOPLE, *options])
+    kgtrec("campaign", "init", folder, *PEOPLE, *options)
     assert "names.tsv: names of 1 of the pool's 4 entities" in capsys.readouterr().err
     campaign = read_campaign(folder)
     assert campaign.names == {"e2": "Paris"}
@@ -91,14 +90,14 @@ def test_init_takes_what_is_given(folder: Path, tmp_path: Path, capsys: pytest.C
     assert contents(folder)["guidelines.md"].decode() == given["guidelines.md"]
 
 
-def test_init_never_overwrites_what_somebody_edited(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_init_never_overwrites_what_somebody_edited(folder, tmp_path, capsys):
     """Again, it changes nothing; a file named anew needs --force, and without it nothing at all is written."""
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     (folder / "templates.tsv").write_text("relation\ttemplate\nr0\tIs {head} in {tail}?\n")
     (folder / "guidelines.md").write_text("ours\n")
     before = contents(folder)
     capsys.readouterr()
-    main(["campaign", "init", str(folder)])
+    kgtrec("campaign", "init", folder)
     assert contents(folder) == before
     assert f"{folder}: nothing to change" in capsys.readouterr().err
     better = tmp_path / "better.tsv"
@@ -107,15 +106,15 @@ def test_init_never_overwrites_what_somebody_edited(folder: Path, tmp_path: Path
     assert message.startswith(f"error: {folder}/templates.tsv: is there already, and may have been edited; ")
     assert message.endswith(f"replace it by {better} with --force\n")
     assert contents(folder) == before
-    main(["campaign", "init", str(folder), "--templates", str(better), "--force"])
+    kgtrec("campaign", "init", folder, "--templates", better, "--force")
     assert read_campaign(folder).templates == {"r0": "Does {head} lie in {tail}?"}
     assert contents(folder)["guidelines.md"] == b"ours\n"
 
 
-def test_init_again_adds_people_and_marks_who_left(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_init_again_adds_people_and_marks_who_left(folder, capsys):
     """Nobody is ever removed; who comes back is the same person."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "init", str(folder), "--annotator", "cleo", "--left", "bob"])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "init", folder, "--annotator", "cleo", "--left", "bob")
     assert "cleo is now annotator\nbob has left as annotator\n" in capsys.readouterr().err
     rows = (folder / "people.tsv").read_text().splitlines()[1:]
     assert rows == [
@@ -125,7 +124,7 @@ def test_init_again_adds_people_and_marks_who_left(folder: Path, capsys: pytest.
         "xan\texpert\tyes",
         "cleo\tannotator\tyes",
     ]
-    main(["campaign", "init", str(folder), "--annotator", "bob"])
+    kgtrec("campaign", "init", folder, "--annotator", "bob")
     assert "bob is back as annotator\n" in capsys.readouterr().err
     assert (folder / "people.tsv").read_text().count("\n") == 6
     assert "did you mean cleo?" in failing(capsys, "init", str(folder), "--left", "clea")
@@ -135,7 +134,7 @@ def test_init_again_adds_people_and_marks_who_left(folder: Path, capsys: pytest.
     assert "expected a name without white space around it" in failing(capsys, "init", str(folder), "--expert", " x")
 
 
-def test_init_with_a_wrong_file_writes_nothing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_init_with_a_wrong_file_writes_nothing(folder, tmp_path, capsys):
     """All that is given is read first."""
     before = contents(folder)
     (tmp_path / "bad.tsv").write_text("relation\ttemplate\nr0\tIs {head}?\n")
@@ -152,9 +151,9 @@ def test_init_with_a_wrong_file_writes_nothing(folder: Path, tmp_path: Path, cap
 @pytest.mark.parametrize(
     "name", ["assignments.tsv", "judgements.jsonl", "templates.tsv", "sources.txt", "names.tsv", "people.tsv"]
 )
-def test_init_into_a_damaged_campaign_writes_nothing(name: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_init_into_a_damaged_campaign_writes_nothing(name, folder, capsys):
     """The files that stay are read before anybody is added."""
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     with (folder / name).open("ab") as stream:
         stream.write(b"\xff\n")
     before = contents(folder)
@@ -164,25 +163,23 @@ def test_init_into_a_damaged_campaign_writes_nothing(name: str, folder: Path, ca
     assert contents(folder) == before
 
 
-def test_judgements_without_people_are_not_passed_over(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_judgements_without_people_are_not_passed_over(folder, tmp_path, capsys):
     """Qrels would be made as though nobody had judged."""
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     say_in(folder, (0, "ann", "annotator", "Y"))
     (folder / "people.tsv").unlink()
     capsys.readouterr()
     for command in (["status", str(folder)], ["qrels", str(folder), "--out", str(tmp_path / "q")]):
         assert f"{folder}/people.tsv: expected the people who judged" in failing(capsys, *command)
     assert not (tmp_path / "q").exists()
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "status", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "status", folder)
 
 
 @pytest.mark.slow
-def test_two_programs_that_add_somebody_lose_nobody(folder: Path):
+def test_two_programs_that_add_somebody_lose_nobody(folder):
     """Each waits until the other has written."""
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     added = [f"ann{number}" for number in range(4)]
     both = [
         subprocess.Popen(
@@ -195,20 +192,20 @@ def test_two_programs_that_add_somebody_lose_nobody(folder: Path):
     assert set(added) < set(read_campaign(folder).people.names)
 
 
-def test_lost_judgements_are_not_replaced_by_none(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_lost_judgements_are_not_replaced_by_none(folder, capsys):
     """An empty file in their place would make all open again."""
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     (folder / "judgements.jsonl").unlink()
     capsys.readouterr()
     assert "judgements.jsonl: expected the judgements" in failing(capsys, "init", str(folder), "--annotator", "cleo")
     assert not (folder / "judgements.jsonl").exists()
 
 
-def test_assign_prints_loads_and_changes_nothing_the_second_time(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_assign_prints_loads_and_changes_nothing_the_second_time(folder, capsys):
     """Two of three triples are for people; both annotators get both."""
-    main(["campaign", "init", str(folder), *PEOPLE])
+    kgtrec("campaign", "init", folder, *PEOPLE)
     capsys.readouterr()
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "assign", folder)
     shown = capsys.readouterr()
     assert shown.out == (
         "annotator  assigned  judged  to do\nann               2       0      2\nbob               2       0      2\n"
@@ -219,33 +216,33 @@ def test_assign_prints_loads_and_changes_nothing_the_second_time(folder: Path, c
         "import what comes back\n"
     )
     before = contents(folder)
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "assign", folder)
     assert contents(folder) == before
 
 
-def test_who_comes_later_is_given_tasks_by_assigning_again(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_who_comes_later_is_given_tasks_by_assigning_again(folder, capsys):
     """init says so, and so does export for somebody who has none."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "assign", folder)
     capsys.readouterr()
-    main(["campaign", "init", str(folder), "--annotator", "cleo"])
+    kgtrec("campaign", "init", folder, "--annotator", "cleo")
     assert capsys.readouterr().err.endswith(f"next: kgtrec campaign assign {folder}\n")
     for name, said in (("cleo", True), ("ann", False)):
-        main(["campaign", "export", str(folder), "--annotator", name, "--out", str(folder.parent / f"{name}.csv")])
+        kgtrec("campaign", "export", folder, "--annotator", name, "--out", folder.parent / f"{name}.csv")
         told = f"{name} was assigned nothing; kgtrec campaign assign {folder} shares out what is open\n"
         assert capsys.readouterr().err.endswith(told) is said
-    main(["campaign", "init", str(folder), "--adjudicator", "max"])
+    kgtrec("campaign", "init", folder, "--adjudicator", "max")
     assert "next: kgtrec campaign export" in capsys.readouterr().err
 
 
-def test_assign_remembers_its_options(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_assign_remembers_its_options(folder, capsys):
     """So that it can be run again without them, and that status and qrels know how many verdicts a triple needs."""
-    main(["campaign", "init", str(folder), *PEOPLE, "--annotator", "cleo"])
-    main(["campaign", "assign", str(folder), "--per-triple", "3", "--seed", "5"])
+    kgtrec("campaign", "init", folder, *PEOPLE, "--annotator", "cleo")
+    kgtrec("campaign", "assign", folder, "--per-triple", "3", "--seed", "5")
     settings = json.loads((folder / "campaign.json").read_text())
     assert (settings["annotators_per_triple"], settings["assignment_seed"]) == (3, 5)
     before = contents(folder)
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "assign", folder)
     assert contents(folder) == before
     assert before["assignments.tsv"].count(b"\n") == 1 + 2 * 3
     capsys.readouterr()
@@ -257,26 +254,20 @@ def test_assign_remembers_its_options(folder: Path, capsys: pytest.CaptureFixtur
     ("before", "options"), [("2", ["--per-triple", "3"]), ("3", ["--per-triple", "2"]), ("2", ["--seed", "7"])]
 )
 def test_assigning_that_was_interrupted_is_done_by_assigning_again(
-    before: str,
-    options: list[str],
-    folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    before, options, folder, tmp_path, capsys, monkeypatch
 ):
     """Between its two files, and without the options again; until then everything works, and status says what to do."""
-    main(["campaign", "init", str(folder), *PEOPLE, "--annotator", "cleo"])
-    main(["campaign", "assign", str(folder), "--per-triple", before])
+    kgtrec("campaign", "init", folder, *PEOPLE, "--annotator", "cleo")
+    kgtrec("campaign", "assign", folder, "--per-triple", before)
     whole = tmp_path / "whole"
     shutil.copytree(folder, whole)
-    main(["campaign", "assign", str(whole), *options])
+    kgtrec("campaign", "assign", whole, *options)
     with monkeypatch.context() as patched:
         patched.setattr(sharing, "write_assignments", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(SystemExit):
-            main(["campaign", "assign", str(folder), *options])
+        assert exit_code("campaign", "assign", folder, *options) == 130
     assert contents(folder)["campaign.json"] == contents(whole)["campaign.json"]
     capsys.readouterr()
-    main(["campaign", "status", str(folder)])
+    kgtrec("campaign", "status", folder)
     if "--seed" not in options:
         assert f"next: kgtrec campaign assign {folder}" in capsys.readouterr().out
     labels = read_campaign(folder).pool.triples
@@ -286,20 +277,18 @@ def test_assigning_that_was_interrupted_is_done_by_assigning_again(
         f"{labels.entities[labels.tail[0]]},unsure\n"
     )
     for place in (folder, whole):
-        main(
-            [
-                "campaign",
-                "import",
-                str(place),
-                str(tmp_path / "ann.csv"),
-                "--person",
-                "ann",
-                "--unassigned",
-                "--time",
-                "2026-11-21T20:00:00Z",
-            ]
+        kgtrec(
+            "campaign",
+            "import",
+            place,
+            tmp_path / "ann.csv",
+            "--person",
+            "ann",
+            "--unassigned",
+            "--time",
+            "2026-11-21T20:00:00Z",
         )
-        main(["campaign", "assign", str(place)])
+        kgtrec("campaign", "assign", place)
     assert contents(folder) == contents(whole)
 
 
@@ -319,12 +308,10 @@ NOT_FILES = (
 
 
 @pytest.mark.parametrize("name", NOT_FILES)
-def test_a_pipe_in_place_of_a_file_is_refused(
-    name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_pipe_in_place_of_a_file_is_refused(name, folder, tmp_path, capsys):
     """Reading it would take for ever; whichever command."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "assign", folder)
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
     (tmp_path / "ann.jsonl").write_text("")
@@ -347,10 +334,10 @@ def test_a_pipe_in_place_of_a_file_is_refused(
         assert f"{folder / name}: expected a file of the campaign, found a pipe; remove it" in told
 
 
-def test_a_pipe_is_a_file_to_import_as_good_as_any(folder: Path, tmp_path: Path):
+def test_a_pipe_is_a_file_to_import_as_good_as_any(folder, tmp_path):
     """One that somebody names on purpose, as bash's <(...) does."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "assign", folder)
     triples = read_campaign(folder).pool.triples
     one = {
         "task": 1,
@@ -364,17 +351,17 @@ def test_a_pipe_is_a_file_to_import_as_good_as_any(folder: Path, tmp_path: Path)
     os.write(writing, json.dumps(one).encode() + b"\n")
     os.close(writing)
     (tmp_path / "ann.jsonl").symlink_to(f"/dev/fd/{reading}")
-    main(["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")])
+    kgtrec("campaign", "import", folder, tmp_path / "ann.jsonl")
     os.close(reading)
     assert len(read_campaign(folder).judgements) == 1
 
 
-def test_assign_and_status_before_init(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_assign_and_status_before_init(folder, capsys):
     """The one cannot work, the other tells what to do."""
     assert failing(capsys, "assign", str(folder)) == (
         f"error: {folder}: found no people.tsv; run kgtrec campaign init first\n"
     )
-    main(["campaign", "status", str(folder)])
+    kgtrec("campaign", "status", folder)
     shown = capsys.readouterr().out
     assert shown.splitlines()[-1].startswith(f"next: kgtrec campaign init {folder} --annotator NAME")
     assert ".tsv" not in shown  # there are no templates yet
@@ -382,35 +369,35 @@ def test_assign_and_status_before_init(folder: Path, capsys: pytest.CaptureFixtu
     assert "kgtrec pool" in failing(capsys, "status", str(folder.parent))
 
 
-def test_the_one_who_has_tasks_left_is_named(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_one_who_has_tasks_left_is_named(folder, capsys):
     """Nobody else gets any."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "assign", folder)
     say_in(folder, (0, "ann", "annotator", "Y"), (1, "ann", "annotator", "Y"))
     capsys.readouterr()
-    main(["campaign", "status", str(folder)])
+    kgtrec("campaign", "status", folder)
     assert f"export {folder} --annotator bob --out tasks.csv, and import" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_a_campaign_without_verified_sources_says_so(named: bool, folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_campaign_without_verified_sources_says_so(named, folder, capsys):
     """When it begins, and in its status; not once a host is listed."""
     (folder.parent / "hosts").write_text("en.wikipedia.org\n")
-    main(["campaign", "init", str(folder), *PEOPLE, *(("--sources", str(folder.parent / "hosts")) if named else ())])
-    main(["campaign", "status", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE, *(("--sources", str(folder.parent / "hosts")) if named else ()))
+    kgtrec("campaign", "status", folder)
     told = capsys.readouterr()
     assert ["any https page counts" in text for text in (told.out, told.err)] == [not named] * 2
 
 
-def test_status_tells_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_status_tells_how_far_it_is(folder, capsys):
     """One triple agreed, one doubted, one automatic; ann said Y and unsure."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "assign", folder)
     (folder / "templates.tsv").write_text("relation\ttemplate\nr0\t{head} {tail}?\nr1\t{head} {tail}?\n")
     say_in(folder, (0, "ann", "annotator", "N"), (0, "ann", "annotator", "Y"), (0, "bob", "annotator", "Y"))
     say_in(folder, (1, "ann", "annotator", "unsure"), (1, "bob", "annotator", "N"))
     capsys.readouterr()
-    main(["campaign", "status", str(folder), "--per", "relation"])
+    kgtrec("campaign", "status", folder, "--per", "relation")
     assert capsys.readouterr().out == (
         "relation  triples  automatic  open  agreed  conflict  doubted  adjudicated  undecidable  Y  N\n"
         "all             3          1     0       1         0        1            0            0  1  1\n"
@@ -426,23 +413,23 @@ def test_status_tells_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[
         f"next: kgtrec campaign adjudicate {folder} --out queue.csv\n"
     )
     say_in(folder, (1, "eve", "adjudicator", "N"))
-    main(["campaign", "status", str(folder)])
+    kgtrec("campaign", "status", folder)
     shown = capsys.readouterr().out
     assert shown.startswith("     triples  automatic")
     assert shown.endswith(f"next: kgtrec campaign qrels {folder} --out qrels\n")
 
 
-def test_somebody_leaves_with_work_undone(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_somebody_leaves_with_work_undone(folder, capsys):
     """The verdict of the one stays, the rest goes to somebody new."""
-    main(["campaign", "init", str(folder), *PEOPLE])
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    kgtrec("campaign", "assign", folder)
     say_in(folder, (0, "bob", "annotator", "Y"))
-    main(["campaign", "init", str(folder), "--left", "bob"])
+    kgtrec("campaign", "init", folder, "--left", "bob")
     capsys.readouterr()
     assert "found 1 (ann)" in failing(capsys, "assign", str(folder))
-    main(["campaign", "init", str(folder), "--annotator", "cleo"])
+    kgtrec("campaign", "init", folder, "--annotator", "cleo")
     capsys.readouterr()
-    main(["campaign", "assign", str(folder)])
+    kgtrec("campaign", "assign", folder)
     assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
         ["ann", "2", "0", "2"],
         ["bob", "1", "1", "0"],

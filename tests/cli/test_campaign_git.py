@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from kgtrec.campaign.decide import decisions_of
-from kgtrec.cli import main
 from kgtrec.data.judgements import STATES
 from kgtrec.errors import FormatError
 from kgtrec.formats.campaign.folder import read_campaign
@@ -20,6 +19,7 @@ from kgtrec.formats.collections import read_collection
 from kgtrec.formats.output.folders import GIT_ATTRIBUTES, GIT_IGNORE, JUDGEMENTS, PEOPLE
 from tests.campaign_folders import folder_of, people_of, said, task_fields
 from tests.campaigns_by_hand import campaign_of
+from tests.program import exit_code, kgtrec
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 WIKI = "https://en.wikipedia.org/wiki/Paris"
@@ -27,13 +27,13 @@ CITIES = Path(__file__).parents[2] / "examples" / "cities"
 WHO = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder, *words: str) -> str:
     done = subprocess.run(["git", *WHO, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def committed(folder: Path) -> Path:
+def committed(folder) -> Path:
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=begin")
@@ -41,21 +41,21 @@ def committed(folder: Path) -> Path:
 
 
 @pytest.fixture
-def origin(tmp_path: Path) -> Path:
+def origin(tmp_path) -> Path:
     """A repository with a campaign that two people have begun."""
     events = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
     people = people_of(("ann", "annotator", True), ("bob", "annotator", True), ("eve", "adjudicator", True))
     folder_of(replace(campaign_of(events), people=people), tmp_path / "origin" / "C")
-    main(["campaign", "init", str(tmp_path / "origin" / "C")])
+    kgtrec("campaign", "init", tmp_path / "origin" / "C")
     return committed(tmp_path / "origin")
 
 
-def clone(origin: Path, name: str, *options: str) -> Path:
+def clone(origin, name, *options: str) -> Path:
     git(origin, *options, "clone", "--quiet", str(origin), f"../{name}")
     return origin.with_name(name)
 
 
-def imports(copy: Path, *rows: tuple[int, str, str], time: str | None = None) -> None:
+def imports(copy, *rows: tuple[int, str, str], time=None) -> None:
     """Take in verdicts (task, person, verdict), and commit them."""
     file = copy.with_name("rows.jsonl")
     lines = [
@@ -63,19 +63,19 @@ def imports(copy: Path, *rows: tuple[int, str, str], time: str | None = None) ->
         for task, person, verdict in rows
     ]
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    main(["campaign", "import", str(copy / "C"), str(file), "--correct", *(["--time", time] if time else [])])
+    kgtrec("campaign", "import", copy / "C", file, "--correct", *(["--time", time] if time else []))
     git(copy, "commit", "--quiet", "--all", "--allow-empty", "--message=verdicts")
 
 
-def merged(copy: Path, other: Path) -> None:
+def merged(copy, other) -> None:
     git(copy, "pull", "--quiet", "--no-rebase", "--no-edit", str(other), "main")
 
 
 def test_a_clone_on_windows_settings_is_the_same_to_the_byte(origin, tmp_path):
     """Campaign, collection and qrels, cloned with core.autocrlf=true; without .gitattributes the pool is refused."""
-    main(["questions", str(CITIES), "--out", str(origin / "cities")])
+    kgtrec("questions", CITIES, "--out", origin / "cities")
     imports(origin, (3, "ann", "Y"), (3, "bob", "Y"))
-    main(["campaign", "qrels", str(origin / "C"), "--out", str(origin / "qrels")])
+    kgtrec("campaign", "qrels", origin / "C", "--out", origin / "qrels")
     git(origin, "add", "--all")
     git(origin, "commit", "--quiet", "--message=more")
     copy = clone(origin, "copy", "-c", "core.autocrlf=true")
@@ -84,7 +84,7 @@ def test_a_clone_on_windows_settings_is_the_same_to_the_byte(origin, tmp_path):
     assert {Path(name).parts[0] for name in listed} == {"C", "cities", "qrels"}
     for name in listed:
         assert (copy / name).read_bytes() == (origin / name).read_bytes()
-    main(["check", str(copy / "C"), str(copy / "cities")])
+    kgtrec("check", copy / "C", copy / "cities")
     assert read_collection(copy / "cities").fingerprint == read_collection(origin / "cities").fingerprint
     imports(copy, (2, "ann", "Y"))
     assert b"\r" not in (copy / "C" / JUDGEMENTS).read_bytes()
@@ -101,7 +101,7 @@ def test_two_clones_that_each_add_verdicts_and_a_person_merge(origin):
     """Without a conflict; what both have taken in counts once, and the page's own files are in neither."""
     one, other = clone(origin, "one"), clone(origin, "other")
     for copy, name, task in ((one, "dan", 2), (other, "cleo", 3)):
-        main(["campaign", "init", str(copy / "C"), "--annotator", name, "--annotator", "fay"])
+        kgtrec("campaign", "init", copy / "C", "--annotator", name, "--annotator", "fay")
         imports(copy, (task, "ann", "Y"), (4, "bob", "N"))
         (copy / "C" / "serve.key").touch()
         (copy / "C" / "serve.sqlite-wal").touch()
@@ -117,7 +117,7 @@ def test_two_clones_that_each_add_verdicts_and_a_person_merge(origin):
         (2, "ann", "annotator", 1),
         (3, "bob", "annotator", 0),
     ]
-    main(["check", str(one / "C")])
+    kgtrec("check", one / "C")
     assert "serve" not in git(one, "status", "--porcelain")
 
 
@@ -135,7 +135,7 @@ def test_a_later_verdict_is_later_whichever_copy_is_merged_into_the_other(first,
         f"2026-12-01T1{hour}:00:00Z" for hour in (0, 1, 2)
     ]
     assert STATES[decisions_of(found).state[1]] == "agreed"
-    main(["check", str(into / "C")])
+    kgtrec("check", into / "C")
     imports(into, (2, "ann", "N"))  # which is what she has said last
     assert len(read_campaign(into / "C").judgements) == len(found.judgements)
 
@@ -146,8 +146,7 @@ def test_two_verdicts_of_one_second_are_a_finding_after_a_merge(origin, capsys):
     for copy, verdict in ((one, "Y"), (other, "N")):
         imports(copy, (2, "ann", verdict), time="2026-12-01T10:00:00Z")
     merged(one, other)
-    with pytest.raises(SystemExit):
-        main(["check", str(one / "C")])
+    assert exit_code("check", one / "C") == 2
     out = capsys.readouterr().out
     assert "judgements.jsonl:4: expected times that show which verdict on the triple is the last" in out
 
@@ -158,10 +157,10 @@ def test_a_file_of_git_that_somebody_wrote_stays(tmp_path):
     folder_of(campaign_of(), folder)
     for name in (GIT_ATTRIBUTES, GIT_IGNORE):
         (folder / name).write_text("# mine\n")
-    main(["campaign", "init", str(folder)])
+    kgtrec("campaign", "init", folder)
     assert {(folder / name).read_text() for name in (GIT_ATTRIBUTES, GIT_IGNORE)} == {"# mine\n"}
     for force in ([], ["--force"]):
-        main(["questions", str(CITIES), "--out", str(tmp_path / "cities"), *force])
+        kgtrec("questions", CITIES, "--out", tmp_path / "cities", *force)
         assert (tmp_path / "cities" / GIT_ATTRIBUTES).read_text() == ("# mine\n" if force else "* -text\n")
         (tmp_path / "cities" / GIT_ATTRIBUTES).write_text("# mine\n")
     assert not (tmp_path / "cities" / GIT_IGNORE).exists()

@@ -21,7 +21,7 @@ from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.tasks import phrase
 from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import Automatic, Campaign
+from kgtrec.data.campaign import Automatic
 from kgtrec.data.judgements import Incoming
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -34,6 +34,7 @@ from tests.campaign_folders import folder_of, people_of, said, task_fields
 from tests.campaigns_by_hand import campaign_of
 from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.judged_pools import judgements_of, pool_of
+from tests.program import exit_code, kgtrec
 
 NOW = "2026-11-21T20:00:00Z"
 WIKI = "https://en.wikipedia.org/wiki/Paris"
@@ -44,11 +45,11 @@ CONFLICT = [(0, "ann", "annotator", "Y", WIKI, "line\n\x1b[2J"), (0, "bob", "ann
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     return folder_of(replace(campaign_of(), people=PEOPLE), tmp_path / "C")
 
 
-def table(path: Path, rows: list[tuple], labels: list[tuple[str, str, str]]) -> str:
+def table(path, rows, labels) -> str:
     """A file of (task, verdict, source, note) rows."""
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -57,7 +58,7 @@ def table(path: Path, rows: list[tuple], labels: list[tuple[str, str, str]]) -> 
     return str(path)
 
 
-def labels_of_tasks(campaign: Campaign) -> list[tuple[str, str, str]]:
+def labels_of_tasks(campaign) -> list[tuple[str, str, str]]:
     """Label triples by task number, guarded as an export does it."""
     triples = campaign.pool.triples
     columns = (
@@ -71,23 +72,21 @@ def labels_of_tasks(campaign: Campaign) -> list[tuple[str, str, str]]:
     ]
 
 
-def events(folder: Path) -> list[tuple]:
+def events(folder) -> list[tuple]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # of a line that a killed process left
         return [event[:6] for event in said(read_campaign(folder).judgements)]
 
 
 def refused(*words: str) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["campaign", *words])
-    assert left.value.code == 2
+    assert exit_code("campaign", *words) == 2
 
 
 def test_verdicts_are_taken_and_counted(folder, tmp_path, capsys):
     """Rows without one are for later."""
     labels = labels_of_tasks(read_campaign(folder))
     path = table(tmp_path / "ann.csv", [(1, "Y", WIKI, "x"), (2, "unsure", "", ""), (3, "", "", "")], labels)
-    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    kgtrec("campaign", "import", folder, path, "--person", "ann")
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err == f"1 task without a verdict\n{folder / JUDGEMENTS}: stored 2 verdicts; 0 stored before\n"
@@ -98,14 +97,14 @@ def test_a_second_import_changes_not_one_byte(folder, tmp_path, capsys):
     """Of any file of the campaign; and a file can be imported as it grows."""
     labels = labels_of_tasks(read_campaign(folder))
     path = table(tmp_path / "ann.csv", [(1, "Y", WIKI, "x"), (2, "unsure", "", "")], labels)
-    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    kgtrec("campaign", "import", folder, path, "--person", "ann")
     before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()}
     capsys.readouterr()
-    main(["campaign", "import", str(folder), path, path, "--person", "ann"])
+    kgtrec("campaign", "import", folder, path, path, "--person", "ann")
     assert capsys.readouterr().err == f"{folder / JUDGEMENTS}: stored 0 verdicts; 4 stored before\n"
     assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()} == before
     path = table(tmp_path / "ann.csv", [(1, "Y", WIKI, "x"), (2, "unsure", "", ""), (3, "N", WIKI, "")], labels)
-    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    kgtrec("campaign", "import", folder, path, "--person", "ann")
     assert "stored 1 verdict; 2 stored before" in capsys.readouterr().err
     assert (folder / JUDGEMENTS).read_bytes().startswith(before[folder / JUDGEMENTS][0])
 
@@ -154,21 +153,19 @@ def test_a_row_that_is_there_twice_is_told_apart_from_what_was_stored(folder, tm
     """Only a row of an earlier import was stored before."""
     labels = labels_of_tasks(read_campaign(folder))
     path = table(tmp_path / "ann.csv", [(1, "Y", WIKI, "")] * 3, labels)
-    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    kgtrec("campaign", "import", folder, path, "--person", "ann")
     assert "stored 1 verdict; 0 stored before, 2 repeated in the file\n" in capsys.readouterr().err
-    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    kgtrec("campaign", "import", folder, path, "--person", "ann")
     assert "stored 0 verdicts; 3 stored before\n" in capsys.readouterr().err
 
 
 def test_a_correction_has_to_be_asked_for(folder, tmp_path, capsys):
     """It is told, and the earlier event stays in the file."""
     labels = labels_of_tasks(read_campaign(folder))
-    main(
-        ["campaign", "import", str(folder), table(tmp_path / "a.csv", [(1, "Y", WIKI, "")], labels), "--person", "ann"]
-    )
+    kgtrec("campaign", "import", folder, table(tmp_path / "a.csv", [(1, "Y", WIKI, "")], labels), "--person", "ann")
     again = table(tmp_path / "b.csv", [(1, "N", WIKI, "")], labels)
     refused("import", str(folder), again, "--person", "ann")
-    main(["campaign", "import", str(folder), again, "--person", "ann", "--correct"])
+    kgtrec("campaign", "import", folder, again, "--person", "ann", "--correct")
     assert "stored 1 verdict, 1 in place of an earlier one; 0 stored before" in capsys.readouterr().err
     assert [event[3] for event in events(folder)] == [1, 0]
 
@@ -178,9 +175,9 @@ def test_other_forms_and_roles(folder, tmp_path, capsys):
     (head, relation, tail), *_ = ((label.removeprefix("'") for label in row) for row in labels_of_tasks(campaign_of()))
     one = {"task": 1, "annotator": "bob", "head": head, "relation": relation, "tail": tail, "verdict": "unsure"}
     (tmp_path / "all.jsonl").write_text(json.dumps(one) + "\n")
-    main(["campaign", "import", str(folder), str(tmp_path / "all.jsonl")])
+    kgtrec("campaign", "import", folder, tmp_path / "all.jsonl")
     (tmp_path / "expert.txt").write_text(json.dumps({**one, "annotator": "ivy"}) + "\n")
-    main(["campaign", "import", str(folder), str(tmp_path / "expert.txt"), "--format", "jsonl", "--role", "expert"])
+    kgtrec("campaign", "import", folder, tmp_path / "expert.txt", "--format", "jsonl", "--role", "expert")
     assert [event[:3] for event in events(folder)] == [(0, "bob", "annotator"), (0, "ivy", "expert")]
     assert capsys.readouterr().err.count("stored 1 verdict; 0 stored before") == 2
 
@@ -214,7 +211,7 @@ def test_what_waits_is_listed_with_what_was_said(tmp_path, capsys):
     """On one line each, whatever a note holds; nobody is named."""
     folder = folder_of(replace(campaign_of(CONFLICT), people=PEOPLE), tmp_path / "C")
     question = campaign_of_question(folder)
-    main(["campaign", "adjudicate", str(folder)])
+    kgtrec("campaign", "adjudicate", folder)
     width, wide = len(question), len(WIKI) + 2
     assert capsys.readouterr().out == (
         f"task  {'question':{width}}  verdict  {'source':{wide}}  note\n"
@@ -222,11 +219,11 @@ def test_what_waits_is_listed_with_what_was_said(tmp_path, capsys):
         f"      {'':{width}}  N        {WIKI}?b  no\n"
     )
     empty = folder_of(replace(campaign_of(), people=PEOPLE), tmp_path / "D")
-    main(["campaign", "adjudicate", str(empty)])
+    kgtrec("campaign", "adjudicate", empty)
     assert capsys.readouterr() == ("", "nothing waits for an adjudicator\n")
 
 
-def campaign_of_question(folder: Path) -> str:
+def campaign_of_question(folder) -> str:
     return phrase(read_campaign(folder), np.array([0]))[0]
 
 
@@ -238,7 +235,7 @@ def test_tasks_of_an_adjudicator_go_out_and_come_back(suffix, tmp_path, capsys):
     events_before[0] = (*events_before[0][:5], "line\nbreak")
     folder = folder_of(replace(campaign_of(events_before), people=PEOPLE), tmp_path / "C")
     out = tmp_path / f"eve.{suffix}"
-    main(["campaign", "adjudicate", str(folder), "--person", "eve", "--out", str(out)])
+    kgtrec("campaign", "adjudicate", folder, "--person", "eve", "--out", out)
     assert capsys.readouterr().err == f"{out}: 2 tasks\n"
     if suffix == "csv":
         with out.open(newline="", encoding="utf-8-sig") as stream:
@@ -258,13 +255,13 @@ def test_tasks_of_an_adjudicator_go_out_and_come_back(suffix, tmp_path, capsys):
             writer.writerows(rows)
         else:
             stream.writelines(json.dumps(row) + "\n" for row in rows)
-    main(["campaign", "adjudicate", str(folder), "--import", str(out)])
+    kgtrec("campaign", "adjudicate", folder, "--import", out)
     assert "stored 2 verdicts; 0 stored before" in capsys.readouterr().err
     assert events(folder)[4:] == [(0, "eve", "adjudicator", 1, WIKI, ""), (1, "eve", "adjudicator", 2, "", "")]
-    main(["campaign", "adjudicate", str(folder)])
+    kgtrec("campaign", "adjudicate", folder)
     assert capsys.readouterr().err == "nothing waits for an adjudicator\n"
     before = (folder / JUDGEMENTS).read_bytes()
-    main(["campaign", "adjudicate", str(folder), "--import", str(out)])
+    kgtrec("campaign", "adjudicate", folder, "--import", out)
     assert (folder / JUDGEMENTS).read_bytes() == before
 
 
@@ -272,7 +269,7 @@ def test_an_adjudicator_is_not_asked_about_their_own_verdicts(tmp_path, capsys):
     """They would be refused."""
     both = people_of(("ann", "annotator", True), ("bob", "annotator", True), ("ann", "adjudicator", True))
     folder = folder_of(replace(campaign_of(CONFLICT), people=both), tmp_path / "C")
-    main(["campaign", "adjudicate", str(folder), "--person", "ann"])
+    kgtrec("campaign", "adjudicate", folder, "--person", "ann")
     assert capsys.readouterr().err == "nothing waits for an adjudicator\n"
     labels = labels_of_tasks(read_campaign(folder))
     path = table(tmp_path / "ann.csv", [(1, "Y", WIKI, "")], labels)
@@ -423,7 +420,7 @@ ROLE_OF = {
 }
 
 
-def rows_of_file(i: int) -> list[tuple[int, str, str, str]]:
+def rows_of_file(i) -> list[tuple[int, str, str, str]]:
     """(task, verdict, source, note) of the i-th file; long notes, so that a write takes its time."""
     return [
         (task, "Y", WIKI, " ".join([str(task)] * (NOTE // 5)))
@@ -431,26 +428,26 @@ def rows_of_file(i: int) -> list[tuple[int, str, str, str]]:
     ]
 
 
-def stored_file(folder: Path, i: int) -> str:
+def stored_file(folder, i) -> str:
     entities = [("e0", "r0", f"e{task}") for task in range(1, N_TASKS + 1)]
     order = sorted(entities, key=lambda labels: labels[2].encode())
     return table(folder.parent / f"{i}.csv", rows_of_file(i), order)
 
 
 @cache
-def pool_in(folder: Path) -> Pool:
+def pool_in(folder) -> Pool:
     return read_campaign(folder).pool
 
 
 @cache
-def opened_in(folder: Path, process: int) -> OpenCampaign:
+def opened_in(folder, process) -> OpenCampaign:
     """The campaign, held open by a process."""
     opened = OpenCampaign(folder)
     assert opened.campaign is not None  # reads it
     return opened
 
 
-def one_call(mode: str, folder: Path, i: int) -> None:
+def one_call(mode, folder, i) -> None:
     """Have the verdicts of the i-th file stored; returns once they are acknowledged."""
     person, role = ROLE_OF[mode]
     if mode == "append":
@@ -466,12 +463,12 @@ def one_call(mode: str, folder: Path, i: int) -> None:
         ]
         opened_in(folder, os.getpid()).store(incoming, time=NOW)
     elif mode == "import":
-        main(["campaign", "import", str(folder), stored_file(folder, i), "--person", person])
+        kgtrec("campaign", "import", folder, stored_file(folder, i), "--person", person)
     else:
-        main(["campaign", "adjudicate", str(folder), "--person", person, "--import", stored_file(folder, i)])
+        kgtrec("campaign", "adjudicate", folder, "--person", person, "--import", stored_file(folder, i))
 
 
-def folder_to_fill(mode: str, folder: Path) -> Path:
+def folder_to_fill(mode, folder) -> Path:
     """A campaign of one question with many candidates; for an adjudicator, all of them in conflict."""
     pool = pool_of([N_TASKS])
     small = campaign_of()

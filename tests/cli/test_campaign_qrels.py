@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.trec.qrels import read_qrels
+from tests.program import exit_code, kgtrec
 from tests.published_labels import published
 from tests.trees import tree
 
@@ -21,7 +21,7 @@ def campaign(tmp_path, monkeypatch, capsys):
     """The campaign of a small published folder, in the working folder, as S."""
     monkeypatch.chdir(tmp_path)
     published(tmp_path / "data")
-    main(["campaign", "import-kgc-sparsity", "data", "--out", "S"])
+    kgtrec("campaign", "import-kgc-sparsity", "data", "--out", "S")
     return capsys.readouterr()
 
 
@@ -40,7 +40,7 @@ def test_the_import_tells_each_line_and_the_counts(campaign, tmp_path):
 
 def test_question_level(campaign, tmp_path, capsys):
     """Topics, qrels of all depths, report, README and checksums that hold."""
-    main(["campaign", "qrels", "S", "--out", "q"])
+    kgtrec("campaign", "qrels", "S", "--out", "q")
     printed = capsys.readouterr().out
     folder = tmp_path / "q"
     assert printed == (folder / "report.txt").read_text()
@@ -76,7 +76,7 @@ def test_triple_level_takes_ids_of_a_topics_file(campaign, tmp_path, capsys):
     """For questions that were not pooled for and that it has; an id that the pool uses otherwise is refused."""
     topics = tmp_path / "topics.tsv"
     topics.write_text("head42\tjam\tlikes\ntail7\tzoe\tknows\n")
-    main(["campaign", "qrels", "S", "--level", "triple", "--topics", "topics.tsv", "--out", "q"])
+    kgtrec("campaign", "qrels", "S", "--level", "triple", "--topics", "topics.tsv", "--out", "q")
     ids = [line.split("\t")[0] for line in (tmp_path / "q" / "topics.tsv").read_text().splitlines()]
     assert sorted(ids) == ["head0", "head42", "head7", "tail-new0", "tail1", "tail5"]
     assert "next: kgtrec evaluate q/qrels.txt RUNS" in capsys.readouterr().err
@@ -85,18 +85,16 @@ def test_triple_level_takes_ids_of_a_topics_file(campaign, tmp_path, capsys):
         ("q1\tjam\tlikes\n", "topics.tsv: expected ids that begin with head or tail, the side asked for, found 'q1'"),
     ):
         topics.write_text(text)
-        with pytest.raises(SystemExit):
-            main(["campaign", "qrels", "S", "--level", "triple", "--topics", "topics.tsv", "--out", "r"])
+        assert exit_code("campaign", "qrels", "S", "--level", "triple", "--topics", "topics.tsv", "--out", "r") == 2
         assert told in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["campaign", "qrels", "S", "--topics", "topics.tsv", "--out", "r"])
+    assert exit_code("campaign", "qrels", "S", "--topics", "topics.tsv", "--out", "r") == 2
     assert "--topics is for new questions without a collection" in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
 
 
 def test_labels_of_one_annotator_are_not_agreed_on(campaign, tmp_path):
     """The README of the qrels says who gave them."""
-    main(["campaign", "qrels", "S", "--out", "q"])
+    kgtrec("campaign", "qrels", "S", "--out", "q")
     text = (tmp_path / "q" / "README.md").read_text()
     assert "1 were said to be true by one annotator, who judged alone, and 1 settled by an adjudicator" in text
     assert "agreed on" not in text
@@ -105,18 +103,18 @@ def test_labels_of_one_annotator_are_not_agreed_on(campaign, tmp_path):
 def test_questions_that_a_run_lacks_are_told(campaign, tmp_path, capsys):
     """Once per system, by evaluate and by diagnostics; with --missing skip as left out."""
     (tmp_path / "mine.run").write_text(run_line("tail1", "jam", 1))
-    main(["campaign", "qrels", "S", "--out", "q"])
+    kgtrec("campaign", "qrels", "S", "--out", "q")
     capsys.readouterr()
-    main(["evaluate", "q/qrels.txt", "mine.run", "-m", "P@1", "-m", "AP@20"])
+    kgtrec("evaluate", "q/qrels.txt", "mine.run", "-m", "P@1", "-m", "AP@20")
     assert capsys.readouterr().err == (
         "warning: mine lacks 3 of the 4 questions of the qrels; they count zero (--missing skip, in Python "
         "missing='skip', leaves them out)\n"
     )
-    main(["evaluate", "q/qrels.txt", "mine.run", "-m", "P@1", "--missing", "skip"])
+    kgtrec("evaluate", "q/qrels.txt", "mine.run", "-m", "P@1", "--missing", "skip")
     assert capsys.readouterr().err == "warning: mine lacks 3 of the 4 questions of the qrels; they are left out\n"
     for name, measure in (("quick", "AP@20"), ("slow", "macro.MR")):  # undefined, and so taken the long way
         (tmp_path / f"{name}.run").write_text(run_line("tail1", "jam", 1))
-        main(["campaign", "diagnostics", "S", f"{name}.run", "-m", measure])
+        kgtrec("campaign", "diagnostics", "S", f"{name}.run", "-m", measure)
         told = capsys.readouterr().err
         assert told.count("lacks") == 1
         assert f"{name} lacks 3 of the 4 questions of the qrels; they count zero\n" in told
@@ -131,11 +129,11 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
         ("more", "eve\tlikes\tjam\n"),
     ):
         (tmp_path / f"{name}.tsv").write_text(text)
-    main(["questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C"])
+    kgtrec("questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C")
     arguments = ["campaign", "qrels", "S", "--level", "triple", "--collection", "C"]
     arguments += ["--known", "valid.tsv", "--known", "more.tsv"]
     capsys.readouterr()
-    main([*arguments, "--out", "T"])
+    kgtrec(*arguments, "--out", "T")
     assert "6 questions of the positive triples, 2 of them never pooled for" in capsys.readouterr().out
     made = read_collection("T")
     topics = (tmp_path / "T" / "topics.tsv").read_text().splitlines()
@@ -151,27 +149,25 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
         (made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity, strict=True)
     }
     assert known == {("head-new0", "bob"), ("head-new0", "eve"), ("tail-new0", "dan"), ("tail1", "pie2")}
-    main(["rank", "T", "--baseline", "popularity", "--out", "ranks", "--depth", "5"])
+    kgtrec("rank", "T", "--baseline", "popularity", "--out", "ranks", "--depth", "5")
     capsys.readouterr()
-    main(["evaluate", "T", "ranks/popularity.ranks.parquet", "-m", "micro.MRR", "-m", "AP@20"])
+    kgtrec("evaluate", "T", "ranks/popularity.ranks.parquet", "-m", "micro.MRR", "-m", "AP@20")
     assert capsys.readouterr().out.splitlines()[1].startswith("popularity")
 
 
 def test_earlier_qrels_are_replaced_only_when_asked(campaign, tmp_path, capsys):
     """Equal inputs give equal bytes; a folder with other files is never touched."""
-    main(["campaign", "qrels", "S", "--out", "q"])
+    kgtrec("campaign", "qrels", "S", "--out", "q")
     first = tree(tmp_path / "q")
-    with pytest.raises(SystemExit):
-        main(["campaign", "qrels", "S", "--out", "q"])
+    assert exit_code("campaign", "qrels", "S", "--out", "q") == 2
     assert "q: exists; --force replaces it" in capsys.readouterr().err
-    main(["campaign", "qrels", "S", "--out", "q", "--force"])
+    kgtrec("campaign", "qrels", "S", "--out", "q", "--force")
     assert tree(tmp_path / "q") == first
-    with pytest.raises(SystemExit):
-        main(["campaign", "qrels", "S", "--out", "data", "--force"])
+    assert exit_code("campaign", "qrels", "S", "--out", "data", "--force") == 2
     assert (
         "expected a new or empty folder, or one to replace by the same kind, found one with " in capsys.readouterr().err
     )
-    main(["campaign", "qrels", "S", "--out", "q1", "--depth", "1"])
+    kgtrec("campaign", "qrels", "S", "--out", "q1", "--depth", "1")
     assert not (tmp_path / "q1" / "qrels.depth2.txt").exists()
 
 
@@ -180,28 +176,27 @@ def test_diagnostics_of_a_campaign(campaign, tmp_path, capsys):
     (tmp_path / "kgc-sparsity.run").write_text(
         run_line("tail1", "jam", 1) + run_line("head0", "cat", 1) + run_line("head0", "ann", 2)
     )
-    main(["campaign", "diagnostics", "S"])
+    kgtrec("campaign", "diagnostics", "S")
     alone = capsys.readouterr().out
     assert "kgc-sparsity  -             6       6       6         2                2  33.3%" in alone
     assert "4 questions, 0 with nothing pooled, 0 with nothing judged" in alone
-    main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--judged-at", "1"])
+    kgtrec("campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--judged-at", "1")
     captured = capsys.readouterr()
     assert "kgc-sparsity    0.5000  0.2500     1" in captured.out
-    main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--format", "csv", "--table", "left_out"])
+    kgtrec("campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--format", "csv", "--table", "left_out")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("kind,name,triples,positives,system,is_left_out,measure,before,after")
     assert lines[1].startswith("run,kgc-sparsity,6,2,kgc-sparsity,")
-    main(["campaign", "diagnostics", "S", "--format", "csv"])
+    kgtrec("campaign", "diagnostics", "S", "--format", "csv")
     assert capsys.readouterr().out.startswith("run,family,contributed,unique,judged,positive,unique_positive\n")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "kgc-sparsity.run").write_text(run_line("tail1", "jam", 1))
-    with pytest.raises(SystemExit):
-        main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "other/kgc-sparsity.run"])
+    assert exit_code("campaign", "diagnostics", "S", "kgc-sparsity.run", "other/kgc-sparsity.run") == 2
     assert "found 'kgc-sparsity' twice" in capsys.readouterr().err
 
 
 def test_there_are_no_files_below_the_pool(campaign, tmp_path, capsys):
     """A depth of many digits is that of the deepest triple: no file for each rank in between."""
-    main(["campaign", "qrels", "S", "--out", "q", "--depth", str(10**9)])
-    main(["campaign", "qrels", "S", "--out", "all"])
+    kgtrec("campaign", "qrels", "S", "--out", "q", "--depth", 10**9)
+    kgtrec("campaign", "qrels", "S", "--out", "all")
     assert tree(tmp_path / "q") == tree(tmp_path / "all")

@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
+from tests.program import kgtrec
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 TRIPLES = [part for name in ("train", "valid", "test") for part in (f"--{name}", str(CITIES / f"{name}.tsv"))]
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> str:
+def collection(tmp_path_factory) -> str:
     folder = str(tmp_path_factory.mktemp("cities") / "C")
-    main(["questions", str(CITIES), "--out", folder])
+    kgtrec("questions", CITIES, "--out", folder)
     return folder
 
 
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refused(arguments, capsys) -> str:
     """The one line that a command ends with."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as left:
@@ -29,18 +30,18 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
-def test_triples_give_the_table_of_their_collection(collection: str, capsys: pytest.CaptureFixture[str]):
+def test_triples_give_the_table_of_their_collection(collection, capsys):
     """--split test is what a collection has."""
     capsys.readouterr()
-    main(["chance", collection, "--format", "csv"])
+    kgtrec("chance", collection, "--format", "csv")
     by_collection = capsys.readouterr().out
-    main(["chance", *TRIPLES, "--format", "csv"])
+    kgtrec("chance", *TRIPLES, "--format", "csv")
     assert capsys.readouterr().out == by_collection
 
 
-def test_valid_triples_are_asked_for(capsys: pytest.CaptureFixture[str]):
+def test_valid_triples_are_asked_for(capsys):
     """The five valid triples of the cities, whose train and test triples are known: ten answers."""
-    main(["chance", *TRIPLES, "--split", "valid", "-m", "micro.MR"])
+    kgtrec("chance", *TRIPLES, "--split", "valid", "-m", "micro.MR")
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [row[:4] for row in rows] == [
         ["micro.MR", "both", "10", "21.85"],
@@ -49,13 +50,13 @@ def test_valid_triples_are_asked_for(capsys: pytest.CaptureFixture[str]):
     ]
 
 
-def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_written_table_adjusts_numbers(tmp_path, capsys):
     """MR 1 is the best there is."""
     path = str(tmp_path / "valid.csv")
-    main(["chance", *TRIPLES, "--split", "valid", "--out", path])
-    main(["published", "adjust", "--measure", "micro.MR", "--value", "1", "--chance", path])
+    kgtrec("chance", *TRIPLES, "--split", "valid", "--out", path)
+    kgtrec("published", "adjust", "--measure", "micro.MR", "--value", "1", "--chance", path)
     assert ["index", "1.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
-    main(["published", "adjust", "--measure", "micro.MR", "--value", "1", "--chance", path, "--format", "json"])
+    kgtrec("published", "adjust", "--measure", "micro.MR", "--value", "1", "--chance", path, "--format", "json")
     (record,) = json.loads(capsys.readouterr().out)
     assert (record["measure"], record["value"], record["index"]) == ("micro.MR", 1.0, 1.0)
 
@@ -82,19 +83,17 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
         ),
     ],
 )
-def test_what_does_not_go_together_is_told(arguments, message, capsys: pytest.CaptureFixture[str]):
+def test_what_does_not_go_together_is_told(arguments, message, capsys):
     """One line, before anything is read."""
     assert refused(["chance", *arguments], capsys) == f"error: {message}\n"
 
 
-def test_evaluate_says_what_is_wrong_with_its_options(
-    collection: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_evaluate_says_what_is_wrong_with_its_options(collection, tmp_path, capsys):
     """Intervals without a level; shares of relations in a file, which is named; suffixes that stand for no form."""
-    main(["rank", collection, "--baseline", "constant", "--out", str(tmp_path)])
+    kgtrec("rank", collection, "--baseline", "constant", "--out", tmp_path)
     evaluate = ["evaluate", collection, str(tmp_path / "constant.ranks.parquet"), "-m", "micro.MRR"]
     assert refused([*evaluate, "--drawn", "question"], capsys) == (
-        "error: expected --confidence, such as 0.95, together with --drawn, found none\n"
+        "error: expected a confidence, such as 0.95, for intervals over other questions, found none\n"
     )
     shares = tmp_path / "shares.tsv"
     for text, message in (
@@ -104,15 +103,15 @@ def test_evaluate_says_what_is_wrong_with_its_options(
         shares.write_text(text)
         assert refused([*evaluate, "--weights", str(shares)], capsys) == f"error: {shares}: {message}\n"
     shares.write_text("borders\t1\n")
-    main([*evaluate, "--weights", str(shares), "--ties", "realistic"])
+    kgtrec(*evaluate, "--weights", shares, "--ties", "realistic")
     assert capsys.readouterr().err == (
         "warning: the shares leave out 3 of the 4 relations of the qrels, such as 'city_in'; they and their "
         "answers count 0\n"
     )
     assert refused([*evaluate, "--out", "x.xlsx"], capsys) == (
-        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with "
-        "any other name, found '.xlsx'\n"
+        "error: --out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, .svg, .pdf, .png, "
+        "or --format with any other name, found '.xlsx'\n"
     )
-    main([*evaluate, "--out", str(tmp_path / "x.txt")])
-    main([*evaluate, "--out", str(tmp_path / "x.xlsx"), "--format", "table"])
+    kgtrec(*evaluate, "--out", tmp_path / "x.txt")
+    kgtrec(*evaluate, "--out", tmp_path / "x.xlsx", "--format", "table")
     assert (tmp_path / "x.txt").read_text() == (tmp_path / "x.xlsx").read_text()

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kgtrec.cli import cli, main
+from kgtrec.cli import cli
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.trec.runs import write_run
 from tests.campaign_folders import pool_folder, say_in
 from tests.evaluation.test_plausibility import clustered, run_of
 from tests.formats.trec_files import written
-from tests.program import exit_code
+from tests.program import exit_code, kgtrec
 
 TOPICS = "tail0\tfrance\tcapital\ntail1\titaly\tcapital\n"
 QRELS = "tail0 0 paris 1\ntail1 0 rome 1\n"
@@ -131,17 +131,17 @@ def test_missing_files_and_other_folders(folder):
 def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
     """A line per file with counts; or what is wrong, with its place."""
     campaign = pool_folder(tmp_path / "P", automatic=(2,))
-    main(["check", str(campaign)])
+    kgtrec("check", campaign)
     assert capsys.readouterr().out == (
         f"{campaign}/pool.tsv: ok, pool: 3 triples for 2 questions out of 1 run\n"
         f"{campaign}/seeds.txt: ok, known answers: 0 rows\n"
         f"{campaign}/automatic.tsv: ok, automatic: 1 triple\n"
     )
-    main(["campaign", "init", str(campaign), "--annotator", "ann", "--annotator", "bob"])
-    main(["campaign", "assign", str(campaign)])
+    kgtrec("campaign", "init", campaign, "--annotator", "ann", "--annotator", "bob")
+    kgtrec("campaign", "assign", campaign)
     say_in(campaign, (0, "ann", "annotator", "unsure"))
     capsys.readouterr()
-    main(["check", str(campaign)])
+    kgtrec("check", campaign)
     lines = capsys.readouterr().out.splitlines()
     for line in (
         "people.tsv: ok, people: 2 names",
@@ -156,8 +156,7 @@ def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
         ("pool.tsv", "x\n", "pool.tsv: expected the file that kgtrec pool wrote"),
     ):
         (campaign / name).write_text(text)
-        with pytest.raises(SystemExit):
-            main(["check", str(campaign)])
+        assert exit_code("check", campaign) == 2
         shown = capsys.readouterr().out
         assert shown.startswith(f"{campaign}/{told}")
         assert "ok" not in shown
@@ -186,15 +185,15 @@ def made(tmp_path_factory):
     """A collection, ranks and runs of one system filtered and raw, and a small study, made once."""
     folder = tmp_path_factory.mktemp("made")
     splits = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
-    main(["questions", *splits, "--out", f"{folder}/C"])
-    main(["rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/ranks"])
-    main(["rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/raw", "--filter", "raw"])
+    kgtrec("questions", *splits, "--out", f"{folder}/C")
+    kgtrec("rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/ranks")
+    kgtrec("rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/raw", "--filter", "raw")
     (folder / "study.toml").write_text(
         'title = "T"\n[data]\ncollection = "C"\n[systems]\nbaselines = ["svd", "rules"]\n[[labels]]\nname = "test"\n'
         'kind = "test"\n[measures]\nnames = ["micro.MRR", "AP"]\nresamples = 2\n[stability]\nlabels = []\n[power]\n'
         'labels = []\n[report]\nformats = ["csv"]\n'
     )
-    main(["study", f"{folder}/study.toml", "--out", f"{folder}/S"])
+    kgtrec("study", f"{folder}/study.toml", "--out", f"{folder}/S")
     return folder
 
 
@@ -224,6 +223,16 @@ def test_what_is_whole_is_ok(copies):
     ]
     assert lines[3].startswith("C: ok, collection ")
     assert lines[6] == "S: ok, study: 2 systems, 1 label set, 3 tables, 6 steps"
+
+
+def test_what_is_wrong_with_two_files_together_is_one_line(copies):
+    """Though it is found in a run and in the answer ranks beside it, which are of other scores."""
+    shutil.copy("raw/svd.ranks.parquet", "ranks")
+    code, lines = check("ranks")
+    assert code == 2
+    assert [line.partition(" they")[0] for line in lines] == [
+        "ranks/svd.run.gz: does not belong to ranks/svd.ranks.parquet:"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -381,7 +390,7 @@ def test_answer_ranks_that_cannot_be_evaluated_together_are_found(copies):
         line.startswith("ranks/svd.ranks.parquet: expected answer ranks that were filtered in") for line in lines
     )
     splits = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
-    main(["questions", *splits[:2], splits[1], "--out", "D", "--leaked", "keep"])
+    kgtrec("questions", *splits[:2], splits[1], "--out", "D", "--leaked", "keep")
     code, lines = check("D", "raw/svd.ranks.parquet")
     assert code == 2
     assert any("was ranked on collection" in line for line in lines)

@@ -50,7 +50,7 @@ REFUSED = {"repeated pair", "nan", "no question", "no entity", "no score", "numb
 GATHERED = "expected the rows of each question together, found "
 
 
-def check(folder: Path, *names: str, rows_in_memory: int | None = None) -> tuple[int, list[str]]:
+def check(folder, *names: str, rows_in_memory=None) -> tuple[int, list[str]]:
     """The exit code and the lines, with names relative to the folder."""
     limit = streamed_runs.ROWS_IN_MEMORY if rows_in_memory is None else rows_in_memory
     with mock.patch.object(streamed_runs, "ROWS_IN_MEMORY", limit):
@@ -58,7 +58,7 @@ def check(folder: Path, *names: str, rows_in_memory: int | None = None) -> tuple
     return result.exit_code, result.stdout.replace(f"{folder}/", "").splitlines()
 
 
-def table_of(seed: int, faults: set[str]) -> pa.Table:
+def table_of(seed, faults) -> pa.Table:
     """The rows of a run with these faults; questions are in any order."""
     rng = np.random.default_rng(seed)
     questions = [int(q) for q in rng.permutation(N_QUESTIONS)][: N_QUESTIONS - ("missing question" in faults)]
@@ -93,7 +93,7 @@ def table_of(seed: int, faults: set[str]) -> pa.Table:
 
 
 @st.composite
-def metadata(draw: st.DrawFn) -> dict[str, object]:
+def metadata(draw) -> dict[str, object]:
     """What a Parquet run says of its collection."""
     of = draw(st.sampled_from([None, COLLECTION.stamp, "another"]))
     said = {} if of is None else {"collection": of, "filtered_by": draw(st.sampled_from([None, [], ["train", "test"]]))}
@@ -143,7 +143,7 @@ def test_findings_are_those_of_the_run_in_memory(folder, seed, faults, group, bo
     assert (cut[0], placeless(cut[1])) == (parts[0], placeless(parts[1]))
 
 
-def with_folder(folder: Path, table: pa.Table, bounds: list[int], group: int) -> None:
+def with_folder(folder, table, bounds, group) -> None:
     """Write the rows as the parts of x.run."""
     (folder / "x.run").mkdir(exist_ok=True)
     for old in (folder / "x.run").iterdir():
@@ -154,7 +154,7 @@ def with_folder(folder: Path, table: pa.Table, bounds: list[int], group: int) ->
         )
 
 
-def placeless(lines: list[str]) -> list[str]:
+def placeless(lines) -> list[str]:
     """Lines without the name of the file, and without the row in it."""
     named = [re.sub(r"x\.run(/part-\d+\.parquet)?|x\.parquet", "X", line) for line in lines]
     return [re.sub(r"in row \d+", "in row N", line) for line in named]

@@ -6,13 +6,12 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.cli.common import counting
 from kgtrec.report.progress import progress_bar
+from tests.program import kgtrec
 
 
 def test_items_are_told_once_the_next_one_is_asked_for():
@@ -22,7 +21,7 @@ def test_items_are_told_once_the_next_one_is_asked_for():
     assert (seen, told) == ([0, 1, 2], [1, 1, 1])
 
 
-def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str]):
+def test_nothing_is_drawn_where_nobody_looks(capsys):
     """Standard error that is no terminal stays clean."""
     with progress_bar("evaluating", 2, "systems") as advance:
         advance(1)
@@ -30,7 +29,7 @@ def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_evaluate_tells_how_far_it_is_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_evaluate_tells_how_far_it_is_on_a_terminal(tmp_path, monkeypatch):
     """By systems; standard output holds the table alone."""
     (tmp_path / "qrels.txt").write_text("q 0 a 1\n")
     for name in ("one", "two"):
@@ -51,5 +50,5 @@ def test_evaluate_tells_how_far_it_is_on_a_terminal(tmp_path: Path, monkeypatch:
     assert "2/2" in shown
     assert "systems" in shown
     monkeypatch.chdir(tmp_path)
-    main(["evaluate", "qrels.txt", "one.run", "two.run", "-m", "RR", "--out", "table.txt"])
+    kgtrec("evaluate", "qrels.txt", "one.run", "two.run", "-m", "RR", "--out", "table.txt")
     assert done.stdout.decode() == (tmp_path / "table.txt").read_text()

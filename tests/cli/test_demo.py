@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.formats.campaign.folder import read_templates
 from kgtrec.formats.entity_types import read_relation_types
 from kgtrec.openworld.family_tree import KINSHIP
+from tests.program import exit_code, kgtrec
 
 ROOT = Path(__file__).parents[2]
 PRINTED = "printed.txt"
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def files(folder) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -32,13 +32,13 @@ def demo(tmp_path_factory):
     """The folder that the demo writes for the default seed; beside it what it prints."""
     folder = tmp_path_factory.mktemp("demo") / "demo"
     with (folder.parent / PRINTED).open("w") as printed, contextlib.redirect_stdout(printed):
-        main(["demo", "--out", str(folder)])
+        kgtrec("demo", "--out", folder)
     return folder
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["annotation", "qrels"])
-def test_the_repository_holds_what_the_demo_writes(demo: Path, name: str):
+def test_the_repository_holds_what_the_demo_writes(demo, name):
     """annotation/ and qrels/, byte for byte; after a change, copy them from the demo's folder."""
     assert files(demo / name) == files(ROOT / name)
 
@@ -52,7 +52,7 @@ def test_every_relation_of_a_family_tree_can_be_asked_for():
 
 
 @pytest.mark.long
-def test_the_steps_do_it_again_as_often_as_they_are_run(demo: Path, tmp_path: Path):
+def test_the_steps_do_it_again_as_often_as_they_are_run(demo, tmp_path):
     """Every file of the folder, with the same bytes, out of kg/ and filled/ alone; nothing there changes."""
     folder = tmp_path / "demo"
     shutil.copytree(demo, folder)
@@ -68,25 +68,24 @@ def test_the_steps_do_it_again_as_often_as_they_are_run(demo: Path, tmp_path: Pa
     assert files(folder) == expected | script
 
 
-def test_a_demo_is_never_replaced(tmp_path: Path, capsys):
+def test_a_demo_is_never_replaced(tmp_path, capsys):
     """It has verdicts in it."""
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "steps.sh").write_text("# What kgtrec demo did")
-    with pytest.raises(SystemExit):
-        main(["demo", "--out", str(tmp_path / "demo"), "--force"])
+    assert exit_code("demo", "--out", tmp_path / "demo", "--force") == 2
     assert "expected a new or empty folder" in capsys.readouterr().err
 
 
 def test_the_campaign_that_the_repository_holds_is_done(capsys):
     """Nothing waits for anybody."""
-    main(["campaign", "status", str(ROOT / "annotation")])
+    kgtrec("campaign", "status", ROOT / "annotation")
     header, row = (line.split() for line in capsys.readouterr().out.splitlines()[:2])
     waiting = dict(zip(header, row[1:], strict=True))
     assert [waiting[state] for state in ("open", "conflict", "doubted", "undecidable")] == ["0"] * 4
 
 
 @pytest.mark.slow
-def test_known_labels_mislead_and_a_pool_repairs_it(demo: Path):
+def test_known_labels_mislead_and_a_pool_repairs_it(demo):
     """What README shows: by AP@20 they put inverse above rules, judged ones and the truth the other way, significantly.
 
     Known labels are facts that inverse finds.
@@ -110,7 +109,7 @@ def test_other_seeds_show_it_too():
 
 
 @pytest.mark.slow
-def test_readme_shows_what_the_demo_prints(demo: Path):
+def test_readme_shows_what_the_demo_prints(demo):
     """Its table, line by line."""
     printed = (demo.parent / PRINTED).read_text().splitlines()
     shown = re.search(r"```text\n(measure +labels .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -127,6 +126,6 @@ def test_readme_shows_what_the_demo_prints(demo: Path):
         pytest.param(["--labels", "200", "--people", "40"], marks=pytest.mark.long),
     ],
 )
-def test_the_demo_works_for_other_worlds(tmp_path: Path, options: list[str]):
-    main(["demo", "--out", str(tmp_path / "d"), *options])
+def test_the_demo_works_for_other_worlds(tmp_path, options):
+    kgtrec("demo", "--out", tmp_path / "d", *options)
     assert (tmp_path / "d" / "qrels" / "qrels.txt").stat().st_size > 0

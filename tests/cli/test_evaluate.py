@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtrec.cli import main
+from tests.program import kgtrec
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from kgtrec.cli import main
 def test_one_line_and_exit_code_2(args, message, capsys):
     """Although none of the files exists."""
     with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", *args])
+        kgtrec("evaluate", *args)
     out, error = capsys.readouterr()
     assert stopped.value.code == 2
     assert message in error
@@ -34,10 +34,10 @@ def test_of_what_intervals_are_is_told_where_there_is_one(tmp_path, capsys):
     qrels, run = tmp_path / "qrels.txt", tmp_path / "one.run"
     qrels.write_text("q 0 a 1\n")
     run.write_text("q Q0 a 1 2.0 one\n")
-    main(["evaluate", str(qrels), str(run), "-m", "RR", "--confidence", "0.95"])
+    kgtrec("evaluate", qrels, run, "-m", "RR", "--confidence", "0.95")
     assert capsys.readouterr().err == "warning: no interval for RR (one question, or all equal)\n"
     ids = [f"q{i}" for i in range(8)]
     qrels.write_text("".join(f"{q} 0 a 1\n" for q in ids))
     run.write_text("".join(f"{q} Q0 {'ab'[i % 2]} 1 2.0 one\n" for i, q in enumerate(ids)))
-    main(["evaluate", str(qrels), str(run), "-m", "RR", "--confidence", "0.95"])
+    kgtrec("evaluate", qrels, run, "-m", "RR", "--confidence", "0.95")
     assert capsys.readouterr().err == "note: 95% intervals are over other test sets of as many questions like these\n"

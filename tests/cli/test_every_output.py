@@ -77,12 +77,12 @@ SLOW = {"demo", "study", "report"}
 COMMANDS = {**FOLDERS, **FILES, **PARTS}
 
 
-def words_of(words: str) -> list[str]:
+def words_of(words) -> list[str]:
     words = words.replace("RUNS", "ranks/rules.run.gz ranks/popularity.run.gz")
     return words.replace("RANKS", "ranks/rules.ranks.parquet ranks/popularity.ranks.parquet").split()
 
 
-def run(words: str, out: str) -> int:
+def run(words, out) -> int:
     try:
         main([word.replace("OUT", out) for word in words_of(words)])
     except SystemExit as leaving:
@@ -138,7 +138,7 @@ def world(tmp_path_factory) -> Path:
     return folder
 
 
-def copied(world: Path, place: Path, words: str) -> None:
+def copied(world, place, words) -> None:
     """What a command reads by its words, and kg/ as what it does not."""
     named = {"kg", *(word.partition("/")[0] for word in words_of(words))}
     shutil.copytree(
@@ -164,7 +164,7 @@ def test_every_command_that_writes_is_here():
     assert writing == {name for name in writing if any(words.startswith(name) for words in COMMANDS.values())}
 
 
-def names_of(word: str) -> st.SearchStrategy[str]:
+def names_of(word) -> st.SearchStrategy[str]:
     """Names of files that somebody may have, those that ours have among them."""
     ours = [
         "steps.sh",
@@ -194,12 +194,12 @@ def names_of(word: str) -> st.SearchStrategy[str]:
 SPELLINGS = ("out", "./out", "out/", "../world/out", "ABSOLUTE", "link", "out/../out")
 
 
-def held(place: Path) -> dict[str, bytes]:
+def held(place) -> dict[str, bytes]:
     """All that is there, but for what a program that was killed was writing."""
     return without_parts(tree(place))
 
 
-def run_on_anything(world: Path, place: Path, name: str, theirs: dict[str, str], spelling: str, here: bool) -> None:
+def run_on_anything(world, place, name, theirs, spelling, here) -> None:
     words = COMMANDS[name]
     copied(world, place, words)
     with chdir(place):

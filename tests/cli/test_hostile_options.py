@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 import click
 import numpy as np
@@ -25,12 +24,13 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.study import config_file as study_configs
 from tests.campaign_folders import folder_of, people_of
 from tests.judged_pools import judgements_of
+from tests.program import exit_code, kgtrec
 
 ESCAPES = "\x1b[31mred\x1b[0m \u202eevil\r\x9b2J\u2066"
 SHOWN = r"\x1b[31mred\x1b[0m \u202eevil\r\x9b2J\u2066"
 
 
-def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
+def commands(group=cli, path="") -> Iterator[tuple[str, click.Command]]:
     """Every command with its name."""
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -45,7 +45,7 @@ OPTIONS = [(f"{name} {param.opts[0]}", param) for name, command in commands() fo
 
 
 @pytest.mark.parametrize(("name", "param"), OPTIONS, ids=[name for name, _ in OPTIONS])
-def test_every_option_has_a_type_with_bounds(name: str, param: click.Parameter):
+def test_every_option_has_a_type_with_bounds(name, param):
     """No number is without an end, and no text may be bytes."""
     plain = (click.types.IntParamType, click.types.FloatParamType, click.types.StringParamType)
     assert not isinstance(param.type, plain) or isinstance(param.type, Whole | Real | Number | Text)
@@ -58,7 +58,7 @@ WHOLE = [(name, param.type) for name, param in OPTIONS if isinstance(param.type,
 @pytest.mark.parametrize(
     "text", ["10000000000000000000", "9" * 400, "9" * 5000, "-1", "1.5", "nan", "", "1e3", "\u0661x"]
 )
-def test_a_number_out_of_range_is_told_with_the_range(name: str, kind: Whole, text: str):
+def test_a_number_out_of_range_is_told_with_the_range(name, kind, text):
     with pytest.raises(click.BadParameter) as told:
         kind.convert(text, None, None)
     assert f"expected a whole number from {kind.least:,} to {kind.most:,}, found " in told.value.message
@@ -70,7 +70,7 @@ def test_a_number_out_of_range_is_told_with_the_range(name: str, kind: Whole, te
 @pytest.mark.parametrize(
     "name", ["--repeats", "--resamples", "--workers", "--per-triple", "--depth", "--block", "--first"]
 )
-def test_2_to_the_31_is_out_of_range(name: str):
+def test_2_to_the_31_is_out_of_range(name):
     """All but known answers, which are taken to 64 bits."""
     kinds = [kind for option, kind in WHOLE if option.endswith(f" {name}")]
     assert kinds
@@ -93,12 +93,12 @@ REALS = [(name, param.type) for name, param in OPTIONS if isinstance(param.type,
 
 @pytest.mark.parametrize(("name", "kind"), REALS, ids=[name for name, _ in REALS])
 @pytest.mark.parametrize("text", ["nan", "-nan", "inf", "-inf", "1e400"])
-def test_a_number_that_is_none_is_refused(name: str, kind: click.ParamType, text: str):
+def test_a_number_that_is_none_is_refused(name, kind, text):
     with pytest.raises(click.BadParameter, match=r"expected a finite number, found|is not in the range"):
         kind.convert(text, None, None)
 
 
-def refused(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refused(args, capsys) -> str:
     """What a command says that ends with exit code 2."""
     with pytest.raises(SystemExit) as left:
         main(args)
@@ -119,14 +119,14 @@ def refused(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ["published", "adjust", "--measure", "\udcff", "--value", "1", "--chance", "nations"],
     ],
 )
-def test_bytes_that_are_no_text(args: list[str], capsys: pytest.CaptureFixture[str]):
+def test_bytes_that_are_no_text(args, capsys):
     r"""As a shell gives them for $'\xff'."""
     told = refused(args, capsys)
     assert "expected text in UTF-8, found" in told
     assert r"\udcff" in told
 
 
-def test_a_file_whose_name_is_no_text_may_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_file_whose_name_is_no_text_may_be_read(tmp_path, capsys):
     """The system is called by what of the name can be shown."""
     place = os.fsencode(tmp_path)
     try:
@@ -135,7 +135,7 @@ def test_a_file_whose_name_is_no_text_may_be_read(tmp_path: Path, capsys: pytest
                 stream.write(text)
     except OSError:
         pytest.skip("this file system takes no such names")
-    main(["evaluate", f"{tmp_path}/q\udcff.txt", f"{tmp_path}/s\udcff.run", "-m", "RR", "--format", "csv"])
+    kgtrec("evaluate", f"{tmp_path}/q\udcff.txt", f"{tmp_path}/s\udcff.run", "-m", "RR", "--format", "csv")
     assert capsys.readouterr().out == "system,measure,value\ns\\xff,RR,1\n"
     assert r"none\udcff: no such file" in refused(["evaluate", "none\udcff", f"{tmp_path}/s\udcff.run"], capsys)
 
@@ -153,14 +153,14 @@ def test_a_file_whose_name_is_no_text_may_be_read(tmp_path: Path, capsys: pytest
         ("AP(rel=" + "-" * 5000 + "1)", "expected parameters as (name=value, ...)"),
     ],
 )
-def test_a_measure_with_a_number_beyond_all_places(measure: str, told: str, tmp_path: Path, capsys):
+def test_a_measure_with_a_number_beyond_all_places(measure, told, tmp_path, capsys):
     (tmp_path / "q").write_text("q 0 a 1\n")
     (tmp_path / "r.run").write_text("q Q0 a 1 1 s\n")
     assert told in refused(["evaluate", str(tmp_path / "q"), str(tmp_path / "r.run"), "-m", measure], capsys)
 
 
 @pytest.mark.parametrize("threshold", ["inf", "nan", "1e400"])
-def test_a_threshold_is_finite(threshold: str, capsys):
+def test_a_threshold_is_finite(threshold, capsys):
     assert "expected a finite number" in refused(
         ["questions", "a", "b", "c", "--out", "C", "--threshold", threshold], capsys
     )
@@ -169,7 +169,7 @@ def test_a_threshold_is_finite(threshold: str, capsys):
 # terminals
 
 
-def test_labels_cannot_steer_the_terminal_of_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_labels_cannot_steer_the_terminal_of_evaluate(tmp_path, capsys):
     """The table shows escapes; CSV and JSON have the label to the letter."""
     from kgtrec.collection.questions import build_questions
     from kgtrec.formats.collections import write_collection
@@ -184,16 +184,16 @@ def test_labels_cannot_steer_the_terminal_of_evaluate(tmp_path: Path, capsys: py
     out = capsys.readouterr().out
     assert SHOWN.replace(r"\r", "") in out
     assert out.replace("\n", "").isprintable()
-    main([*told, "--format", "latex"])
+    kgtrec(*told, "--format", "latex")
     assert capsys.readouterr().out.replace("\n", "").isprintable()
-    main([*told, "--format", "csv"])
+    kgtrec(*told, "--format", "csv")
     assert next(iter(csv.DictReader(io.StringIO(capsys.readouterr().out))))["relation"] == relation
-    main([*told, "--format", "json"])
+    kgtrec(*told, "--format", "json")
     assert json.loads(capsys.readouterr().out)[0]["relation"] == relation
 
 
 @pytest.fixture
-def campaign(tmp_path: Path) -> str:
+def campaign(tmp_path) -> str:
     """Two triples of a relation whose name steers terminals, each judged by two."""
     entities, relations = Vocabulary.of(["a", "b", "c"]), Vocabulary.of([ESCAPES.replace("\r", "")])
     zero = np.zeros(1, np.int32)
@@ -217,18 +217,16 @@ def campaign(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("words", [["agreement", "--per", "relation"], ["status", "--per", "relation"], ["status"]])
-def test_labels_cannot_steer_the_terminal_of_a_campaign(
-    words: list[str], campaign: str, capsys: pytest.CaptureFixture[str]
-):
-    main(["campaign", words[0], campaign, *words[1:]])
+def test_labels_cannot_steer_the_terminal_of_a_campaign(words, campaign, capsys):
+    kgtrec("campaign", words[0], campaign, *words[1:])
     out, error = capsys.readouterr()
     assert (out + error).replace("\n", "").isprintable()
     if "relation" in words:
         assert SHOWN.replace(r"\r", "") in out
 
 
-def test_agreement_as_csv_has_labels_to_the_letter(campaign: str, capsys: pytest.CaptureFixture[str]):
-    main(["campaign", "agreement", campaign, "--per", "relation", "--format", "csv"])
+def test_agreement_as_csv_has_labels_to_the_letter(campaign, capsys):
+    kgtrec("campaign", "agreement", campaign, "--per", "relation", "--format", "csv")
     assert next(iter(csv.DictReader(io.StringIO(capsys.readouterr().out))))["relation"] == ESCAPES.replace("\r", "")
 
 
@@ -238,8 +236,6 @@ def test_agreement_as_csv_has_labels_to_the_letter(campaign: str, capsys: pytest
 def test_an_empty_path_is_not_the_folder_in_which_one_stands(words, tmp_path, monkeypatch, capsys):
     """As ``--out "$OUT"`` gives it where nothing was set; nothing is read or written."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as left:
-        main([*words.split(), ""])
-    assert left.value.code == 2
+    assert exit_code(*words.split(), "") == 2
     assert "expected the name of a file or folder, found an empty one" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

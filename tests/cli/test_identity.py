@@ -19,7 +19,7 @@ SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def here(tmp_path, monkeypatch, capsys) -> Path:
     """The cities as a whole, a sample of them, and the same with test triples in another order; scores of a model."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "turned.tsv").write_text("".join(sorted(Path(SPLITS[2]).read_text().splitlines(keepends=True))))
@@ -34,13 +34,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return tmp_path
 
 
-def value(text: str, measure: str) -> float:
+def value(text, measure) -> float:
     """Of the one system in a table."""
     header, row = (line.split() for line in text.splitlines()[:2])
     return float(row[header.index(measure)])
 
 
-def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here, capsys):
     """By the whole collection's topics it is perfect there too; by its shape alone it is nothing at all."""
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 2
     assert "expected files that say which question each row is about" in capsys.readouterr().err
@@ -51,7 +51,7 @@ def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here: Path, capsys
     assert value(capsys.readouterr().out, "micro.MRR") == 1
 
 
-def test_a_stamped_matrix_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_stamped_matrix_is_of_its_collection(here, capsys):
     """And of no other."""
     assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
@@ -66,7 +66,7 @@ def test_a_stamped_matrix_is_of_its_collection(here: Path, capsys: pytest.Captur
     assert "expected a matrix of 8 questions x 45 entities, found 20 x 45" in capsys.readouterr().err
 
 
-def test_an_error_names_all_that_is_missing_and_a_command_that_works(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_error_names_all_that_is_missing_and_a_command_that_works(here, capsys):
     """Rows and columns at once, and the matrix by its whole path."""
     (here / "my").mkdir()
     shutil.copy("perfect.npy", "my/perfect.npy")
@@ -77,7 +77,7 @@ def test_an_error_names_all_that_is_missing_and_a_command_that_works(here: Path,
     assert "kgtrec convert --stamp COLLECTION my/perfect.npy" in error
 
 
-def test_check_knows_a_matrix_by_what_stands_beside_it(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_check_knows_a_matrix_by_what_stands_beside_it(here, capsys):
     """No note where its order is told; a finding where it is that of another collection, as kgtrec rank has it."""
     assert run("check", "whole", "perfect.npy") == 0
     assert "perfect.npy: note: no file beside it records the order" in capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_check_knows_a_matrix_by_what_stands_beside_it(here: Path, capsys: pytes
     assert "perfect.npy: expected scores of collection" in capsys.readouterr().out
 
 
-def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here, capsys):
     """A stamp would win over the file, and every column be taken for another entity."""
     labels = Path("whole/entities.txt").read_text().splitlines()
     Path("entities.txt").write_text("\n".join(sorted(labels)) + "\n")
@@ -106,7 +106,7 @@ def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here: Path, caps
 
 
 @pytest.mark.parametrize("form", ["run", "run.gz", "run.zst", "parquet"])
-def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.CaptureFixture[str]):
+def test_a_run_is_of_its_collection(here, form, capsys):
     """Against a folder, its qrels by path, and both; --mixed takes the ids as they are."""
     assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o", "--run-format", form) == 0
@@ -130,7 +130,7 @@ def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.Captur
     assert not Path("P").exists()
 
 
-def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_run_of_another_tool_can_be_stamped(here, capsys):
     """If its ids and labels are the collection's; what took its place is not mistaken for it."""
     Path("own.run").write_text("head0 Q0 vienna 1 2 own\ntail0 Q0 austria 1 1 own\n")
     assert run("convert", "--stamp", "whole", "own.run", "--filter", "raw") == 0
@@ -147,10 +147,12 @@ def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.Capture
     capsys.readouterr()
     assert run("convert", "--stamp", "whole", "odd.run") == 2
     assert "expected a run of the collection, found the entity 'atlantis' (1 of 1)" in capsys.readouterr().err
-    assert not Path("odd.run.json").exists()
+    Path("good.run").write_text("head0 Q0 vienna 1 3 good\n")
+    assert run("convert", "--stamp", "whole", "good.run", "odd.run") == 2  # none where one is wrong
+    assert not [*Path().glob("odd.run.json"), *Path().glob("good.run.json")]
 
 
-def test_what_stands_beside_a_run_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_stands_beside_a_run_is_no_run(here, capsys):
     """A pattern takes both; a run that is converted without it loses nothing but that."""
     assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
     capsys.readouterr()
@@ -175,7 +177,7 @@ def test_what_stands_beside_a_run_is_no_run(here: Path, capsys: pytest.CaptureFi
     assert value(capsys.readouterr().out, "RR") == value(own, "RR")
 
 
-def test_runs_of_other_filters_are_refused(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_runs_of_other_filters_are_refused(here, capsys):
     """As answer ranks are, and for a raw pool; --mixed warns."""
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
         assert run("rank", "whole", "--baseline", name, "--out", "o", "--filter", splits) == 0
@@ -192,7 +194,7 @@ def test_runs_of_other_filters_are_refused(here: Path, capsys: pytest.CaptureFix
     assert run("pool", "whole", *runs, "--out", "P") == 0
 
 
-def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_one_model_has_one_number_in_a_study_whatever_its_form(here, capsys):
     """As an archive and as a matrix, on all test triples and on a sample."""
     whole = read_collection("whole")
     names = list(entity_names(whole))
@@ -232,7 +234,7 @@ def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsy
     assert len(several) > 3, "the label sets are of different questions"
 
 
-def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_judged_file_of_another_collection_is_no_label_set(here, capsys):
     """A study refuses it, also where its step was made before; mixed = true takes the ids as they are."""
     for name in ("one.npy", "two.npy"):
         shutil.copy("perfect.npy", name)
@@ -257,7 +259,7 @@ def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys:
 
 
 @pytest.mark.slow
-def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_campaign_is_of_the_collection_that_was_pooled_for(here, capsys):
     """Its diagnostics and its qrels of either level refuse runs of another one."""
     for folder in ("whole", "turned"):
         assert (
@@ -278,7 +280,7 @@ def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys:
         assert "was ranked on collection" in capsys.readouterr().err
 
 
-def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_estimate_puts_no_qrels_of_two_collections_together(here, capsys):
     """Labels, judgements and what is known by file or folder; --mixed takes their ids as they are."""
     assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--depth", 20) == 0
     capsys.readouterr()
@@ -295,7 +297,7 @@ def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsy
     assert "was ranked on collection" in capsys.readouterr().err
 
 
-def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_whoever_trusts_ids_is_told_of_mixed_filters(here, capsys):
     """By which splits a run was filtered is believed; the origin of another file is refused as ever."""
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
         for form in ("run", "parquet"):
@@ -311,7 +313,7 @@ def test_whoever_trusts_ids_is_told_of_mixed_filters(here: Path, capsys: pytest.
     assert "run/rules.run.json: expected the origin of rules.run, found that of another" in capsys.readouterr().err
 
 
-def test_a_link_to_a_run_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_link_to_a_run_is_of_its_collection(here, capsys):
     """What stands beside the file itself says so."""
     assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--run-format", "run") == 0
     Path("links").mkdir()
@@ -321,7 +323,7 @@ def test_a_link_to_a_run_is_of_its_collection(here: Path, capsys: pytest.Capture
     assert "was ranked on collection" in capsys.readouterr().err
 
 
-def test_entities_may_begin_with_a_byte_order_mark(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_entities_may_begin_with_a_byte_order_mark(here, capsys):
     """As some editors write it; it is no part of the first label."""
     Path("entities.txt").write_bytes(b"\xef\xbb\xbf" + Path("whole/entities.txt").read_bytes())
     assert run("rank", "whole", "perfect.npy", "--topics", "whole/topics.tsv", "--out", "o") == 0
@@ -330,7 +332,7 @@ def test_entities_may_begin_with_a_byte_order_mark(here: Path, capsys: pytest.Ca
     assert value(capsys.readouterr().out, "micro.MRR") == 1
 
 
-def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here, capsys):
     """Pooled questions would keep other ids than the topics have for them."""
     assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
     assert run("pool", "whole", "o/svd.run.gz", "--depth", 1, "--out", "P") == 0
@@ -352,7 +354,7 @@ def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Pa
         ["evaluate", "whole", "o/svd.ranks.parquet", "-m"],
     ],
 )
-def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: pytest.CaptureFixture[str]):
+def test_a_measure_is_named_in_one_way(here, command, capsys):
     """A bare name is refused in the same words, and PyKEEN's name is that of the measure over answers."""
     for system in ("svd", "rules"):
         assert run("rank", "whole", "--baseline", system, "--out", "o") == 0
@@ -366,7 +368,7 @@ def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: p
     assert "micro.MRR" in by_pykeen
 
 
-def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here, capsys):
     """Its known answers are told by labels, and it gives no judgements to a collection where the ids are others."""
     assert run("questions", *SPLITS, "--ids", "--out", "ids") == 0
     Path("train.tsv").write_text("aachen\tcity_in\tgermany\n" + Path(SPLITS[0]).read_text())
@@ -384,7 +386,7 @@ def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, ca
     assert "where e0, e1, ... may stand for other entities" in capsys.readouterr().err
 
 
-def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_frame_that_pandas_wrote_is_of_its_collection(here, capsys):
     """Pandas keeps what is noted in a frame in the Parquet file, where read_run finds it."""
     pytest.importorskip("pandas", "2.1")
     assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
@@ -397,7 +399,7 @@ def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pyte
 
 
 @pytest.mark.slow
-def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_was_made_for_another_numbering_is_renumbered(here, capsys):
     """The message names the command; by the old topics, runs of any form and answer ranks give the same number."""
     assert read_collection("turned").fingerprint == read_collection("whole").fingerprint
     assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--run-format", "run.gz") == 0
@@ -433,7 +435,7 @@ def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: p
     assert "expected scores of collection" in capsys.readouterr().err
 
 
-def test_a_matrix_is_of_one_order_of_entities(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_matrix_is_of_one_order_of_entities(here, capsys):
     """Train lines in another order are the same collection, and ranks go on; columns of a matrix would be others."""
     Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
     assert run("questions", "train.tsv", *SPLITS[1:], "--out", "again") == 0

@@ -18,19 +18,19 @@ def params(*words: str) -> dict[str, click.Parameter]:
 
 
 @pytest.mark.parametrize("text", ["a b", "a,b", " a , b ", "a,b,", "a  b"])
-def test_commas_and_spaces_separate(text: str):
+def test_commas_and_spaces_separate(text):
     assert listed(text) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
     "words", [["--test", "t,tukey"], ["--test", "t tukey"], ["--test", "t", "--test", "tukey", "--test", "t"]]
 )
-def test_choices_are_a_list_or_repeated(words: list[str]):
+def test_choices_are_a_list_or_repeated(words):
     """And each counts once."""
 
     @click.command()
     @choices_option("--test", "tests", choices=("t", "tukey", "bootstrap"), about="x")
-    def command(tests: tuple[str, ...]) -> None:
+    def command(tests) -> None:
         click.echo(tests)
 
     assert CliRunner().invoke(command, words).output == "('t', 'tukey')\n"
@@ -49,6 +49,6 @@ def test_choices_are_a_list_or_repeated(words: list[str]):
         (["pool"], "--known", "--seeds"),
     ],
 )
-def test_former_names_of_options_still_work(words: list[str], name: str, former: str):
+def test_former_names_of_options_still_work(words, name, former):
     found = params(*words)
     assert found[name] is found[former]

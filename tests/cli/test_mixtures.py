@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
+from tests.program import kgtrec
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 
@@ -15,9 +16,9 @@ CITIES = Path(__file__).parents[2] / "examples" / "cities"
 def folder(tmp_path_factory) -> Path:
     """A collection C, ranks of one system that was filtered and of another that was not."""
     folder = tmp_path_factory.mktemp("mixtures")
-    main(["questions", *(str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")), "--out", f"{folder}/C"])
-    main(["rank", f"{folder}/C", "--baseline", "rules", "--out", f"{folder}/ranks", "--depth", "0"])
-    main(["rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/raw", "--depth", "0", "--filter", "raw"])
+    kgtrec("questions", *(str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")), "--out", f"{folder}/C")
+    kgtrec("rank", f"{folder}/C", "--baseline", "rules", "--out", f"{folder}/ranks", "--depth", "0")
+    kgtrec("rank", f"{folder}/C", "--baseline", "svd", "--out", f"{folder}/raw", "--depth", "0", "--filter", "raw")
     return folder
 
 
@@ -34,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
     ],
 )
 @pytest.mark.parametrize("other_way", [False, True])
-def test_every_command_refuses_them_by_file_in_either_order(words: str, other_way: bool, folder, monkeypatch, capsys):
+def test_every_command_refuses_them_by_file_in_either_order(words, other_way, folder, monkeypatch, capsys):
     """And warns with --mixed."""
     monkeypatch.chdir(folder)
     files = ["ranks/rules.ranks.parquet", "raw/svd.ranks.parquet"]
@@ -49,7 +50,7 @@ def test_every_command_refuses_them_by_file_in_either_order(words: str, other_wa
     assert "expected answer ranks that were filtered in the same way, found" in told
     assert "ranks/rules.ranks.parquet filtered by train, valid, test" in told
     assert "raw/svd.ranks.parquet not filtered (raw)" in told
-    main([*command, "--mixed"])
+    kgtrec(*command, "--mixed")
     assert "warning: a mixture: expected answer ranks that were filtered in the same way" in capsys.readouterr().err
 
 
@@ -60,5 +61,5 @@ def test_sparsity_refuses_them(folder, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main(command)
     assert "filtered in the same way" in capsys.readouterr().err
-    main([*command, "--mixed"])
+    kgtrec(*command, "--mixed")
     assert "warning: a mixture" in capsys.readouterr().err

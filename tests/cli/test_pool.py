@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.formats.campaign.pools import read_pool
+from tests.program import exit_code, kgtrec
 
 TRAIN = "fr\tborders\tde\nde\tborders\tat\nat\tborders\tit\nfr\tcapital\tparis\nit\tcapital\trome\n"
 RUN = "tail0 Q0 paris 1 3 x\ntail0 Q0 rome 2 2 x\ntail0 Q0 fr 3 1 x\nhead0 Q0 it 1 3 x\nhead0 Q0 at 2 2 x\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def folder(tmp_path, monkeypatch, capsys) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, text in (
         ("train", TRAIN),
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         ("test", "de\tcapital\tberlin\nat\tcapital\twien\n"),
     ):
         Path(f"{name}.tsv").write_text(text)
-    main(["questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C"])
+    kgtrec("questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C")
     Path("runs").mkdir()
     Path("families.tsv").write_text("run\tfamily\none\t\n")
     Path("none.txt").touch()
@@ -33,16 +33,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return tmp_path
 
 
-def refused(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit) as left:
-        main(["pool", "C", *arguments])
-    assert left.value.code == 2
+def refused(*arguments: str, capsys) -> str:
+    assert exit_code("pool", "C", *arguments) == 2
     return capsys.readouterr().err
 
 
 def test_a_pool_is_written_and_reported(folder, capsys):
     """The report tells its size, and what each run has put in; the settings, how it was made."""
-    main(["pool", "C", "runs", "--out", "P", "--depth", "2", "--family", "on*=first", "--report", "report.json"])
+    kgtrec("pool", "C", "runs", "--out", "P", "--depth", "2", "--family", "on*=first", "--report", "report.json")
     out, err = capsys.readouterr()
     report = json.loads(Path("report.json").read_text())
     found = read_pool("P")
@@ -62,8 +60,8 @@ def test_a_pool_is_written_and_reported(folder, capsys):
 
 def test_the_same_pool_has_the_same_bytes(folder):
     """Whatever the order of runs."""
-    main(["pool", "C", "runs/one.run", "runs/two.run", "--out", "P"])
-    main(["pool", "C", "runs/two.run", "runs/one.run", "--out", "Q"])
+    kgtrec("pool", "C", "runs/one.run", "runs/two.run", "--out", "P")
+    kgtrec("pool", "C", "runs/two.run", "runs/one.run", "--out", "Q")
     for name in ("pool.tsv", "topics.tsv", "seeds.txt", "runs.tsv", "automatic.tsv"):
         assert Path("P", name).read_bytes() == Path("Q", name).read_bytes()
 
@@ -71,27 +69,27 @@ def test_the_same_pool_has_the_same_bytes(folder):
 def test_answer_ranks_among_runs_are_left_out_and_told(folder, capsys):
     """As `*.parquet` of a folder gives them; by the name of a system of which there is no run among the files."""
     for run in ("one", "two"):
-        main(["convert", f"runs/{run}.run", f"runs/{run}.parquet"])
+        kgtrec("convert", f"runs/{run}.run", f"runs/{run}.parquet")
         Path("runs", f"{run}.ranks.parquet").write_text("never read")
     capsys.readouterr()
     files = ["runs/one.parquet", "runs/one.ranks.parquet", "runs/two.parquet", "runs/two.ranks.parquet"]
-    main(["pool", "C", *files, "--out", "P"])
+    kgtrec("pool", "C", *files, "--out", "P")
     assert capsys.readouterr().err.startswith(
         "note: 2 files of answer ranks, such as runs/one.ranks.parquet, left out, as they contain only answers; "
         "2 runs pooled\n"
     )
     assert read_pool("P").pool.runs == ("one", "two")
-    main(["pool", "C", files[0], files[3], "--out", "Q"])
+    kgtrec("pool", "C", files[0], files[3], "--out", "Q")
     assert "left out, as they contain only answers; 1 run pooled, and none of two\n" in capsys.readouterr().err
 
 
 def test_seeds_and_questions(folder, capsys):
     """Only the questions of the known answers, or those named, are pooled for."""
     Path("seeds.tsv").write_text("de\tcapital\tberlin\n")
-    main(["pool", "C", "runs", "--out", "P", "--seeds", "seeds.tsv"])
+    kgtrec("pool", "C", "runs", "--out", "P", "--seeds", "seeds.tsv")
     assert list(read_pool("P").pool.questions.ids) == ["head0", "tail0"]
     Path("ids.txt").write_text("tail0\n")
-    main(["pool", "C", "runs", "--out", "Q", "--questions", "ids.txt"])
+    kgtrec("pool", "C", "runs", "--out", "Q", "--questions", "ids.txt")
     assert list(read_pool("Q").pool.questions.ids) == ["tail0"]
     Path("ids.txt").write_text("tail9\n")
     assert "expected ids of questions of the collection, one per line, found 'tail9'" in refused(
@@ -101,23 +99,23 @@ def test_seeds_and_questions(folder, capsys):
 
 def test_budget_interactive_and_stratified_strategies(folder):
     """Each makes a pool of its own."""
-    main(["pool", "C", "runs", "--strategy", "rrf", "--budget", "2", "--out", "P"])
+    kgtrec("pool", "C", "runs", "--strategy", "rrf", "--budget", "2", "--out", "P")
     assert len(read_pool("P").pool) == 2
-    main(["pool", "C", "runs", "--strategy", "mtf", "--budget", "2", "--judged", "C/qrels.txt", "--out", "Q"])
+    kgtrec("pool", "C", "runs", "--strategy", "mtf", "--budget", "2", "--judged", "C/qrels.txt", "--out", "Q")
     assert len(read_pool("Q").pool) == 2
-    main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--out", "R"])
+    kgtrec("pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--out", "R")
     assert set(read_pool("R").pool.probability) > {1.0}
-    main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--least", "5", "--out", "S"])
+    kgtrec("pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--least", "5", "--out", "S")
     assert set(read_pool("S").pool.probability) == {1.0}
     assert read_pool("S").settings["pool"]["options"]["least"] == 5
 
 
 def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
     """By rule and by relation; without it the rules are in automatic.tsv."""
-    main(["pool", "C", "runs", "--trivial", "category", "--dry-run"])
+    kgtrec("pool", "C", "runs", "--trivial", "category", "--dry-run")
     assert "1-1 tail question" in capsys.readouterr().out
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["C", "runs"]
-    main(["pool", "C", "runs", "--trivial", "category", "--out", "P"])
+    kgtrec("pool", "C", "runs", "--trivial", "category", "--out", "P")
     assert "1-1 tail question" in Path("P", "automatic.tsv").read_text()
 
 
@@ -149,7 +147,7 @@ def test_what_is_refused(folder, arguments, expected, capsys):
 
 def test_the_strategies_are_listed(capsys):
     """Each with its source."""
-    main(["pool", "--list-strategies"])
+    kgtrec("pool", "--list-strategies")
     assert "rrf         A budget of triples" in capsys.readouterr().out
 
 
@@ -160,12 +158,12 @@ def test_the_strategies_are_listed(capsys):
             ["--seed", "-5"],
             "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
         ),  # such a campaign could not be read
-        (["--strata", "1:1"], "expected --strategy stratified together with --strata, found depth"),
+        (["--strata", "1:1"], "found --strata with --strategy depth; leave it out"),
         (
             ["--strategy", "rrf", "--budget", "3", "--by-question"],
-            "expected --strategy take together with --by-question, found rrf",
+            "found --by-question with --strategy rrf; leave it out",
         ),
-        (["--least", "3"], "expected --strategy stratified together with --least, found depth"),
+        (["--least", "3"], "found --least with --strategy depth; leave it out"),
         (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
         (["--family", "families.tsv"], "families.tsv: expected a family of each run, found none of 'one'"),
         (["--questions", "none.txt"], "none.txt: expected ids of questions, one per line, found an empty file"),
@@ -191,13 +189,13 @@ def test_the_name_of_a_run_is_one_field_of_a_table(folder, capsys):
 
 def test_a_depth_that_no_run_reaches_is_as_good_as_all(folder):
     """To the largest that is taken."""
-    main(["pool", "C", "runs", "--out", "P", "--depth", str(10**9)])
-    main(["pool", "C", "runs", "--out", "Q", "--depth", "100"])
+    kgtrec("pool", "C", "runs", "--out", "P", "--depth", 10**9)
+    kgtrec("pool", "C", "runs", "--out", "Q", "--depth", "100")
     assert Path("P", "pool.tsv").read_bytes() == Path("Q", "pool.tsv").read_bytes()
 
 
 def test_settings_do_not_hang_on_the_order_of_runs(folder):
     """The inputs are told in the order of their names."""
-    main(["pool", "C", "runs/one.run", "runs/two.run", "--out", "P"])
-    main(["pool", "C", "runs/two.run", "runs/one.run", "--out", "Q"])
+    kgtrec("pool", "C", "runs/one.run", "runs/two.run", "--out", "P")
+    kgtrec("pool", "C", "runs/two.run", "runs/one.run", "--out", "Q")
     assert Path("P", "campaign.json").read_bytes() == Path("Q", "campaign.json").read_bytes()

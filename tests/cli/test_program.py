@@ -27,7 +27,7 @@ def ran(*words: str, **more) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Path:
+def files(tmp_path) -> Path:
     """Qrels and a run of 20,000 questions, whose scores per question fill any pipe."""
     (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 a 1\n" for i in range(20_000)))
     (tmp_path / "s.run").write_text("".join(f"q{i} Q0 a 1 1 s\n" for i in range(20_000)))
@@ -62,14 +62,14 @@ def test_the_version_comes_with_those_that_numbers_depend_on():
         ("evaluate C ranks --hits@3", "No such option '--hits@3'; kgtrec evaluate takes it as -m micro.Hits@3"),
     ],
 )
-def test_a_name_that_nothing_has_is_answered_by_what_was_meant(words: str, instead: str):
+def test_a_name_that_nothing_has_is_answered_by_what_was_meant(words, instead):
     """Exit code 2, one clear line."""
     done = ran(*words.split())
     assert done.returncode == 2
     assert instead.replace("'", "") in done.stderr.replace("'", "")
 
 
-def test_a_mistake_is_one_line_and_no_trace(tmp_path: Path):
+def test_a_mistake_is_one_line_and_no_trace(tmp_path):
     """The file is named; nothing of Python shows."""
     done = ran("evaluate", str(tmp_path / "none.txt"), str(tmp_path / "none.run"))
     assert done.returncode == 2
@@ -80,7 +80,7 @@ def test_a_mistake_is_one_line_and_no_trace(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_seen_enough_is_no_failure(files: Path, unbuffered: str):
+def test_a_reader_that_has_seen_enough_is_no_failure(files, unbuffered):
     """`kgtrec evaluate ... | head -1` ends quietly, as SIGPIPE ends a program, with and without Python's buffers."""
     with subprocess.Popen(
         [*KGTREC, "evaluate", str(files / "qrels.txt"), str(files / "s.run"), "--per", "question", "--format", "csv"],
@@ -96,7 +96,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(files: Path, unbuffered: st
 
 
 @pytest.fixture(scope="module")
-def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cities(tmp_path_factory) -> Path:
     """A folder with a collection, C, its triples, kg, and the answer ranks and run of rules in ranks."""
     folder = tmp_path_factory.mktemp("made")
     shutil.copytree(Path(__file__).parents[2] / "examples" / "cities", folder / "kg")
@@ -106,12 +106,12 @@ def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def collection(cities: Path, tmp_path: Path) -> Path:
+def collection(cities, tmp_path) -> Path:
     """A copy of it."""
     return Path(shutil.copytree(cities, tmp_path / "copy"))
 
 
-def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def in_bash(command, folder) -> subprocess.CompletedProcess[str]:
     """A line of bash, in which ``kgtrec`` is this one, with pipefail."""
     script = f'set -o pipefail; kgtrec() {{ {" ".join(KGTREC)} "$@"; }}; {command}'
     return subprocess.run(["bash", "-c", script], cwd=folder, text=True, capture_output=True, check=False, timeout=60)
@@ -119,7 +119,7 @@ def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sink", ["2>&1 | head -1", "2>/dev/full", "2>&-", "2>&1 | true"])
-def test_messages_that_nobody_reads_stop_no_work(collection: Path, sink: str):
+def test_messages_that_nobody_reads_stop_no_work(collection, sink):
     """All six baselines are there, with exit code 0, although the reader left after the first line at most."""
     done = in_bash(f"kgtrec rank C --baseline all --out b {sink}", collection)
     assert done.returncode == 0
@@ -132,7 +132,7 @@ def test_messages_that_nobody_reads_stop_no_work(collection: Path, sink: str):
     ("words", "made"),
     [("questions kg --out D", 9), ("convert ranks/rules.run.gz -", None), ("demo --people 30 --out D", None)],
 )
-def test_a_result_that_nobody_reads_ends_with_141(collection: Path, words: str, made: int | None):
+def test_a_result_that_nobody_reads_ends_with_141(collection, words, made):
     """And what was being written is there as a whole, or not at all."""
     done = in_bash(f"kgtrec {words} | true", collection)
     assert (done.returncode, done.stderr.count("error")) == (141, 0)
@@ -146,7 +146,7 @@ def test_a_result_that_nobody_reads_ends_with_141(collection: Path, words: str, 
     "words",
     ["evaluate C pipe", "evaluate pipe ranks", "convert pipe new.run", "questions kg/train.tsv pipe pipe --out D"],
 )
-def test_a_named_pipe_is_refused_at_once(collection: Path, words: str):
+def test_a_named_pipe_is_refused_at_once(collection, words):
     """Most commands open a file twice, and would wait for a second writer for ever."""
     os.mkfifo(collection / "pipe")
     writer = os.open(collection / "pipe", os.O_RDWR)
@@ -161,7 +161,7 @@ def test_a_named_pipe_is_refused_at_once(collection: Path, words: str):
 
 
 @pytest.mark.slow
-def test_an_open_pipe_is_read(collection: Path):
+def test_an_open_pipe_is_read(collection):
     """As bash's <(...) and standard input are; its contents are gone when they would be summed."""
     done = in_bash("kgtrec evaluate <(cat C/qrels.txt) <(zcat ranks/rules.run.gz) -m AP@20", collection)
     assert done.stdout.split()[-1] == "0.8417"
@@ -176,7 +176,7 @@ def test_an_open_pipe_is_read(collection: Path):
 @pytest.mark.parametrize(
     "words", ["evaluate C -", "evaluate C /dev/stdin", "evaluate /dev/stdin ranks", "convert - new.run"]
 )
-def test_a_command_that_waits_for_a_pipe_ends_by_the_first_signal(collection: Path, words: str, number: int):
+def test_a_command_that_waits_for_a_pipe_ends_by_the_first_signal(collection, words, number):
     """Whichever of its files it waits for."""
     command = [*KGTREC, *words.split()]
     with subprocess.Popen(command, cwd=collection, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -190,7 +190,7 @@ def test_a_command_that_waits_for_a_pipe_ends_by_the_first_signal(collection: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", ["evaluate C s.run", "questions kg --out D", "campaign status c"])
-def test_a_deleted_current_folder_is_named(tmp_path: Path, words: str):
+def test_a_deleted_current_folder_is_named(tmp_path, words):
     """And not a file that is not there."""
     (tmp_path / "gone").mkdir()
     done = in_bash(f"cd gone; rmdir ../gone; kgtrec {words}", tmp_path)
@@ -199,7 +199,7 @@ def test_a_deleted_current_folder_is_named(tmp_path: Path, words: str):
 
 
 @pytest.mark.slow
-def test_a_file_is_named_once(collection: Path):
+def test_a_file_is_named_once(collection):
     """An archive without the first question of the collection: not m.npz: m.npz: expected."""
     topics = [line.split("\t") for line in (collection / "C/topics.tsv").read_text().splitlines()]
     entities = (collection / "C/entities.txt").read_text().split("\n")[:-1]
@@ -214,7 +214,7 @@ def test_a_file_is_named_once(collection: Path):
     )
 
 
-def test_closed_standard_streams_are_no_crash(files: Path):
+def test_closed_standard_streams_are_no_crash(files):
     """Without a standard output there is an error, but no trace."""
     command = f"{' '.join(KGTREC)} evaluate {files / 'qrels.txt'} {files / 's.run'} >&-"
     done = subprocess.run(["bash", "-c", command], text=True, capture_output=True, check=False)
@@ -224,7 +224,7 @@ def test_closed_standard_streams_are_no_crash(files: Path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_demo_leaves_nothing(tmp_path: Path, number: int):
+def test_a_stopped_demo_leaves_nothing(tmp_path, number):
     """Whoever ends it, the half-made folder goes."""
     with subprocess.Popen(
         [*KGTREC, "demo", "--out", str(tmp_path / "d"), "--people", "3000"],
@@ -241,7 +241,7 @@ def test_a_stopped_demo_leaves_nothing(tmp_path: Path, number: int):
 
 
 @pytest.mark.parametrize("error", ["TypeError('incompatible function arguments')", "kgtrec.errors.KgtrecError('x')"])
-def test_whatever_a_signal_becomes_on_its_way_the_program_was_stopped(error: str):
+def test_whatever_a_signal_becomes_on_its_way_the_program_was_stopped(error):
     """Code that is not Python may turn KeyboardInterrupt into another error."""
     script = (
         "import os, signal, kgtrec.errors, kgtrec.cli as cli\n"
@@ -275,7 +275,7 @@ def test_shells_complete_commands_options_and_choices():
         assert ran(env={**os.environ, **asked}).stdout == expected
 
 
-def test_readmes_line_for_completion_is_all_that_bash_needs(tmp_path: Path):
+def test_readmes_line_for_completion_is_all_that_bash_needs(tmp_path):
     """And there is a script for each of the other shells that README names."""
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     (line,) = re.findall(r"^eval .*$", readme, re.MULTILINE)
@@ -311,7 +311,7 @@ for words in (
 
 
 @pytest.mark.slow
-def test_commands_on_runs_load_no_pandas(files: Path):
+def test_commands_on_runs_load_no_pandas(files):
     """It takes longer to import than a run of millions of lines to score; Arrow imports it for a list of Python."""
     done = subprocess.run(
         [sys.executable, "-c", _WITHOUT_PANDAS], cwd=files, text=True, capture_output=True, check=False

@@ -9,11 +9,10 @@ import warnings
 
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.triples import read_triples
-from tests.program import exit_code
+from tests.program import exit_code, kgtrec
 
 TRAIN, VALID, TEST = "ann\tlikes\ttea\nbob\tlikes\ttea\n", "bob\tlikes\tjam\n", "ann\tlikes\tjam\nann\tlikes\tpie\n"
 
@@ -30,7 +29,7 @@ def kg(tmp_path, monkeypatch):
 def call(*args: str) -> int:
     with warnings.catch_warnings():  # main replaces the way that warnings are shown
         try:
-            main(["questions", *args])
+            kgtrec("questions", *args)
         except SystemExit as leave:
             return int(leave.code or 0)
     return 0
@@ -96,7 +95,7 @@ def test_standard_input_and_options(kg, monkeypatch):
             ("kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "kg/test.tsv"),
             "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found 4",
         ),
-        (("-", "-", "kg/test.tsv"), "expected standard input (-) once, found it 2 times"),
+        (("-", "-", "kg/test.tsv"), "expected standard input (-) once"),
         (("gone", "kg/valid.tsv", "kg/test.tsv"), "error: gone: no such file"),
         (
             ("gone",),

@@ -199,6 +199,12 @@ def test_an_unknown_filter(tmp_path, matrix, capsys):
     assert "found 'trian'; did you mean train?" in capsys.readouterr().err
 
 
+def test_trust_without_a_source_is_refused(tmp_path, collection, capsys):
+    """It would do nothing for a baseline."""
+    assert run(tmp_path / "C", "--baseline", "popularity", "--trust", "--out", tmp_path / "o") == 2
+    assert "found --trust with no SOURCE" in capsys.readouterr().err
+
+
 def test_help_has_examples(capsys):
     """Each way to call it, in one look."""
     assert run("--help") == 0

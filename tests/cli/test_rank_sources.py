@@ -92,7 +92,7 @@ def test_a_run_gives_ranks_and_is_never_replaced(tmp_path, collection, capsys):
     write_run(path, exact.run)
     before = path.read_bytes()
     assert run(tmp_path / "C", path, "--out", tmp_path, "--depth", "1") == 2
-    assert "expected another folder as --out, found that of the run itself" in capsys.readouterr().err
+    assert "expected another file than those that are read, found one of them" in capsys.readouterr().err
     assert path.read_bytes() == before
     assert run(tmp_path / "C", path, "--out", tmp_path / "out") == 0
     ranks = read_answer_ranks(tmp_path / "out" / "mine.ranks.parquet")
@@ -113,6 +113,15 @@ def test_a_file_of_ranks_gives_no_run(tmp_path, collection, capsys):
     )
     assert sorted(tree(tmp_path / "out")) == ["umls.ranks.parquet"]
     assert read_answer_ranks(tmp_path / "out" / "umls.ranks.parquet").above.sum() == 3
+
+
+@pytest.mark.parametrize("file", ["mine.csv", "mine.ranks.csv"])
+def test_ranks_in_a_csv_file_are_named_after_it(tmp_path, collection, file):
+    """Whatever its name ends in."""
+    rows = [f"{head},{relation},{tail},{side},1" for head, relation, tail in TEST for side in ("head", "tail")]
+    (tmp_path / file).write_text("\n".join(["head,relation,tail,side,rank", *rows]))
+    assert run(tmp_path / "C", tmp_path / file, "--from", "ranks-csv", "--out", tmp_path / "out") == 0
+    assert sorted(tree(tmp_path / "out")) == ["mine.ranks.parquet"]
 
 
 def test_every_kind_of_source_is_listed(capsys):

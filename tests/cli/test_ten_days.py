@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.cli import main
 from tests.cli.test_every_output import ROOT, STUDY, words_of
+from tests.program import kgtrec
 from tests.trees import is_part, tree
 
 #: the whole job, a command a line, with what it writes behind --out
@@ -35,9 +35,9 @@ JOB = [
 ]
 
 
-def run(words: str, *more: str) -> int:
+def run(words, *more: str) -> int:
     try:
-        main([*words_of(words), *more])
+        kgtrec(*words_of(words), *more)
     except SystemExit as leaving:
         return int(leaving.code or 0)
     return 0
@@ -74,7 +74,7 @@ def work(done, tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def is_done_again(before: dict[str, bytes], *mine: str) -> None:
+def is_done_again(before, *mine: str) -> None:
     """The whole job once more, without and with --force, makes the same again, and ``mine`` are as they were."""
     for words in JOB[:-1]:
         assert run(words) == 2, words  # it exists
@@ -85,7 +85,7 @@ def is_done_again(before: dict[str, bytes], *mine: str) -> None:
     assert not before or after == {path: text for path, text in before.items() if path not in mine}
 
 
-def zipped(folder: Path) -> None:
+def zipped(folder) -> None:
     """By a program that keeps no times, and out again."""
     with zipfile.ZipFile("../all.zip", "w") as archive:
         for path in tree(folder):
@@ -94,7 +94,7 @@ def zipped(folder: Path) -> None:
     zipfile.ZipFile("../all.zip").extractall()  # noqa: S202 (made above)
 
 
-def tarred(folder: Path) -> None:
+def tarred(folder) -> None:
     with tarfile.open("../all.tar", "w") as archive:
         archive.add(".")
     _emptied(folder)
@@ -106,12 +106,12 @@ def tarred(folder: Path) -> None:
 PROTECTED = ("C", "campaign", "judged", "qrels", "study")
 
 
-def _emptied(folder: Path) -> None:
+def _emptied(folder) -> None:
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def under_git(folder: Path) -> None:
+def under_git(folder) -> None:
     """With every file, and back as a clone with the settings of Windows, under which a person's own inputs are kept."""
     Path(".gitattributes").write_text("kg/* -text\nstudy.toml -text\n")
     names = sorted(path.name for path in folder.iterdir())

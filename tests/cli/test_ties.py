@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
+from tests.program import exit_code, kgtrec
 
 QRELS = "q1 0 a 1\nq2 0 b 1\n"
 RUN = "q1 Q0 a 1 2.0 mine\nq1 Q0 x 2 2.0 mine\nq2 Q0 b 1 1.0 mine\n"
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str]:
+def files(tmp_path) -> tuple[str, str]:
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "mine.run").write_text(RUN)
     return str(tmp_path / "qrels.txt"), str(tmp_path / "mine.run")
 
 
-def test_the_table_shows_groups_and_policies(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+def test_the_table_shows_groups_and_policies(files, capsys):
     """q1's answer ties with one other, q2's with none: RR 0.75 to 1, on average 0.875."""
-    main(["evaluate", *files, "-m", "RR", "--ties", "all"])
+    kgtrec("evaluate", *files, "-m", "RR", "--ties", "all")
     assert capsys.readouterr().out == (
         "system    tied  mean group  largest\n"
         "mine    50.00%         2.0        2\n"
@@ -32,18 +32,18 @@ def test_the_table_shows_groups_and_policies(files: tuple[str, str], capsys: pyt
     )
 
 
-def test_a_folder_stands_for_its_systems(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+def test_a_folder_stands_for_its_systems(files, capsys):
     """As for kgtrec evaluate."""
-    main(["evaluate", *files, "-m", "RR", "--ties", "all"])
+    kgtrec("evaluate", *files, "-m", "RR", "--ties", "all")
     by_file = capsys.readouterr().out
-    main(["evaluate", files[0], str(Path(files[1]).parent), "-m", "RR", "--ties", "all"])
+    kgtrec("evaluate", files[0], Path(files[1]).parent, "-m", "RR", "--ties", "all")
     assert capsys.readouterr().out == by_file
 
 
-def test_csv_and_json_hold_the_same_digits(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_csv_and_json_hold_the_same_digits(files, tmp_path, capsys):
     """The form follows the suffix; what has no value is an empty cell, or null."""
-    main(["evaluate", *files, "-m", "RR Bpref", "--out", str(tmp_path / "ties.json"), "--ties", "all"])
-    main(["evaluate", *files, "-m", "RR Bpref", "--format", "csv", "--ties", "all"])
+    kgtrec("evaluate", *files, "-m", "RR Bpref", "--out", tmp_path / "ties.json", "--ties", "all")
+    kgtrec("evaluate", *files, "-m", "RR Bpref", "--format", "csv", "--ties", "all")
     records = json.loads((tmp_path / "ties.json").read_text())
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["measure"] for row in rows] == [record["measure"] for record in records] == ["RR", "Bpref"]
@@ -51,23 +51,21 @@ def test_csv_and_json_hold_the_same_digits(files: tuple[str, str], tmp_path: Pat
     assert (rows[1]["expected"], records[1]["expected"]) == ("", None)
 
 
-def test_evaluate_takes_every_policy(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+def test_evaluate_takes_every_policy(files, capsys):
     """--ties expected is the exact mean; a random order is the same for the same seed."""
-    main(["evaluate", *files, "-m", "RR", "--ties", "expected", "--format", "csv"])
+    kgtrec("evaluate", *files, "-m", "RR", "--ties", "expected", "--format", "csv")
     assert capsys.readouterr().out == "system,measure,value\nmine,RR,0.875\n"
     seen = []
     for seed in ("1", "1", "2", "3", "4", "5", "6"):
-        main(["evaluate", *files, "-m", "RR", "--ties", "nondeterministic", "--seed", seed, "--format", "csv"])
+        kgtrec("evaluate", *files, "-m", "RR", "--ties", "nondeterministic", "--seed", seed, "--format", "csv")
         seen.append(capsys.readouterr().out)
     assert seen[0] == seen[1]
     assert len(set(seen)) == 2
 
 
-def test_a_measure_without_expectation_is_refused(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+def test_a_measure_without_expectation_is_refused(files, capsys):
     """One line, exit code 2."""
-    with pytest.raises(SystemExit) as left:
-        main(["evaluate", *files, "-m", "Bpref", "--ties", "expected"])
-    assert left.value.code == 2
+    assert exit_code("evaluate", *files, "-m", "Bpref", "--ties", "expected") == 2
     assert capsys.readouterr().err == (
         "error: Bpref has no exact expectation over the orders of tied candidates; choose another rule for ties: "
         "realistic, optimistic or pessimistic\n"
@@ -77,10 +75,9 @@ def test_a_measure_without_expectation_is_refused(files: tuple[str, str], capsys
 @pytest.mark.parametrize(
     "words", [["--per", "side"], ["--float32"], ["--confidence", "0.9"], ["--weights", "question"]]
 )
-def test_all_policies_give_one_total(files: tuple[str, str], capsys: pytest.CaptureFixture[str], words: list[str]):
-    with pytest.raises(SystemExit):
-        main(["evaluate", *files, "--ties", "all", *words])
-    assert f"found {words[0]}; leave it out" in capsys.readouterr().err
+def test_all_policies_give_one_total(files, capsys, words):
+    assert exit_code("evaluate", *files, "--ties", "all", *words) == 2
+    assert f"found {words[0]} with --ties all; leave it out" in capsys.readouterr().err
 
 
 NOTE = "realistic ranks of tied answers may be half ranks"
@@ -88,22 +85,22 @@ NOTE = "realistic ranks of tied answers may be half ranks"
 
 def test_half_places_are_told_where_they_make_a_difference(files, capsys):
     """For measures that add up places, where realistic and the mean over orders differ."""
-    main(["evaluate", *files, "-m", "RR AP", "--ties", "all"])
+    kgtrec("evaluate", *files, "-m", "RR AP", "--ties", "all")
     assert capsys.readouterr().err.startswith(f"note: AP: {NOTE}")
-    main(["evaluate", *files, "-m", "RR macro.Hits@1", "--ties", "all"])
+    kgtrec("evaluate", *files, "-m", "RR macro.Hits@1", "--ties", "all")
     assert capsys.readouterr().err == ""
-    main(["evaluate", *files, "-m", "RR AP@20 nDCG", "--ties", "realistic"])
+    kgtrec("evaluate", *files, "-m", "RR AP@20 nDCG", "--ties", "realistic")
     error = capsys.readouterr().err
     assert error.startswith(f"note: AP@20, nDCG: {NOTE}")
     assert error.endswith("--ties expected gives the mean\n")
     for rule in ("expected", "optimistic"):
-        main(["evaluate", *files, "-m", "AP@20", "--ties", rule])
+        kgtrec("evaluate", *files, "-m", "AP@20", "--ties", rule)
         assert capsys.readouterr().err == ""
-    main(["evaluate", *files, "-m", "AP@20"])
+    kgtrec("evaluate", *files, "-m", "AP@20")
     assert capsys.readouterr().err == (
         "warning: 1 of 1 total depends on the order of ties: AP@20 of mine is 0.7500 in the worst order and 1.0000 in "
         "the best; kgtrec evaluate --ties all shows all\n"
     )
     Path(files[1]).write_text(RUN.replace("x 2 2.0", "x 2 1.0"))
-    main(["evaluate", *files, "-m", "AP@20", "--ties", "realistic"])
+    kgtrec("evaluate", *files, "-m", "AP@20", "--ties", "realistic")
     assert capsys.readouterr().err == ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.cli.demo_page import write_demo_campaign
+from kgtrec.cli.demo_campaign import write_demo_campaign
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.folder import read_campaign, read_people
 from kgtrec.formats.output.folders import PEOPLE
@@ -30,6 +30,22 @@ def test_a_new_link_works_at_once_and_the_former_is_out(page: Page, capsys: pyte
     browser = page.browser()
     assert browser.get(former).status_code == 403
     assert browser.get(link.removeprefix(URL)).status_code == 200
+
+
+def test_each_of_several_people_gets_a_new_link(page: Page, capsys: pytest.CaptureFixture[str]):
+    """Once, in their order; and nobody where one of them takes no part."""
+    former = page.link_of("ann")
+    words = ["campaign", "serve", str(page.folder), "--url", URL, "--new-link", "ann", "--new-link", "bob"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--new-link", "gone"])
+    assert page.browser().get(former).status_code == 200
+    capsys.readouterr()
+    main([*words, "--new-link", "ann"])
+    links = capsys.readouterr().out.split()
+    assert len(links) == 2
+    assert page.browser().get(former).status_code == 403
+    names = [page.browser().get(link.removeprefix(URL)).status_code for link in links]
+    assert names == [200, 200]
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
+import pyarrow as pa
 
+from kgtrec.campaign.tasks import tasks_for_adjudicator
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.campaign.storing import storing_options, take_in
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, force_option, option
-from kgtrec.data.judgements import ADJUDICATOR, ROLES
-
-if TYPE_CHECKING:
-    from kgtrec.data.judgements import Tasks
-    from kgtrec.data.table import Table
+from kgtrec.data.judgements import ADJUDICATOR, ROLES, Tasks
+from kgtrec.data.table import Table
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+from kgtrec.report.show import table_text
 
 
 @click.command(name="adjudicate")
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @storing_options("Who adjudicates: whose tasks are listed, or who judged the files.")
 @force_option
 def command(
-    campaign: str, out: str | None, files: tuple[str, ...], merge: bool, person: str | None, **options: object
+    campaign: str, out: str | None, files: tuple[str, ...], merge: bool, person: str | None, **options: Any
 ) -> None:
     """List what waits for an adjudicator in CAMPAIGN: triples on which annotators disagree, or of which one is unsure.
 
@@ -46,14 +47,10 @@ def command(
     kgtrec campaign adjudicate CAMPAIGN --person eve --out eve.csv
     kgtrec campaign adjudicate CAMPAIGN --person eve --import eve.csv
     """
-    from kgtrec.campaign.tasks import tasks_for_adjudicator
-    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-    from kgtrec.report.show import table_text
-
     if files and out:
         raise click.UsageError("expected --out or --import, found both; import first, then write what still waits")
     if files:
-        take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)  # type: ignore[arg-type]
+        take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)
         return
     role = ROLES[ADJUDICATOR]
     write = tasks_writer(out, role=role, person=person, option="--person", merge=merge) if out else None
@@ -71,10 +68,6 @@ def command(
 
 def _queue(tasks: Tasks) -> Table:
     """A row for each annotator's verdict on each triple; task and question stand in the first of them."""
-    import pyarrow as pa
-
-    from kgtrec.data.table import Table
-
     shown = {name: column.to_pylist() for name, column in tasks.shown.items()}
     rows = []
     for place, (task, question) in enumerate(zip(tasks.task, tasks.question.to_pylist(), strict=True)):

@@ -6,9 +6,12 @@ from typing import Any
 
 import click
 
+from kgtrec.campaign.agreement import campaign_agreement
+from kgtrec.campaign.calibrate import calibration
 from kgtrec.cli.options import SEED, SHARE, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
 
 @click.command(name="agreement")
@@ -52,16 +55,12 @@ def command(
     kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
     kgtrec campaign agreement CAMPAIGN --gold --per triple --out gold.csv
     """
-    from kgtrec.campaign.agreement import campaign_agreement
-    from kgtrec.campaign.calibrate import calibration
-    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-
     require_initialised(campaign)
     read = read_campaign(campaign)
     if gold:
         if per in ("relation", "pair"):
             raise click.UsageError(f"expected --gold alone or with --per triple, found --per {per}")
-        refuse_idle(click.get_current_context(), ("leave_out_unsure", "resample", "resamples", "seed"), "--gold")
+        refuse_idle(("leave_out_unsure", "resample", "resamples", "seed"), "--gold")
         known = calibration(read, confidence=confidence)
         if len(known.gold) == 0:
             raise KgtrecError(

@@ -50,8 +50,6 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     click.echo(table_text(replace(people, columns=tuple(loads))), nl=False)
     for_people = len(read.pool) - int(read.automatic.is_automatic.sum())
     say(work_text(for_people, changed.per_triple))
-    if much := much_text(for_people):
-        say(much)
-    if notes := gold_notes(changed):
-        say(notes)
+    say(much_text(for_people))
+    say(gold_notes(changed))
     say(next_text(progress, shlex.quote(campaign)))

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import click
 
+from kgtrec.campaign.tasks import relations_without_template, tasks_for
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
-from kgtrec.cli.options import COUNT, PATH, force_option, option
+from kgtrec.cli.options import COUNT, PATH, force_option, option, refuse_idle
 from kgtrec.data.judgements import ANNOTATOR, ROLES
 from kgtrec.errors import KgtrecError, counted
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+from kgtrec.formats.campaign.label_studio import write_label_studio
 
 FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 
@@ -20,7 +23,7 @@ FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 @click.argument("campaign", type=click.Path())
 @option("--annotator", "Whose tasks. Needed but for Label Studio, which can take everybody's.", metavar="PERSON")
 @option("--out", "File to write; for Label Studio a folder.", PATH, required=True)
-@option("--format form", "Form of the tasks; by default that of --out's suffix.", FORMATS)
+@option("--format form", "Form of the tasks. Default: that of --out's suffix.", FORMATS)
 @option("--all everything", "Write judged tasks too, with the annotator's own verdicts.", is_flag=True)
 @option("--first", "Write the first N tasks only.", COUNT, metavar="N")
 @option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
@@ -64,17 +67,11 @@ def command(
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
     kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
     """
-    from kgtrec.campaign.tasks import relations_without_template, tasks_for
-    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-    from kgtrec.formats.campaign.label_studio import write_label_studio
-
     is_file = form != FORMATS[-1]
     if annotator is None and is_file:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
-    if guidelines is not None and is_file:
-        raise click.UsageError("--guidelines is for --format label-studio only")
-    if merge and not is_file:
-        raise click.UsageError("--merge is for files in which verdicts are filled in, found --format label-studio")
+    refuse_idle(("guidelines",), "a file, which is not for Label Studio", when=is_file)
+    refuse_idle(("merge",), "--format label-studio, whose files are not filled in", when=not is_file)
     if is_file:
         role = ROLES[ANNOTATOR]
         write = tasks_writer(out, form, role=role, person=annotator, option="--annotator", merge=merge)

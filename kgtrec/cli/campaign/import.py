@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kgtrec.cli.campaign.storing import storing_options, take_in
@@ -20,7 +22,7 @@ from kgtrec.data.judgements import ROLES
     ROLES[0],
 )
 @option("--unassigned", "Let annotators judge what they were not assigned.", is_flag=True)
-def command(campaign: str, files: tuple[str, ...], **options: object) -> None:
+def command(campaign: str, files: tuple[str, ...], **options: Any) -> None:
     """Take the verdicts of FILES into CAMPAIGN: tasks that kgtrec campaign export wrote, filled in.
 
     Each verdict is checked: its person, its triple, and its link, which must be https and lead to a host of
@@ -35,4 +37,4 @@ def command(campaign: str, files: tuple[str, ...], **options: object) -> None:
     kgtrec campaign import CAMPAIGN table.csv --person ann --correct
     kgtrec campaign import CAMPAIGN project-1.json --user-map users.tsv --keep-going
     """
-    take_in(campaign, files, **options)  # type: ignore[arg-type]
+    take_in(campaign, files, **options)

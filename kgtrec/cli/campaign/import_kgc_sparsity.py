@@ -6,10 +6,18 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 import click
+import numpy as np
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, force_option, option
+from kgtrec.data.campaign import Assignments
 from kgtrec.errors import counted
+from kgtrec.formats.campaign import folder as campaigns
+from kgtrec.formats.campaign.judgements import append_judgements
+from kgtrec.formats.campaign.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
+from kgtrec.formats.campaign.pools import require_writable, write_pool_parts, writing_campaign
+from kgtrec.formats.output import folders
+from kgtrec.formats.output.outputs import write_text
 from kgtrec.report.tables import aligned
 
 _FINDINGS = "published-labels.txt"
@@ -44,16 +52,6 @@ def command(folder: str, out: str, topics: str | None) -> None:
     kgtrec campaign qrels FB-Test-S-C --out qrels
     kgtrec campaign qrels FB-Test-S-C --level triple --topics C/topics.tsv --out triple-level
     """
-    import numpy as np
-
-    from kgtrec.data.campaign import Assignments
-    from kgtrec.formats.campaign import folder as campaigns
-    from kgtrec.formats.campaign.judgements import append_judgements
-    from kgtrec.formats.campaign.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
-    from kgtrec.formats.campaign.pools import require_writable, write_pool_parts, writing_campaign
-    from kgtrec.formats.output import folders
-    from kgtrec.formats.output.outputs import write_text
-
     require_writable(out)
     found = read_kgc_sparsity(folder, topics=topics)
     text = published_labels_text(found.counts, map(str, found.findings))

@@ -177,9 +177,8 @@ def command(
     progress = track(read_again)
     if given["annotator"] and people is not before and progress.step == "judge":
         progress = replace(progress, step="assign")  # all tasks are somebody's, but not that of who has come
-    for notes in (notes_text(progress), gold_notes(read_again)):
-        if notes:
-            say(notes)
+    say(notes_text(progress))
+    say(gold_notes(read_again))
     say(next_text(progress, shlex.quote(campaign)))
 
 

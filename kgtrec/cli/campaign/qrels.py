@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
+from kgtrec.campaign.publish import publication_of
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
+from kgtrec.cli.inputs import read_questions
 from kgtrec.cli.options import PATH, at_least, force_option, option
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.collection import Collection
+from kgtrec.data.identity import require_one_numbering
 from kgtrec.errors import CollectionError, in_file
-
-if TYPE_CHECKING:
-    from kgtrec.data.campaign import Campaign
-    from kgtrec.data.collection import Collection
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.trec.qrels_folders import require_writable
+from kgtrec.formats.trec.topics import read_topics
+from kgtrec.formats.triples import read_triples
+from kgtrec.report.show import shown
 
 
 @click.command(name="qrels")
@@ -73,14 +79,6 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.campaign.publish import publication_of
-    from kgtrec.data.identity import require_one_numbering
-    from kgtrec.formats.campaign.folder import read_campaign
-    from kgtrec.formats.trec.qrels_folders import require_writable
-    from kgtrec.formats.trec.topics import read_topics
-    from kgtrec.formats.triples import read_triples
-    from kgtrec.report.show import shown
-
     require_writable(out)
     if known and (folder is None or level != "triple"):
         raise click.UsageError("--known is for new questions of a collection: --level triple --collection COLLECTION")
@@ -89,8 +87,6 @@ def command(
     read = read_campaign(campaign)
     base = None
     if folder is not None:
-        from kgtrec.cli.systems import read_questions
-
         base = read_questions(folder)
         _check_collection(read, folder, base)
     named = None

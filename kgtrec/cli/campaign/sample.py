@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import click
+import numpy as np
 
+from kgtrec.campaign.decide import decisions_of, judged_in_another_role
+from kgtrec.campaign.expert_sample import draw_sample, sample_report
+from kgtrec.campaign.tasks import phrase_tasks
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, SHARE, at_least, option
+from kgtrec.cli.options import SEED, SHARE, at_least, option, refuse_idle
 from kgtrec.cli.output import Output, form_of, raw_output_options
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.judgements import EXPERT, NO, ROLES, YES
 from kgtrec.errors import KgtrecError, counted, nearest
-
-if TYPE_CHECKING:
-    from kgtrec.data.campaign import Campaign
+from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+from kgtrec.formats.output.folders import EXPERT_SAMPLE
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.formats.output.outputs import is_replacing
 
 TABLES = ("statistics", "labels")
 
@@ -55,15 +64,9 @@ def command(
     kgtrec campaign import CAMPAIGN sample.csv --person xia --role expert
     kgtrec campaign sample CAMPAIGN --report
     """
-    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-    from kgtrec.formats.output.locks import campaign_lock
-
     if not report and out is None:
         raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
-    if not report and (form or part):
-        raise click.UsageError(
-            "--format and --table are for --report; the form of the tasks follows the suffix of --out"
-        )
+    refuse_idle(("form", "part"), "no --report: the form of the tasks follows the suffix of --out", when=not report)
     if not report:
         click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
@@ -75,16 +78,6 @@ def command(
 
 
 def _draw(campaign: str, read: Campaign, expert: str | None, out: str, **draw: Any) -> None:
-    import numpy as np
-
-    from kgtrec.campaign.decide import decisions_of, judged_in_another_role
-    from kgtrec.campaign.expert_sample import draw_sample
-    from kgtrec.campaign.tasks import phrase_tasks
-    from kgtrec.data.judgements import EXPERT, NO, ROLES, YES
-    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
-    from kgtrec.formats.output.folders import EXPERT_SAMPLE
-    from kgtrec.formats.output.outputs import is_replacing
-
     role, people = ROLES[EXPERT], read.people
     write = tasks_writer(out, role=role, person=expert, option="--expert")
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
@@ -122,11 +115,6 @@ def _draw(campaign: str, read: Campaign, expert: str | None, out: str, **draw: A
 
 
 def _report(campaign: str, read: Campaign, confidence: float, output: Output) -> None:
-    from dataclasses import replace
-
-    from kgtrec.campaign.expert_sample import sample_report
-    from kgtrec.formats.campaign.expert_samples import read_expert_sample
-
     sample = read_expert_sample(campaign, read.pool)
     automatic = read.automatic.is_automatic
     pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())

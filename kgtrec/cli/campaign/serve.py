@@ -6,7 +6,7 @@ import contextlib
 import re
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,13 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 @option("--url", "Address under which people reach it, such as https://judge.example.org.", metavar="URL")
 @option("--demo", "Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.", is_flag=True)
 @option(
-    "--new-link person",
-    "Print a new link for NAME, below --url (default: where the page was last served), and exit; the former link and "
-    "its sessions end.",
+    "--new-link names",
+    "Print a new link for NAME, below --url, and exit; the former link and its sessions end. May be repeated. Default "
+    "of --url: where the page was last served.",
     metavar="NAME",
+    multiple=True,
 )
-def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool, person: str | None) -> None:
+def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool, names: tuple[str, ...]) -> None:
     """Serve the page where the people of CAMPAIGN judge, until Ctrl-C or SIGTERM.
 
     Each person who has none is given a link, which is printed once: only a hash of it is stored. --new-link makes a new
@@ -51,11 +52,11 @@ def command(campaign: str | None, host: str, port: int, url: str | None, demo: b
     kgtrec campaign serve CAMPAIGN --new-link ann
     """
     require_serve()
-    if person is not None:
-        refuse_idle(click.get_current_context(), ("host", "port", "demo"), "--new-link")
+    if names:
+        refuse_idle(("host", "port", "demo"), "--new-link")
         if campaign is None:
             raise click.UsageError("expected CAMPAIGN with --new-link")
-        click.echo(_new_link(campaign, person, url))
+        click.echo("\n".join(_new_links(campaign, dict.fromkeys(names), url)))
         return
     if campaign is None and not demo:
         raise click.UsageError("expected CAMPAIGN, or --demo")
@@ -66,21 +67,23 @@ def command(campaign: str | None, host: str, port: int, url: str | None, demo: b
     say("stopped")
 
 
-def _new_link(folder: str, person: str, url: str | None) -> str:
-    """A new link for a person; no file is made where that is refused."""
+def _new_links(folder: str, names: Collection[str], url: str | None) -> list[str]:
+    """A new link for each person; no link changes, and no file is made, where that is refused for one of them."""
     from kgtrec.formats.campaign.folder import require_initialised
     from kgtrec.formats.output.folders import SERVE_STATE
     from kgtrec.serve.auth import Access, require_active
     from kgtrec.serve.state import State, key_of
 
     require_initialised(folder)
-    require_active(folder, person)
+    for name in names:
+        require_active(folder, name)
     if url and not re.match(r"https?://\w", url):
         raise click.UsageError(f"expected --url as https://judge.example.org, found {url!r}")
     if url or Path(folder, SERVE_STATE).exists():
         with contextlib.closing(State(folder)) as state:
             if own := url or state.url():
-                return Access(state, key_of(folder)).link(own, person)
+                access = Access(state, key_of(folder))
+                return [access.link(own, name) for name in names]
     raise KgtrecError("expected --url URL, since the page was not served yet")
 
 
@@ -122,7 +125,7 @@ def require_serve(needed: Sequence[str] = _NEEDED) -> None:
 
 def _demo(campaign: str | None, held: contextlib.ExitStack) -> str:
     """The folder of the demo's campaign, made where it is not there."""
-    from kgtrec.cli.demo_page import write_demo_campaign
+    from kgtrec.cli.demo_campaign import write_demo_campaign
     from kgtrec.formats.output.folders import SETTINGS
 
     if campaign is None:

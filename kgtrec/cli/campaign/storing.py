@@ -5,19 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kgtrec.campaign.accept import RefusedError
+from kgtrec.campaign.store import OpenCampaign
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, Command, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
-
-if TYPE_CHECKING:
-    from kgtrec.campaign.verdict_rules import Refusal
+from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
+from kgtrec.formats.campaign.tasks import read_tasks
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.output.folders import JUDGEMENTS
+from kgtrec.report.refusals import refusal_lines
 
 FORMATS = ("auto", "csv", "xlsx", "jsonl", "label-studio")
+_READING = ("role", "file_form", "person", "user_map")  # options of how files are read
 _NAMED = 3  # places of rows that were begun
 
 
@@ -25,7 +30,7 @@ def storing_options(about_person: str) -> Callable[[Command], Command]:
     """Add ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
     return stacked(
         option(
-            "--format form",
+            "--format file_form",
             "Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
             "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
             FORMATS,
@@ -41,9 +46,7 @@ def storing_options(about_person: str) -> Callable[[Command], Command]:
     )
 
 
-def take_in(
-    folder: str, files: Sequence[str], *, role: str, form: str, person: str | None, user_map: str | None, **storing: Any
-) -> None:
+def take_in(folder: str, files: Sequence[str], **options: Any) -> None:
     """Record the verdicts of files; whoever reads the message that they are stored can rely on it.
 
     Raises
@@ -51,22 +54,18 @@ def take_in(
     KgtrecError
         If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
     """
-    from kgtrec.campaign.accept import RefusedError
-    from kgtrec.campaign.store import OpenCampaign
-    from kgtrec.formats.output.folders import JUDGEMENTS
-
-    opened = OpenCampaign(folder)
-    returned = [read_returned(path, role=role, form=form, person=person, user_map=user_map) for path in files]
+    opened, reading = OpenCampaign(folder), {name: options.pop(name) for name in _READING}
+    returned = [_returned(path, **reading) for path in files]
     incoming = [row for one in returned for row in one.incoming]
     try:
-        accepted = opened.store(incoming, **storing)
+        accepted = opened.store(incoming, **options)
     except RefusedError as error:
-        _say_refused(error.refused)
+        say("\n".join(refusal_lines(error.refused)))
         raise KgtrecError(
             f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; fix the file, "
             "or take the others with --keep-going"
         ) from None
-    _say_refused(accepted.refused)
+    say("\n".join(refusal_lines(accepted.refused)))
     _say_rest(returned)
     corrections = f", {accepted.corrections:,} in place of an earlier one" if accepted.corrections else ""
     refused = f", {len(accepted.refused):,} refused" if accepted.refused else ""
@@ -77,29 +76,16 @@ def take_in(
         sys.exit(2)
 
 
-def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
-    """Read what was filled in, in a file of any of ``FORMATS``."""
-    from kgtrec.formats.campaign.tasks import read_tasks
-    from kgtrec.formats.files import suffixes
-
-    if form == "auto" and suffixes(path)[0] == ".json":
-        form = "label-studio"
-    if form == "label-studio":
+def _returned(path: str, *, role: str, file_form: str, person: str | None, user_map: str | None) -> Returned:
+    """What was filled in, in a file of any of ``FORMATS``."""
+    if file_form == "label-studio" or (file_form == "auto" and suffixes(path)[0] == ".json"):
         if user_map is None:
             raise click.UsageError(f"{path}: expected --user-map FILE, which says whose account is whose")
         if person is not None:
             raise click.UsageError(f"{path}: expected --user-map alone for Label Studio, found --person too")
-        from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 
         return read_label_studio(path, read_users(user_map), role=role)
-    return read_tasks(path, person=person, role=role, form=None if form == "auto" else form)
-
-
-def _say_refused(refused: Sequence[Refusal]) -> None:
-    from kgtrec.report.refusals import refusal_lines
-
-    for line in refusal_lines(refused):
-        say(line)
+    return read_tasks(path, person=person, role=role, form=None if file_form == "auto" else file_form)
 
 
 def _say_rest(returned: Sequence[Returned]) -> None:

@@ -1,31 +1,27 @@
-"""kgtrec meta: one file per command of the group."""
+"""Find out which measures can be trusted.
 
-from __future__ import annotations
+A measure can be trusted as far as it ranks systems alike whatever labels happen to be known, and distinguishes
+systems with few of them.
 
-import click
+\b
+kgtrec meta correlate O/evaluation.csv SC/evaluation.csv
+kgtrec meta sparsity campaign/qrels --systems ranks
+kgtrec meta stability COLLECTION ranks/*.ranks.parquet
+kgtrec meta power COLLECTION ranks/*.ranks.parquet
+kgtrec meta compare COLLECTION ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
+"""
 
 from kgtrec.cli import LazyGroup
 
-COMMANDS = {
-    "correlate": "Correlate the rankings of the systems under two label sets.",
-    "sparsity": "Show how sparse labels change the ranking of the systems, for each measure.",
-    "stability": "Show how the ranking of the systems changes on smaller test sets.",
-    "power": "Count the pairs of systems that a measure distinguishes.",
-    "compare": "Compare two systems, down to the questions that differ most.",
-}
-
-
-@click.group(name="meta", cls=LazyGroup, package="kgtrec.cli.meta", commands_of=COMMANDS)
-def command() -> None:
-    """Find out which measures can be trusted.
-
-    A measure can be trusted as far as it ranks systems alike whatever labels happen to be known, and distinguishes
-    systems with few of them.
-
-    \b
-    kgtrec meta correlate O/evaluation.csv SC/evaluation.csv
-    kgtrec meta sparsity campaign/qrels --systems ranks
-    kgtrec meta stability COLLECTION ranks/*.ranks.parquet
-    kgtrec meta power COLLECTION ranks/*.ranks.parquet
-    kgtrec meta compare COLLECTION ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
-    """
+command = LazyGroup(
+    "meta",
+    package=__name__,
+    help=__doc__,
+    commands_of={
+        "correlate": "Correlate the rankings of the systems under two label sets.",
+        "sparsity": "Show how sparse labels change the ranking of the systems, for each measure.",
+        "stability": "Show how the ranking of the systems changes on smaller test sets.",
+        "power": "Count the pairs of systems that a measure distinguishes.",
+        "compare": "Compare two systems, down to the questions that differ most.",
+    },
+)

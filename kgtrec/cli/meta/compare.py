@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError
-
-if TYPE_CHECKING:
-    from kgtrec.data.collection import Collection
-    from kgtrec.data.qrels import Qrels
+from kgtrec.formats.campaign.folder import read_names
 
 TABLES = ("measures", "side", "category", "relation", "questions")
 
@@ -37,16 +36,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @option("--resamples", "Bootstrap samples.", samples(2), 1000)
 @output_options(TABLES)
 def command(
-    qrels: str,
-    systems: tuple[str, ...],
-    scoring: ScoringRequest,
-    by: str | None,
-    top: int,
-    relations: int,
-    names: str | None,
-    confidence: float,
-    resamples: int,
-    output: Output,
+    qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, names: str | None, output: Output, **options: Any
 ) -> None:
     """Compare two SYSTEMS (answer ranks or runs, or a folder of two) on QRELS (a file or a collection).
 
@@ -62,20 +52,9 @@ def command(
     """
     from kgtrec.meta.comparison import compare
 
-    judgements, both, measures = scoring.inputs(qrels, systems)
-    keywords = scoring.keywords()
-    found = compare(
-        judgements,
-        both,
-        measures,
-        by=by,
-        top=top,
-        names=_names(names, judgements, keywords.get("collection")),
-        confidence=confidence,
-        resamples=resamples,
-        relations=relations,
-        **keywords,
-    )
+    inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
+    shown_names = _names(names, inputs[0], keywords.get("collection"))
+    found = compare(*inputs, names=shown_names, **options, **keywords)
     if output.part not in (None, *(table.key for table in found.tables())):
         raise KgtrecError(
             f"expected --collection together with --table {output.part}, found none; qrels do not have the topics it "
@@ -86,9 +65,6 @@ def command(
 
 def _names(path: str | None, judgements: Qrels | Collection, topics: Collection | None) -> dict[str, str]:
     """Display names of the entities of the collection, or of the qrels if there is no collection."""
-    from kgtrec.data.collection import Collection
-    from kgtrec.formats.campaign.folder import read_names
-
     if path is None:
         return {}
     whole = topics or judgements

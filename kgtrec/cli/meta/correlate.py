@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of
-from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, directions, option, samples
+from kgtrec.cli.inputs import files_of, is_score_table, read_scores, refuse_second_input
+from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
-from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.cli.workers import workers_options
+from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError, in_file
+from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
+from kgtrec.formats.sniff import sniff
 from kgtrec.meta.coefficients import COEFFICIENTS
+from kgtrec.meta.known_measures import Better
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from kgtrec.data.scores import ScoreTable
     from kgtrec.evaluation.item_scores import ItemScores
-    from kgtrec.evaluation.scoring import ScoringOptions
 
 
 @click.command(name="correlate")
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     "coefficients",
     choices=COEFFICIENTS,
     about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
+    default=COEFFICIENTS,
 )
 @option(
     "--key keys",
@@ -63,7 +66,7 @@ if TYPE_CHECKING:
 @option("--unpaired", "Questions of one id are not the same question in FIRST and SECOND.", is_flag=True)
 @workers_options
 @option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
-@output_options()
+@output_options(has_figures=True)
 def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
@@ -71,17 +74,13 @@ def command(
     scoring: ScoringRequest,
     coefficients: tuple[str, ...],
     keys: tuple[str, ...],
-    higher: tuple[str, ...],
-    lower: tuple[str, ...],
+    better: dict[str, Better],
     wants_swaps: bool,
     alpha: float,
-    confidence: float | None,
-    resamples: int,
     unpaired: bool,
-    workers: int | None,
-    scheduler: str | None,
     names: tuple[str, ...],
     output: Output,
+    **options: Any,
 ) -> None:
     """Correlate the rankings of the systems under two label sets, FIRST and SECOND: tables of scores, or qrels.
 
@@ -98,69 +97,50 @@ def command(
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
     kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
     """
-    better = directions(higher, lower)
     _refuse(labels, names, wants_swaps=wants_swaps)
-    asked = list(scoring.measures) or None
-    if systems and all(_is_table(path) for path in labels):
+    measures = scoring.measures or None
+    if systems and all(map(is_score_table, labels)):
         raise KgtrecError(f"expected no systems together with tables of scores, found {systems[0]}")
-    own = files_of(systems)
-    sources = [own, files_of(second_systems) if second_systems else own]
+    sources = files_of(systems), files_of(second_systems or systems)
     if scoring.collection and not systems:
         raise KgtrecError("expected qrels and --systems together with --collection, found no systems")
     if not scoring.collection and systems and not second_systems:
         scoring = replace(scoring, collection=next((path for path in labels if is_collection(path)), None))
     keywords = scoring.keywords()
-    found = [_labelled(path, source, keys, scoring, keywords) for path, source in zip(labels, sources, strict=False)]
-    called = [*names, *labels[len(names) :]]
+    scored: list[Any] = [
+        _labelled(path, source, keys, scoring, keywords) for path, source in zip(labels, sources, strict=False)
+    ]
+    label_names: Any = (*names, *labels[len(names) :])
     from kgtrec.meta.correlation import between_measures, correlate, swaps
 
     if wants_swaps:
-        swapped = swaps(found[0], found[1], measures=asked, names=(called[0], called[1]), better=better, alpha=alpha)
+        swapped = swaps(scored[0], scored[1], measures=measures, names=label_names, better=better, alpha=alpha)
         output.show(swapped, None if output.form == "table" else ("swaps",))
         return
-    options: dict[str, Any] = {
-        "better": better,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": scoring.options["seed"],
-        "workers": workers,
-        "executor": executor_of(scheduler),
-    }
-    chosen = coefficients or COEFFICIENTS
-    with _resampling(found, confidence) as options["progress"]:
-        if len(found) == 2:
-            both, paired = (called[0], called[1]), not unpaired
-            correlations = correlate(found[0], found[1], None, asked, chosen, names=both, paired=paired, **options)
+    options |= {"better": better, "seed": scoring.options["seed"]}
+    asked: Any = None, measures, coefficients
+    with _resampling(scored, options["confidence"]) as options["progress"]:
+        if len(scored) == 2:
+            correlations = correlate(*scored, *asked, names=label_names, paired=not unpaired, **options)
         else:
-            correlations = between_measures(found[0], None, asked, chosen, name=called[0], **options)
+            correlations = between_measures(*scored, *asked, name=label_names[0], **options)
     output.show(correlations)
 
 
-def _resampling(found: Sequence[Any], confidence: float | None) -> AbstractContextManager[Callable[[int], None] | None]:
+def _resampling(scored: Sequence[Any], confidence: float | None) -> AbstractContextManager[Any]:
     """How far the resampling is, if there is any: of tables of scores there is none."""
-    if confidence is None or not all(isinstance(labelled, Mapping) for labelled in found):
+    if confidence is None or not all(isinstance(scores, Mapping) for scores in scored):
         return nullcontext()
-    return progress_bar("resampling", len(set.intersection(*map(set, found))), "measures")
+    return progress_bar("resampling", len(set.intersection(*map(set, scored))), "measures")
 
 
 def _holds_systems(path: str) -> bool:
     """Whether a file is a run or answer ranks, or a folder has such files."""
-    from kgtrec.formats.sniff import sniff
-
     if Path(path).is_dir():
         return not is_collection(path) and any(
             file.name.endswith(".ranks.parquet") or ".run" in file.name for file in Path(path).iterdir()
         )
-    return not _is_table(path) and suffixes(path)[0] != ".csv" and sniff(path) in ("run", "answer ranks")
-
-
-def _is_table(path: str) -> bool:
-    """Whether a file is a table of scores, with the names of columns in its first line; standard input must be one."""
-    if path == "-":
-        return True
-    from kgtrec.formats.score_tables import looks_like_table
-
-    return not Path(path).is_dir() and looks_like_table(path)
+    return not is_score_table(path) and suffixes(path)[0] != ".csv" and sniff(path) in ("run", "answer ranks")
 
 
 def _refuse(labels: Sequence[str], names: Sequence[str], *, wants_swaps: bool) -> None:
@@ -174,8 +154,7 @@ def _refuse(labels: Sequence[str], names: Sequence[str], *, wants_swaps: bool) -
             f"expected FIRST and SECOND, found a third label set, {labels[2]}; kgtrec meta sparsity compares several "
             "label sets with one"
         )
-    if labels.count("-") > 1:
-        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
+    refuse_second_input(labels)
     if wants_swaps and len(labels) < 2:
         raise KgtrecError("expected SECOND together with --swaps, which compares two label sets, found none")
     if len(names) > 2:
@@ -186,15 +165,8 @@ def _labelled(
     path: str, systems: tuple[str, ...], keys: Sequence[str], scoring: ScoringRequest, keywords: ScoringOptions
 ) -> ScoreTable | Mapping[str, ItemScores]:
     """A table of scores, or the scores of the systems on each item under qrels."""
-    if _is_table(path) or (not systems and suffixes(path)[0] == ".csv"):
-        from kgtrec.formats.score_tables import read_score_table
-
-        return read_score_table(path, keys=keys)
-    if not systems:
-        raise KgtrecError(
-            f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
-            "neither"
-        )
+    if not systems or is_score_table(path):
+        return read_scores(path, keys)
     from kgtrec.evaluation.item_scores import item_scores
 
     inputs = scoring.inputs(path, systems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -10,13 +10,10 @@ from kgtrec.cli.inputs import files_of
 from kgtrec.cli.options import SHARE, choices_option, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
-from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.cli.workers import workers_options
 from kgtrec.errors import KgtrecError
-from kgtrec.meta.power import POWER_TESTS, RESAMPLES
+from kgtrec.meta.power import POWER_TESTS, RESAMPLES, power
 from kgtrec.report.progress import progress_bar
-
-if TYPE_CHECKING:
-    from kgtrec.meta.power import Resample
 
 TABLES = ("measures", "pairs")
 
@@ -28,7 +25,11 @@ TABLES = ("measures", "pairs")
     "with the relations, if QRELS is a file and a measure weighs them.",
 )
 @choices_option(
-    "--test", "tests", choices=POWER_TESTS, about="Test to make; may be repeated. Default: t and clustered."
+    "--test",
+    "tests",
+    choices=POWER_TESTS,
+    about="Test to make; may be repeated. Default: t and clustered.",
+    default=("t", "clustered"),
 )
 @option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
 @option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
@@ -39,18 +40,14 @@ TABLES = ("measures", "pairs")
     RESAMPLES[0],
 )
 @workers_options
-@output_options(TABLES)
+@output_options(TABLES, has_figures=True)
 def command(
     qrels: str,
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     tests: tuple[str, ...],
-    alpha: float,
-    repeats: int,
-    resample: Resample,
-    workers: int | None,
-    scheduler: str | None,
     output: Output,
+    **options: Any,
 ) -> None:
     """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes.
 
@@ -66,23 +63,11 @@ def command(
     kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """
     from kgtrec.evaluation.item_scores import item_scores
-    from kgtrec.meta.power import power
 
     files = files_of(systems)
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
-    asked = tests or ("t", "clustered")
-    with progress_bar("power", len(scores) * len(set(asked)), "tests") as advance:
-        found = power(
-            scores,
-            tests=asked,
-            alpha=alpha,
-            repeats=repeats,
-            resample=resample,
-            seed=scoring.options["seed"],
-            workers=workers,
-            executor=executor_of(scheduler),
-            progress=advance,
-        )
+    with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
+        found = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)
     output.show(found, TABLES[:1] if output.form != "json" else None)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import PATH, choices_option, direction_options, directions, option
+from kgtrec.cli.inputs import read_judgements, read_scores, read_systems, systems_of
+from kgtrec.cli.options import PATH, choices_option, direction_options, option, refuse_idle
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import suffixes
+from kgtrec.evaluation.given import judgements_of
+from kgtrec.formats.relation_shares import read_relation_shares
 from kgtrec.meta.coefficients import COEFFICIENTS
-
-if TYPE_CHECKING:
-    from kgtrec.data.collection import Collection
-    from kgtrec.data.qrels import Qrels
-    from kgtrec.data.scores import ScoreTable
+from kgtrec.meta.known_measures import Better
 
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
@@ -57,9 +56,10 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     "coefficients",
     choices=COEFFICIENTS,
     about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
+    default=COEFFICIENTS[:1],
 )
 @direction_options
-@output_options()
+@output_options(has_figures=True)
 def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
@@ -69,8 +69,7 @@ def command(
     per: tuple[str, ...],
     relations: str | None,
     coefficients: tuple[str, ...],
-    higher: tuple[str, ...],
-    lower: tuple[str, ...],
+    better: dict[str, Better],
     output: Output,
 ) -> None:
     """Show how sparse LABELS change the ranking of the systems, for each measure.
@@ -88,8 +87,7 @@ def command(
     """
     from kgtrec.meta.sparsity import sparsity
 
-    better = directions(higher, lower)
-    asked = list(scoring.measures) or None
+    measures = scoring.measures or None
     tables: ScoreTable | list[ScoreTable]
     if systems:
         if by is not None:
@@ -97,31 +95,14 @@ def command(
         tables = _scored(labels, systems, per, relations, scoring)
         by = "labels"
     else:
-        for option, value in (
-            ("--per", per),
-            ("--relations", relations),
-            ("--collection", scoring.collection),
-            ("--ties", scoring.options["ties"]),
-        ):
-            if value:
-                raise KgtrecError(f"expected qrels and --systems together with {option}, found no systems")
+        refuse_idle(("per", "relations", "folder", "ties"), "tables of scores, which need no --systems")
         tables = _tables(labels, by)
-    found = sparsity(tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better)
-    output.show(found)
+    output.show(sparsity(tables, measures, by=by, reference=reference, coefficients=coefficients, better=better))
 
 
 def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:
-    from kgtrec.formats.score_tables import looks_like_table, read_score_table
-
-    for path in paths:
-        if Path(path).is_dir() or not (suffixes(path)[0] == ".csv" or looks_like_table(path)):
-            raise KgtrecError(
-                f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), "
-                "found neither"
-            )
-    keys = () if by is None else (by,)
     names = _distinct([Path(path).stem for path in paths], paths)
-    tables = [read_score_table(path, keys=keys, name=name) for path, name in zip(paths, names, strict=True)]
+    tables = [read_scores(path, [by] if by else [], name) for path, name in zip(paths, names, strict=True)]
     if len(tables) > 1 and by is not None:
         raise KgtrecError(f"expected a single table of scores together with --by, found {len(tables)} tables")
     return tables[0] if len(tables) == 1 else tables
@@ -130,7 +111,6 @@ def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTabl
 def _scored(
     paths: Sequence[str], systems: Sequence[str], per: Sequence[str], relations: str | None, scoring: ScoringRequest
 ) -> ScoreTable:
-    from kgtrec.formats.relation_shares import read_relation_shares
     from kgtrec.meta.sparsity import label_scores
 
     files = [file for path in paths for file in _by_depth(path)]
@@ -157,8 +137,6 @@ def _scored(
 
 def _deepest(files: Sequence[str], judged: Mapping[str, Qrels | Collection]) -> Qrels | None:
     """The qrels of the greatest depth, if all are those of one pool by depth."""
-    from kgtrec.evaluation.given import judgements_of
-
     depths = [int(match[1]) for file in files if (match := _BY_DEPTH.fullmatch(Path(file).name))]
     if len(depths) < len(files) or len({Path(file).absolute().parent for file in files}) > 1:
         return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kgtrec.cli.options import SHARE, option, samples, sizes_of
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
-from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.cli.workers import workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 
@@ -31,18 +33,14 @@ TABLES = ("summary", "repeats", "scores")
 @option("--coefficient", "Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.", COEFFICIENTS, "tau")
 @option("--confidence", "Share of the repeats that an interval holds.", SHARE, 0.95)
 @workers_options
-@output_options(TABLES)
+@output_options(TABLES, has_figures=True)
 def command(
     qrels: str,
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     sizes: list[int | float] | None,
-    repeats: int,
-    coefficient: str,
-    confidence: float,
-    workers: int | None,
-    scheduler: str | None,
     output: Output,
+    **options: Any,
 ) -> None:
     """Show how the ranking of SYSTEMS changes when only some of the test triples of QRELS are known.
 
@@ -59,16 +57,7 @@ def command(
     from kgtrec.meta.stability import SIZES, stability
 
     sizes = list(SIZES) if sizes is None else sizes
-    with progress_bar("stability", len(sizes) * repeats, "subsamples") as advance:
-        found = stability(
-            *scoring.inputs(qrels, systems),
-            sizes=sizes,
-            repeats=repeats,
-            coefficient=coefficient,
-            confidence=confidence,
-            workers=workers,
-            executor=executor_of(scheduler),
-            progress=advance,
-            **scoring.keywords(),
-        )
+    with progress_bar("stability", len(sizes) * options["repeats"], "subsamples") as advance:
+        inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
+        found = stability(*inputs, sizes=sizes, progress=advance, **options, **keywords)
     output.show(found, TABLES[:1])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import files_of, refuse_twice
+from kgtrec.cli.inputs import files_of, read_questions, refuse_twice
 from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,
@@ -20,14 +21,14 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
 )
-from kgtrec.cli.output import Output, raw_output_options
-from kgtrec.cli.systems import read_questions
+from kgtrec.cli.output import FORMATS, Output, raw_output_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.parquet import holds_ranks
-from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES
+from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES, MEASURES, open_world_curve
 from kgtrec.report.progress import progress_bar
+from kgtrec.report.records import table_csv
 
 
 def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
@@ -65,22 +66,19 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 @mixed_option
 @seed_option("Random seed of the labels.")
 @raw_output_options(
-    CURVE_TABLES, "Folder for report.html, figures, and tables as CSV, beside what is printed.", is_printed=True
+    CURVE_TABLES,
+    "Folder for report.html, figures, and tables as CSV, beside what is printed.",
+    FORMATS[:-1],
+    default="table",
 )
 def command(
     collection: str,
     systems: tuple[str, ...],
     measures: tuple[str, ...],
-    densities: list[float],
-    correlations: list[float],
-    reference: str | None,
-    draws: int,
-    found_at: int,
-    ties: str | None,
-    seed: int,
     form: str | None,
     part: str | None,
     out: str | None,
+    **options: Any,
 ) -> None:
     """Score SYSTEMS with labels for only some of the answers of COLLECTION, and compare with complete labels.
 
@@ -94,9 +92,7 @@ def command(
     kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --repeats 5 --out curve
     kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --reference rules@3 --correlations -0.1
     """
-    from kgtrec.openworld.curve import MEASURES, open_world_curve
     from kgtrec.report.files import PAGE, report_files, write_report
-    from kgtrec.report.records import table_csv
 
     output = Output(form or "table", part=part)
     if out is not None:
@@ -110,22 +106,10 @@ def command(
             f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not have all ranks"
         )
     ranks = [read_answer_ranks(path) for path in paths]
-    total = len(ranks) * len(densities) * len(correlations) * draws
+    total = len(ranks) * len(options["densities"]) * len(options["correlations"]) * options["draws"]
     with progress_bar("curve", total, "scorings") as advance:
-        found = open_world_curve(
-            complete,
-            ranks,
-            list(measures) or MEASURES,
-            densities=densities,
-            correlations=correlations,
-            reference=reference,
-            draws=draws,
-            found_at=found_at,
-            ties=ties,
-            seed=seed,
-            progress=advance,
-            mixed=is_mixed(),
-        )
+        asked = measures or MEASURES
+        found = open_world_curve(complete, ranks, asked, progress=advance, mixed=is_mixed(), **options)
     if output.form == "table" and part is None:
         click.echo(f"{found.summary()}\n")
     tables = found.tables()

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from kgtrec.campaign.decide import decisions_of
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import COUNT, PATH, SHARE, Real, is_mixed, measure_option, mixed_option, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
 from kgtrec.errors import KgtrecError, in_file
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.trec.runs import default_name
-from kgtrec.openworld.estimate import METHODS
+from kgtrec.openworld.estimate import MEASURES, METHODS, estimate_missing, judged_answers
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from kgtrec.data.qrels import Qrels
-    from kgtrec.data.questions import Questions
 
 TABLES = ("missing", "scores", "separations")
 _DEPTH = 10  # of a pool whose depth is not recorded
@@ -60,11 +63,8 @@ def command(
     truth: str | None,
     measures: tuple[str, ...],
     depth: int | None,
-    method: str | None,
-    top: int,
-    p: float,
-    confidence: float,
     output: Output,
+    **options: Any,
 ) -> None:
     """Estimate how many true answers lack a label, from CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
 
@@ -82,29 +82,24 @@ def command(
     kgtrec openworld estimate complete.txt ranks/*.run.gz --labels sparse.txt --depth 10
     kgtrec openworld estimate CAMPAIGN ranks/*.run.gz --known C/qrels.txt -m "micro.MRR micro.logMRR" --out found.json
     """
-    from kgtrec.openworld.estimate import MEASURES, estimate_missing
-
     paths, holds_ranks = systems_of(judged, systems)
-    given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
-    sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
-    known_qrels, true_qrels = (None if path is None else _qrels(given[path]) for path in (known, truth))
-    questions = questions or next((one.questions for one in given.values() if isinstance(one, Collection)), None)
+    given = [None if path is None else read_judgements(path) for path in (labels, known, truth)]
+    sparse, complete, weight, pooled, questions = _judged(judged, given[0], known)
+    known_qrels, true_qrels = (None if qrels is None else _qrels(qrels) for qrels in given[1:])
+    questions = questions or next((qrels.questions for qrels in given if isinstance(qrels, Collection)), None)
     with progress_bar("reading", len(paths), "systems") as advance:
         found = estimate_missing(
             sparse,
             complete,
             counting(read_systems(paths, holds_ranks), advance),
-            list(measures) or MEASURES,
+            measures or MEASURES,
             depth=depth or pooled,
             weight=weight,
-            method=method,
-            top=top,
-            p=p,
-            confidence=confidence,
             known=known_qrels,
             truth=true_qrels,
             questions=questions,
             mixed=is_mixed(),
+            **options,
         )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: answers that cut runs do not list count 0; cut runs: {', '.join(cut)}")
@@ -115,11 +110,6 @@ def _judged(
     path: str, labels: Qrels | Collection | None, known: str | None
 ) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int, Questions | None]:
     """Labels, judgements, number of answers that each judgement represents, depth of the pool, and questions."""
-    from kgtrec.campaign.decide import decisions_of
-    from kgtrec.formats.campaign.folder import read_campaign
-    from kgtrec.formats.output.folders import SETTINGS
-    from kgtrec.openworld.estimate import judged_answers
-
     if not Path(path, SETTINGS).exists():
         if labels is None:
             raise KgtrecError(

@@ -1,22 +1,18 @@
-"""kgtrec published: one file per command of the group."""
+"""Compare numbers that others published with what is possible, and with chance.
 
-from __future__ import annotations
-
-import click
+\b
+kgtrec published adjust --measure micro.MRR --value 0.338 --chance fb15k-237
+kgtrec published check table-5.csv --data fb15k-237
+"""
 
 from kgtrec.cli import LazyGroup
 
-COMMANDS = {
-    "adjust": "Adjust a published number for chance.",
-    "check": "Find impossible or doubtful numbers in a published table.",
-}
-
-
-@click.group(name="published", cls=LazyGroup, package="kgtrec.cli.published", commands_of=COMMANDS)
-def command() -> None:
-    """Compare numbers that others published with what is possible, and with chance.
-
-    \b
-    kgtrec published adjust --measure micro.MRR --value 0.338 --chance fb15k-237
-    kgtrec published check table-5.csv --data fb15k-237
-    """
+command = LazyGroup(
+    "published",
+    package=__name__,
+    help=__doc__,
+    commands_of={
+        "adjust": "Adjust a published number for chance.",
+        "check": "Find impossible or doubtful numbers in a published table.",
+    },
+)

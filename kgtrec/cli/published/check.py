@@ -38,13 +38,7 @@ TABLES = ("findings", "bounds")
 )
 @output_options(TABLES)
 def command(
-    table: str,
-    data_set: str | None,
-    entities: int | None,
-    triples: int | None,
-    chance: str | None,
-    unit: Unit | None,
-    output: Output,
+    table: str, data_set: str | None, chance: str | None, unit: Unit | None, output: Output, **sizes: int | None
 ) -> None:
     """Find impossible or doubtful numbers in a published TABLE.
 
@@ -66,7 +60,7 @@ def command(
     """
     numbers = read_published_table(table, data_sets=known_names(), unit=unit)
     level = None if chance is None else read_chance_table(chance)
-    checked = check_paper(numbers, data_set or "", entities=entities, triples=triples, chance=level)
+    checked = check_paper(numbers, data_set or "", chance=level, **sizes)
     output.show(checked, TABLES[:1] if output.form != "json" else None)
     if checked.count("impossible"):
         sys.exit(2)

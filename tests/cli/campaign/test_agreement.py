@@ -18,19 +18,20 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import write_people
 from tests.campaign_folders import folder_of, people_of, say_in
 from tests.judged_pools import judgements_of, pool_of
+from tests.program import exit_code, kgtrec
 
 N = 40
 TRUTH = "YNNNNNNN" * 5
 
 
-def verdict_of(row: int, who: str) -> str:
+def verdict_of(row, who) -> str:
     """ann errs on every 8th triple from the 4th on, bob on every 10th from the 6th on."""
     wrong = row % 8 == 3 if who == "ann" else row % 10 == 5
     return {"Y": "N", "N": "Y"}[TRUTH[row]] if wrong else TRUTH[row]
 
 
 @pytest.fixture
-def campaign(tmp_path: Path) -> str:
+def campaign(tmp_path) -> str:
     """Five questions of two relations with eight triples each, judged by ann and bob."""
     pool = pool_of([8] * 5, [0, 1, 0, 1, 0])
     people = people_of(("ann", "annotator", True), ("bob", "annotator", True), ("xia", "expert", True))
@@ -48,9 +49,9 @@ def campaign(tmp_path: Path) -> str:
     return str(folder_of(made, tmp_path / "campaign"))
 
 
-def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
+def test_the_table(campaign, capsys):
     """5 and 4 of 40 verdicts are wrong, two of them on the same triple: 33 agree."""
-    main(["campaign", "agreement", campaign, "--resamples", "50"])
+    kgtrec("campaign", "agreement", campaign, "--resamples", "50")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
         "40 triples of 5 questions judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict "
@@ -70,53 +71,53 @@ def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize("per", ["pair", "relation"])
-def test_broken_down_where_nobody_judged_the_same(per: str, campaign: str, capsys: pytest.CaptureFixture[str]):
+def test_broken_down_where_nobody_judged_the_same(per, campaign, capsys):
     """A header alone."""
     path = Path(campaign, "judgements.jsonl")
     path.write_text("".join(line for line in path.read_text().splitlines(True) if '"ann"' in line))
-    main(["campaign", "agreement", campaign, "--per", per, "--format", "csv"])
+    kgtrec("campaign", "agreement", campaign, "--per", per, "--format", "csv")
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_broken_down(campaign: str, capsys: pytest.CaptureFixture[str]):
+def test_broken_down(campaign, capsys):
     """A row per relation or pair, statistics across."""
-    main(["campaign", "agreement", campaign, "--per", "relation", "--resamples", "20"])
+    kgtrec("campaign", "agreement", campaign, "--per", "relation", "--resamples", "20")
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split()[:5] == ["relation", "triples", "questions", "pairs", "prevalence"]
     assert [line.split()[:4] for line in lines[3:]] == [["r0", "24", "3", "24"], ["r1", "16", "2", "16"]]
-    main(["campaign", "agreement", campaign, "--per", "pair", "--leave-out-unsure", "--confidence", "0.9"])
+    kgtrec("campaign", "agreement", campaign, "--per", "pair", "--leave-out-unsure", "--confidence", "0.9")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("unsure is left out; 90% bootstrap intervals, questions resampled")
     assert lines[3].split()[:5] == ["ann", "bob", "40", "5", "40"]
 
 
-def test_other_forms(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_other_forms(campaign, tmp_path, capsys):
     """CSV, JSON and LaTeX tell the same; the form follows the suffix."""
-    main(["campaign", "agreement", campaign, "--out", str(tmp_path / "agreement.json")])
+    kgtrec("campaign", "agreement", campaign, "--out", tmp_path / "agreement.json")
     records = json.loads((tmp_path / "agreement.json").read_text())
-    main(["campaign", "agreement", campaign, "--format", "csv"])
+    kgtrec("campaign", "agreement", campaign, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [{name: str(value) for name, value in record.items()} for record in records] == rows
     assert list(rows[0]) == ["triples", "questions", "pairs", "statistic", "value", "low", "high"]
     assert rows[1]["value"] == "0.825"
-    main(["campaign", "agreement", campaign, "--format", "latex"])
+    kgtrec("campaign", "agreement", campaign, "--format", "latex")
     latex = capsys.readouterr().out
     assert r"raw & 0.8250 &" in latex
     assert r"\bottomrule" in latex
 
 
-def test_nothing_judged_yet(campaign: str, capsys: pytest.CaptureFixture[str]):
+def test_nothing_judged_yet(campaign, capsys):
     """A warning and dashes; null and empty cells in the other forms."""
     Path(campaign, "judgements.jsonl").write_text("")
-    main(["campaign", "agreement", campaign])
+    kgtrec("campaign", "agreement", campaign)
     told = capsys.readouterr()
     assert told.out.splitlines()[3].split() == ["prevalence", "-", "-", "-"]
     assert told.err.startswith("warning: no triple was judged by two annotators, so there is no value for any of prev")
-    main(["campaign", "agreement", campaign, "--format", "json"])
+    kgtrec("campaign", "agreement", campaign, "--format", "json")
     assert {record["value"] for record in json.loads(capsys.readouterr().out)} == {None}
 
 
-def filled(path: Path) -> int:
+def filled(path) -> int:
     """Fill in the expert's tasks with the truth; how many there are."""
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
     for row in rows:
@@ -129,17 +130,15 @@ def filled(path: Path) -> int:
     return len(rows)
 
 
-def test_a_sample_goes_out_comes_back_and_tells_the_quality(
-    campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_sample_goes_out_comes_back_and_tells_the_quality(campaign, tmp_path, capsys):
     """27 of the 33 agreed triples are N; ann and bob err alike on one, which they call Y."""
     out = tmp_path / "sample.csv"
-    main(["campaign", "sample", campaign, "--size", "12", "--out", str(out), "--expert", "xia"])
+    kgtrec("campaign", "sample", campaign, "--size", "12", "--out", out, "--expert", "xia")
     assert capsys.readouterr().err == f"{out}: 12 tasks, 6 of 6 labels Y and 6 of 27 labels N\n"
     assert filled(out) == 12
-    main(["campaign", "import", campaign, str(out), "--person", "xia", "--role", "expert"])
+    kgtrec("campaign", "import", campaign, out, "--person", "xia", "--role", "expert")
     capsys.readouterr()
-    main(["campaign", "sample", campaign, "--report"])
+    kgtrec("campaign", "sample", campaign, "--report")
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[1:3]] == [
         ["Y", "6", "6", "6", "5", "1", "0"],
@@ -149,7 +148,7 @@ def test_a_sample_goes_out_comes_back_and_tells_the_quality(
         'Drawn from 33 of the pool\'s 40 triples, those that had been settled by then; here "the pool" means these.'
     )
     assert lines[7].split()[:4] == ["agreement", "on", "Y", "0.8333"]
-    main(["campaign", "sample", campaign, "--report", "--format", "csv"])
+    kgtrec("campaign", "sample", campaign, "--report", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["statistic"] for row in rows[3:6]] == [
         "agreement in the pool",
@@ -157,21 +156,21 @@ def test_a_sample_goes_out_comes_back_and_tells_the_quality(
         "recall of positives",
     ]
     assert [float(row["value"]) for row in rows[3:6]] == pytest.approx([32 / 33, 0, 1])
-    main(["campaign", "sample", campaign, "--report", "--out", str(tmp_path / "report.json")])
+    kgtrec("campaign", "sample", campaign, "--report", "--out", tmp_path / "report.json")
     assert json.loads((tmp_path / "report.json").read_text())[3]["statistic"] == "agreement in the pool"
 
 
-def test_the_expert_is_blind(campaign: str, tmp_path: Path):
+def test_the_expert_is_blind(campaign, tmp_path):
     """Tasks of the sample tell no label: those of Y differ from those of N in the triple alone."""
     out = tmp_path / "sample.csv"
-    main(["campaign", "sample", campaign, "--size", "8", "--out", str(out)])
+    kgtrec("campaign", "sample", campaign, "--size", "8", "--out", out)
     rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8-sig"))))
     assert {(row["annotator"], row["verdict"], row["source"], row["note"]) for row in rows} == {("", "", "", "")}
     assert [int(row["task"]) for row in rows] == sorted(int(row["task"]) for row in rows)
     assert not {"probability", "label", "rank", "run"} & set(rows[0])
 
 
-def test_nobody_is_the_expert_on_their_own_labels(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_nobody_is_the_expert_on_their_own_labels(campaign, tmp_path, capsys):
     """What the expert has judged in another role is left out of the tasks, not of the sample; import refuses it."""
     folder, out = Path(campaign), tmp_path / "sample.csv"
     write_people(
@@ -185,7 +184,7 @@ def test_nobody_is_the_expert_on_their_own_labels(campaign: str, tmp_path: Path,
         ),
     )
     say_in(folder, *((row, "xia", "annotator", verdict_of(row, "ann")) for row in range(20)))
-    main(["campaign", "sample", campaign, "--size", "12", "--out", str(out), "--expert", "xia"])
+    kgtrec("campaign", "sample", campaign, "--size", "12", "--out", out, "--expert", "xia")
     told = capsys.readouterr().err.splitlines()
     left_out = int(told[0].split()[2])
     assert told[0] == (
@@ -198,45 +197,44 @@ def test_nobody_is_the_expert_on_their_own_labels(campaign: str, tmp_path: Path,
     assert min(int(row["task"]) for row in rows) > 20
     assert (folder / "expert_sample.tsv").read_text().count("\n") == 13
     filled(out)
-    main(["campaign", "import", campaign, str(out), "--person", "xia", "--role", "expert"])
-    main(["campaign", "sample", campaign, "--report"])
+    kgtrec("campaign", "import", campaign, out, "--person", "xia", "--role", "expert")
+    kgtrec("campaign", "sample", campaign, "--report")
     capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(["campaign", "sample", campaign, "--size", "12", "--out", str(tmp_path / "other.csv"), "--expert", "ann"])
+    assert (
+        exit_code("campaign", "sample", campaign, "--size", "12", "--out", tmp_path / "other.csv", "--expert", "ann")
+        == 2
+    )
     assert capsys.readouterr().err.splitlines()[-1] == (
         "error: expected an expert who has not judged all triples of the sample, found 'ann'"
     )
     out = tmp_path / "again.csv"
-    main(["campaign", "sample", campaign, "--size", "12", "--out", str(out)])
+    kgtrec("campaign", "sample", campaign, "--size", "12", "--out", out)
     filled(out)
     capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(["campaign", "import", campaign, str(out), "--person", "ann", "--role", "expert"])
+    assert exit_code("campaign", "import", campaign, out, "--person", "ann", "--role", "expert") == 2
     assert ":2: expected an expert who has not judged the triple, found 'ann', its annotator" in capsys.readouterr().err
 
 
-def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_sample_is_drawn_once(campaign, tmp_path, capsys):
     """The same draw again is the same files; another one is refused, since verdicts may be on their way."""
     out, kept = tmp_path / "sample.csv", Path(campaign, "expert_sample.tsv")
     draw = ["campaign", "sample", campaign, "--out", str(out), "--size", "8"]
     main(draw)
     first = out.read_bytes(), kept.read_bytes()
-    main([*draw, "--force"])
+    kgtrec(*draw, "--force")
     assert (out.read_bytes(), kept.read_bytes()) == first
     out.unlink()
     main(draw)
     assert (out.read_bytes(), kept.read_bytes()) == first
     out.unlink()
     capsys.readouterr()
-    with pytest.raises(SystemExit) as left:
-        main([*draw[:-1], "10"])
-    assert left.value.code == 2
+    assert exit_code(*draw[:-1], "10") == 2
     assert capsys.readouterr().err == (
         f"error: {campaign}: another sample was drawn before, which expert_sample.tsv holds and --report needs; "
         "--force replaces it\n"
     )
     assert (out.exists(), kept.read_bytes()) == (False, first[1])
-    main([*draw[:-1], "14", "--force"])
+    kgtrec(*draw[:-1], "14", "--force")
     assert capsys.readouterr().err.startswith("warning: only 6 triples are settled as Y, so the sample has all of")
     assert kept.read_bytes() != first[1]
 
@@ -245,7 +243,7 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
     ("options", "told"),
     [
         ([], "expected --out FILE for the expert's tasks, or --report"),
-        (["--out", "s.csv", "--format", "csv"], "are for --report; the form of the tasks follows the suffix"),
+        (["--out", "s.csv", "--format", "csv"], "found --format with no --report"),
         (["--report"], "found no expert_sample.tsv, so no sample was drawn; run kgtrec campaign sample --out first"),
         (["--out", "s.csv", "--size", "34"], "expected at least 34 settled triples to draw from, found 6 Y and 27 N"),
         (["--out", "s.csv", "--expert", "xi"], "found nobody called 'xi'; did you mean xia?"),
@@ -255,47 +253,36 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
         ),
     ],
 )
-def test_user_errors_are_one_line(
-    campaign: str,
-    options: list[str],
-    told: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_user_errors_are_one_line(campaign, options, told, tmp_path, capsys, monkeypatch):
     """Exit code 2, and nothing written."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as left:
-        main(["campaign", "sample", campaign, *options])
-    assert left.value.code == 2
+    assert exit_code("campaign", "sample", campaign, *options) == 2
     assert told in " ".join(capsys.readouterr().err.split())
     assert [path.name for path in tmp_path.iterdir()] == ["campaign"]
     assert not Path(campaign, "expert_sample.tsv").exists()
 
 
-def test_a_folder_without_campaign_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_without_campaign_is_refused(tmp_path, capsys):
     for command in ("agreement", "sample"):
-        with pytest.raises(SystemExit) as left:
-            main(["campaign", command, str(tmp_path), "--out", str(tmp_path / "x.csv")])
-        assert left.value.code == 2
+        assert exit_code("campaign", command, tmp_path, "--out", tmp_path / "x.csv") == 2
         assert "run kgtrec pool first" in capsys.readouterr().err
 
 
-def test_the_states_of_a_campaign_come_in_every_form(campaign: str, capsys: pytest.CaptureFixture[str]):
+def test_the_states_of_a_campaign_come_in_every_form(campaign, capsys):
     """JSON holds all tables; a form for programs has no sentence about what comes next."""
-    main(["campaign", "status", campaign, "--format", "json"])
+    kgtrec("campaign", "status", campaign, "--format", "json")
     found = json.loads(capsys.readouterr().out)
     assert list(found) == ["states", "relations", "annotators", "sides"]
     assert [row["triples"] for row in found["relations"]] == [40, 24, 16]
     assert found["annotators"][0]["judged"] == 40
-    main(["campaign", "status", campaign, "--table", "annotators", "--format", "csv"])
+    kgtrec("campaign", "status", campaign, "--table", "annotators", "--format", "csv")
     assert capsys.readouterr().out.splitlines()[0] == "annotator,active,assigned,judged,to_do,Y,N,unsure"
-    main(["campaign", "status", campaign])
+    kgtrec("campaign", "status", campaign)
     assert "next: kgtrec campaign " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("per", ["relation", "pair"])
-def test_no_label_and_no_name_is_a_formula_in_a_csv_file(tmp_path: Path, per: str):
+def test_no_label_and_no_name_is_a_formula_in_a_csv_file(tmp_path, per):
     """A spreadsheet shows =HYPERLINK(...) in it as a text; JSON holds the label as it is."""
     pool = pool_of([8] * 5, [0, 1, 0, 1, 0])
     bad = '=HYPERLINK("https://example.org","open")'
@@ -314,7 +301,7 @@ def test_no_label_and_no_name_is_a_formula_in_a_csv_file(tmp_path: Path, per: st
     )
     folder, names = folder_of(made, tmp_path / "campaign"), {"relation": ["relation"], "pair": ["annotator", "other"]}
     for form in ("csv", "json"):
-        main(["campaign", "agreement", str(folder), "--per", per, "--out", str(tmp_path / f"a.{form}")])
+        kgtrec("campaign", "agreement", folder, "--per", per, "--out", tmp_path / f"a.{form}")
     cells = [row[name] for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text())) for name in names[per]]
     assert f"'{bad}" in cells
     assert bad not in cells

@@ -16,7 +16,7 @@ from kgtrec.cli.campaign.next_steps import much_text, work_text
         (10, 5, "10 triples for people to judge, 50 verdicts with 5 annotators each"),
     ],
 )
-def test_the_work_is_told(triples: int, per_triple: int, expected: str):
+def test_the_work_is_told(triples, per_triple, expected):
     """In triples and in verdicts."""
     assert work_text(triples, per_triple) == expected
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
+from tests.program import exit_code, kgtrec
 
 O = "System,micro_mr,recip_rank\na,10,0.1\nb,20,0.4\nc,30,0.3\nd,40,0.2\n"  # noqa: E741  # as the paper calls it
 S = "System,micro_mr,recip_rank\nd,35,0.1\nc,30,0.5\nb,10,0.4\na,20,0.3\n"
@@ -20,7 +20,7 @@ RUNS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
     """Two tables, one by depth, qrels, other qrels, and a folder of runs."""
     for name, text in (
         ("O.csv", O),
@@ -39,19 +39,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def printed(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    main(["meta", "correlate", *args])
+def printed(capsys, *args: str) -> str:
+    kgtrec("meta", "correlate", *args)
     return capsys.readouterr().out
 
 
-def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    with pytest.raises(SystemExit) as leaving:
-        main(["meta", "correlate", *args])
-    assert leaving.value.code == 2
+def refused(capsys, *args: str) -> str:
+    assert exit_code("meta", "correlate", *args) == 2
     return capsys.readouterr().err
 
 
-def test_two_tables(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_two_tables(folder, capsys):
     """micro.MR: one of six pairs swapped; recip_rank: two of six."""
     out = printed(capsys, "O.csv", "S.csv", "--coefficient", "tau", "--coefficient", "spearman")
     assert out == (
@@ -63,7 +61,7 @@ def test_two_tables(folder: Path, capsys: pytest.CaptureFixture[str]):
     )
 
 
-def test_names_stand_for_paths_and_measures_are_chosen(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_names_stand_for_paths_and_measures_are_chosen(folder, capsys):
     """In any spelling; CSV has one line per coefficient, JSON one record."""
     args = ("O.csv", "S.csv", "--name", "O", "--name", "S", "-m", "micro_mr", "--coefficient", "tau")
     assert printed(capsys, *args, "--format", "csv") == (
@@ -75,18 +73,18 @@ def test_names_stand_for_paths_and_measures_are_chosen(folder: Path, capsys: pyt
     assert r"micro.MR & 0.6667 \\" in printed(capsys, *args, "--format", "latex")
 
 
-def test_a_published_table_may_say_mrr_but_an_option_may_not(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_published_table_may_say_mrr_but_an_option_may_not(folder, capsys):
     """Of a table of others it is over answers, with a warning; who asks for it is asked which one."""
     Path("bare.csv").write_text("System,MRR\na,0.3\nb,0.2\nc,0.1\n")
     Path("full.csv").write_text("System,micro.MRR,macro.MRR\na,0.3,0.1\nb,0.2,0.2\nc,0.1,0.3\n")
-    main(["meta", "correlate", "bare.csv", "full.csv", "--coefficient", "tau"])
+    kgtrec("meta", "correlate", "bare.csv", "full.csv", "--coefficient", "tau")
     captured = capsys.readouterr()
     assert "micro.MRR  1.0000" in captured.out
     assert captured.err.count("read MRR as micro.MRR, over answers") == 1
     assert "error: MRR: expected micro.MRR, over answers" in refused(capsys, "bare.csv", "full.csv", "-m", "MRR")
 
 
-def test_the_form_follows_the_suffix(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_form_follows_the_suffix(folder, capsys):
     """And the file holds what the terminal would show."""
     printed(capsys, "O.csv", "S.csv", "--out", "found.json")
     assert json.loads((folder / "found.json").read_text()) == json.loads(
@@ -94,21 +92,21 @@ def test_the_form_follows_the_suffix(folder: Path, capsys: pytest.CaptureFixture
     )
 
 
-def test_one_coefficient_by_depth_is_shown_across(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_one_coefficient_by_depth_is_shown_across(folder, capsys):
     """A table without keys against each depth of another."""
     assert printed(capsys, "O.csv", "depths.csv", "--coefficient", "tau").splitlines()[2].split() == (
         ["measure", "/", "Depth", "0", "1"]
     )
 
 
-def test_without_a_second_the_measures_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_without_a_second_the_measures_are_compared(folder, capsys):
     """O's two measures: three of six pairs apart."""
     assert printed(capsys, "O.csv", "--coefficient", "tau") == (
         "labels: O.csv; 4 systems\n\nfirst     second     tau\nmicro.MR  RR      0.0000\n"
     )
 
 
-def test_swapped_pairs_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_swapped_pairs_are_listed(folder, capsys):
     """How many of each measure, and which."""
     assert printed(capsys, "O.csv", "S.csv", "--swaps", "--name", "O", "--name", "S") == (
         "differences are better minus worse\n"
@@ -130,7 +128,7 @@ def test_swapped_pairs_are_listed(folder: Path, capsys: pytest.CaptureFixture[st
     assert len(json.loads(printed(capsys, "O.csv", "S.csv", "--swaps", "--format", "json"))) == 3
 
 
-def test_qrels_and_runs_give_intervals_and_p_values(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_qrels_and_runs_give_intervals_and_p_values(folder, capsys):
     """A folder behind --systems, or each of its files behind one, are the same systems."""
     args = ("all.qrels", "some.qrels", "-m", "RR", "--coefficient", "tau")
     by_folder = printed(capsys, *args, "--systems", "runs")
@@ -144,7 +142,7 @@ def test_qrels_and_runs_give_intervals_and_p_values(folder: Path, capsys: pytest
     assert only.startswith("labels: all.qrels; 3 systems\n")
 
 
-def test_a_second_label_set_may_have_its_own_files_of_the_systems(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_second_label_set_may_have_its_own_files_of_the_systems(folder, capsys):
     """Where the questions differ, so do the runs; their names are what is paired."""
     (folder / "other").mkdir()
     for name in RUNS:
@@ -167,7 +165,7 @@ def test_a_second_label_set_may_have_its_own_files_of_the_systems(folder: Path, 
     assert len(swapped) == 4
 
 
-def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_table_on_standard_input(folder, capsys, monkeypatch):
     """It is read once."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(S.encode())))
     assert "micro.MR  0.6667" in printed(capsys, "O.csv", "-", "--coefficient", "tau")
@@ -204,7 +202,7 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
         (["O.csv", "depths.csv", "--key", "Fold"], "error: O.csv:1: expected a key column 'Fold'"),
     ],
 )
-def test_what_is_wrong_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], args: list[str], message: str):
+def test_what_is_wrong_is_one_line(folder, capsys, args, message):
     """And nothing is written."""
     err = refused(capsys, *args, "--out", "out.csv")
     assert err.startswith(message)
@@ -212,7 +210,7 @@ def test_what_is_wrong_is_one_line(folder: Path, capsys: pytest.CaptureFixture[s
     assert not (folder / "out.csv").exists()
 
 
-def test_labels_of_which_none_is_right_rank_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_labels_of_which_none_is_right_rank_nothing(folder, capsys):
     """Neither a correlation nor its interval is known, nor is a pair swapped; nothing breaks off."""
     args = ("all.qrels", "wrong.qrels", "--systems", "runs")
     out = printed(capsys, *args, "-m", "RR", "--coefficient", "tau", "--confidence", "0.9", "--resamples", "20")

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.report.records import tables_json
+from tests.program import exit_code, kgtrec
 
 QRELS = "".join(f"q{place} 0 a{place} 1\n" for place in range(6))
 PLACES = {"eins": (1, 1, 2, 1, 3, 2), "zwei_ü": (2, 1, 3, 2, 4, 2), "drei<b>": (2, 1, 3, 2, 4, 2)}
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[str]:
+def files(tmp_path) -> list[str]:
     """Qrels and three runs, two of which are the same; one answer a question, at some place of the list."""
     (tmp_path / "qrels.txt").write_text(QRELS)
     paths = [str(tmp_path / "qrels.txt")]
@@ -31,9 +31,9 @@ def files(tmp_path: Path) -> list[str]:
     return paths
 
 
-def test_the_table_shows_shares_and_area(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_the_table_shows_shares_and_area(files, capsys):
     """Reciprocal ranks of the first differ from those of the second by 1/2, 0, 1/6, 1/2, 1/12, 0: t 2.18, p 0.0812."""
-    main(["meta", "power", *files[:3], "-m", "RR", "--alpha", "0.1"])
+    kgtrec("meta", "power", *files[:3], "-m", "RR", "--alpha", "0.1")
     assert capsys.readouterr().out == (
         "1 pair of 2 systems; two-tailed, alpha 0.1; area: of the curve of p-values, less is better\n"
         "\n"
@@ -42,9 +42,9 @@ def test_the_table_shows_shares_and_area(files: list[str], capsys: pytest.Captur
     )
 
 
-def test_pairs_are_shown_as_on_the_curve(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_pairs_are_shown_as_on_the_curve(files, capsys):
     """A pair without variance is told, has a dash, and comes last; 0 of 20 samples is less than a twentieth."""
-    main(["meta", "power", *files, "-m", "RR", "--test", "t", "--test", "tukey", "--repeats", "20", "--table", "pairs"])
+    kgtrec("meta", "power", *files, "-m", "RR", "--test", "t", "--test", "tukey", "--repeats", "20", "--table", "pairs")
     shown = capsys.readouterr()
     assert "warning: RR has no variance for 1 of 3 pairs of systems, such as zwei_ü and drei<b>" in shown.err
     lines = shown.out.splitlines()
@@ -66,42 +66,40 @@ def test_pairs_are_shown_as_on_the_curve(files: list[str], capsys: pytest.Captur
     assert "lower is better" not in shown.out
 
 
-def test_the_better_system_of_a_pair_is_named(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_the_better_system_of_a_pair_is_named(files, capsys):
     """The first has the lower ranks: a negative difference of ranks, in its favour."""
-    main(["meta", "power", *files[:3], "-m", "macro.MR RR", "--test", "t", "--table", "pairs"])
+    kgtrec("meta", "power", *files[:3], "-m", "macro.MR RR", "--test", "t", "--table", "pairs")
     shown = capsys.readouterr().out
     assert "; lower is better under macro.MR, so a positive difference is in favour of the second\n" in shown
     rows = [line.split()[1:6] for line in shown.splitlines() if " eins " in line]
     assert rows == [["eins", "zwei_ü", "eins", "t", "-0.6667"], ["eins", "zwei_ü", "eins", "t", "0.2083"]]
 
 
-def test_csv_and_json_hold_the_same_digits(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_csv_and_json_hold_the_same_digits(files, tmp_path, capsys):
     """JSON that a strict parser takes, null where there is no p; CSV of pairs has the same numbers."""
     out = str(tmp_path / "power.json")
-    main(
-        ["meta", "power", *files, "-m", "RR P@1", "--test", "t", "--test", "bootstrap", "--repeats", "20", "--out", out]
+    kgtrec(
+        "meta", "power", *files, "-m", "RR P@1", "--test", "t", "--test", "bootstrap", "--repeats", "20", "--out", out
     )
     text = Path(out).read_text(encoding="utf-8")
     found = json.loads(text, parse_constant=lambda sign: pytest.fail(f"{sign} is no JSON"))
     assert found["systems"] == list(PLACES)
-    main(
-        [
-            "meta",
-            "power",
-            *files,
-            "-m",
-            "RR P@1",
-            "--test",
-            "t",
-            "--test",
-            "bootstrap",
-            "--repeats",
-            "20",
-            "--table",
-            "pairs",
-            "--format",
-            "csv",
-        ]
+    kgtrec(
+        "meta",
+        "power",
+        *files,
+        "-m",
+        "RR P@1",
+        "--test",
+        "t",
+        "--test",
+        "bootstrap",
+        "--repeats",
+        "20",
+        "--table",
+        "pairs",
+        "--format",
+        "csv",
     )
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(rows) == len(found["pairs"]) == 2 * 3 * 2
@@ -109,60 +107,55 @@ def test_csv_and_json_hold_the_same_digits(files: list[str], tmp_path: Path, cap
         assert row["p"] == ("" if record["p"] is None else repr(record["p"]))
         assert row["first"] == record["first"]
     assert [record["p"] for record in found["pairs"] if record["second"] == "drei<b>"][2:4] == [None, None]
-    main(["meta", "power", *files, "-m", "RR", "--format", "csv"])
+    kgtrec("meta", "power", *files, "-m", "RR", "--format", "csv")
     assert capsys.readouterr().out.startswith("measure,test,items,n_items,")
 
 
-def test_latex_escapes_names(files: list[str], capsys: pytest.CaptureFixture[str]):
-    main(["meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex", "--table", "pairs"])
+def test_latex_escapes_names(files, capsys):
+    kgtrec("meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex", "--table", "pairs")
     shown = capsys.readouterr().out
     assert r"eins & zwei\_ü & eins & t & 0.2083" in shown
     assert r"drei\textless{}b\textgreater{}" in shown
-    main(["meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex"])
+    kgtrec("meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex")
     assert r"\toprule" in capsys.readouterr().out
 
 
-def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files, capsys):
     seen = []
     for workers, seed in (("1", "0"), ("3", "0"), ("1", "1")):
-        main(
-            [
-                "meta",
-                "power",
-                *files,
-                "-m",
-                "RR P@1",
-                "--test",
-                "bootstrap",
-                "--test",
-                "tukey",
-                "--repeats",
-                "50",
-                "--format",
-                "json",
-                "--workers",
-                workers,
-                "--seed",
-                seed,
-            ]
+        kgtrec(
+            "meta",
+            "power",
+            *files,
+            "-m",
+            "RR P@1",
+            "--test",
+            "bootstrap",
+            "--test",
+            "tukey",
+            "--repeats",
+            "50",
+            "--format",
+            "json",
+            "--workers",
+            workers,
+            "--seed",
+            seed,
         )
         seen.append(capsys.readouterr().out)
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
 
 
-def test_workers_or_a_scheduler(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_workers_or_a_scheduler(files, capsys):
     """Not both, in either order."""
     for options in (["--workers", "2", "--scheduler", "tcp://h:1"], ["--scheduler", "tcp://h:1", "--workers", "2"]):
-        with pytest.raises(SystemExit):
-            main(["meta", "power", *files, *options])
+        assert exit_code("meta", "power", *files, *options) == 2
         assert "expected --workers or --scheduler, found both" in capsys.readouterr().err
 
 
-def test_one_system_is_refused(files: list[str], capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as left:
-        main(["meta", "power", *files[:2]])
-    assert left.value.code == 2
+def test_one_system_is_refused(files, capsys):
+    assert exit_code("meta", "power", *files[:2]) == 2
     assert "expected at least two systems to distinguish, found 1" in capsys.readouterr().err
 
 

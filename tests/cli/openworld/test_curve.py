@@ -8,35 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
+from tests.program import exit_code, kgtrec
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory) -> Path:
     """A small world and six checkpoints."""
     folder = tmp_path_factory.mktemp("openworld")
-    main(["openworld", "world", "--people", "120", "--seed", "4", "--out", str(folder / "W")])
+    kgtrec("openworld", "world", "--people", "120", "--seed", "4", "--out", folder / "W")
     for name, option in (("rules", "most=1,4,16"), ("svd", "factors=4,16,40")):
-        main(
-            [
-                "rank",
-                str(folder / "W"),
-                "--baseline",
-                name,
-                "--option",
-                option,
-                "--depth",
-                "0",
-                "--out",
-                str(folder / "ranks"),
-            ]
-        )
+        kgtrec("rank", folder / "W", "--baseline", name, "--option", option, "--depth", "0", "--out", folder / "ranks")
     return folder
 
 
-def test_world_prints_what_the_tree_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_world_prints_what_the_tree_holds(tmp_path, capsys):
     """Facts per relation add up; questions by number of answers too."""
-    main(["openworld", "world", "--people", "60", "--out", str(tmp_path / "W")])
+    kgtrec("openworld", "world", "--people", "60", "--out", tmp_path / "W")
     printed, told = capsys.readouterr()
     assert printed.startswith("60 people in 5 generations, 1,120 facts of 23 relations\n\nrelation ")
     assert "wrote" in told
@@ -50,7 +37,7 @@ def test_world_prints_what_the_tree_holds(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_curve_prints_tables_and_writes_the_rest(made: Path, capsys: pytest.CaptureFixture[str]):
+def test_curve_prints_tables_and_writes_the_rest(made, capsys):
     out = made / "curve"
     arguments = [
         "openworld",
@@ -67,7 +54,7 @@ def test_curve_prints_tables_and_writes_the_rest(made: Path, capsys: pytest.Capt
         str(out),
     ]
     for force in ([], ["--force"]):  # the second time in place of the first
-        main([*arguments, *force])
+        kgtrec(*arguments, *force)
     printed = capsys.readouterr().out
     assert re.search(r"wrongly ordered pairs, missing at random\nmeasure +0\.2 +0\.6 +1\n", printed)
     assert (out / "report.html").read_text().lower().startswith("<!doctype html>")
@@ -82,31 +69,27 @@ def test_curve_prints_tables_and_writes_the_rest(made: Path, capsys: pytest.Capt
     assert {"degradation.csv", "inconsistency.csv", "labels.csv"} <= {path.name for path in out.iterdir()}
 
 
-def test_a_correlation_that_cannot_be_is_one_line_and_exit_code_2(made: Path, capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as left:
-        main(
-            ["openworld", "curve", str(made / "W"), str(made / "ranks"), "--densities", "0.5", "--correlations", "0.9"]
-        )
-    assert left.value.code == 2
+def test_a_correlation_that_cannot_be_is_one_line_and_exit_code_2(made, capsys):
+    assert (
+        exit_code("openworld", "curve", made / "W", made / "ranks", "--densities", "0.5", "--correlations", "0.9") == 2
+    )
     error = capsys.readouterr().err
     assert error.startswith("error: expected a correlation from -")
     assert error.rstrip().endswith("found 0.9")
     assert error.count("\n") == 1
 
 
-def test_densities_that_are_no_numbers_are_refused(made: Path, capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as left:
-        main(["openworld", "curve", str(made / "W"), str(made / "ranks"), "--densities", "half"])
-    assert left.value.code == 2
+def test_densities_that_are_no_numbers_are_refused(made, capsys):
+    assert exit_code("openworld", "curve", made / "W", made / "ranks", "--densities", "half") == 2
     assert "expected numbers, such as 0.1 0.5 0.9, found 'half'" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_single_system_has_a_report_without_a_table_of_pairs(made, capsys):
     out = made / "one"
     system = next((made / "ranks").glob("rules*.ranks.parquet"))
     options = ["--densities", "0.5", "-m", "micro.MRR", "--out", str(out)]
-    main(["openworld", "curve", str(made / "W"), str(system), *options])
+    kgtrec("openworld", "curve", made / "W", system, *options)
     printed, told = capsys.readouterr()
     assert "There is only one system, so no pair can be in the wrong order." in printed
     assert told.endswith(f"wrote {out}\n")
@@ -116,9 +99,7 @@ def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsy
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
-):
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path, capsys, kind):
     """Neither the collection nor the ranks exist, and it is the folder that is told."""
     out = tmp_path / "out"
     if kind == "file":
@@ -126,9 +107,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
     else:
         out.mkdir()
         (out / "report.html").write_text("mine")
-    with pytest.raises(SystemExit) as left:
-        main(["openworld", "curve", str(tmp_path / "W"), str(tmp_path / "ranks"), "--out", str(out)])
-    assert left.value.code == 2
+    assert exit_code("openworld", "curve", tmp_path / "W", tmp_path / "ranks", "--out", out) == 2
     told = {
         "file": f"{out}/points.csv: cannot write here: {out} is a file, not a folder",
         "folder": f"{out}/report.html: exists; --force replaces it",
@@ -137,20 +116,14 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
     assert (out if kind == "file" else out / "report.html").read_text() == "mine"
 
 
-def test_a_reference_that_is_no_system_is_refused_where_nothing_is_correlated_too(
-    made: Path, capsys: pytest.CaptureFixture[str]
-):
-    with pytest.raises(SystemExit) as left:
-        main(["openworld", "curve", str(made / "W"), str(made / "ranks"), "--reference", "rule@1"])
-    assert left.value.code == 2
+def test_a_reference_that_is_no_system_is_refused_where_nothing_is_correlated_too(made, capsys):
+    assert exit_code("openworld", "curve", made / "W", made / "ranks", "--reference", "rule@1") == 2
     assert capsys.readouterr().err.endswith("found 'rule@1'; did you mean rules@1 or rules@2 or rules@3?\n")
 
 
-def test_a_run_is_refused_as_it_does_not_tell_all_ranks(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_run_is_refused_as_it_does_not_tell_all_ranks(made, tmp_path, capsys):
     run = tmp_path / "rules@1.run"
     run.write_text("head0 Q0 a 1 1 t\n")
-    with pytest.raises(SystemExit) as left:
-        main(["openworld", "curve", str(made / "W"), str(run)])
-    assert left.value.code == 2
+    assert exit_code("openworld", "curve", made / "W", run) == 2
     expected = f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not have all ranks\n"
     assert capsys.readouterr().err == f"error: {expected}"

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.qrels import Qrels
 from tests.campaign_folders import folder_of, people_of
 from tests.judged_pools import judgements_of, pool_of
+from tests.program import exit_code, kgtrec
 
 FILES = {
     "labels.txt": "q 0 a 1\nq 0 é 1\nr 0 知识 1\n",
@@ -27,22 +27,20 @@ FILES = {
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path, monkeypatch) -> Path:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def estimated(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    main(["openworld", "estimate", *arguments])
+def estimated(capsys, *arguments: str) -> str:
+    kgtrec("openworld", "estimate", *arguments)
     return capsys.readouterr().out
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit) as left:
-        main(["openworld", "estimate", *arguments])
-    assert left.value.code == 2
+def refused(capsys, *arguments: str) -> str:
+    assert exit_code("openworld", "estimate", *arguments) == 2
     out, error = capsys.readouterr()
     assert out == ""
     return error
@@ -51,7 +49,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 QRELS = ("judged.txt", "one.run", "two.run", "--labels", "labels.txt")
 
 
-def test_qrels_and_runs_give_tables(files: Path, capsys: pytest.CaptureFixture[str]):
+def test_qrels_and_runs_give_tables(files, capsys):
     text = estimated(capsys, *QRELS, "--truth", "truth.txt")
     assert text.startswith(
         "2 questions, 3 labels; to rank 10, 2 systems found 3 of the labels (100.0%) and 2 true answers without a label"
@@ -62,7 +60,7 @@ def test_qrels_and_runs_give_tables(files: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
-def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureFixture[str]):
+def test_out_takes_its_form_from_the_suffix(files, capsys):
     """JSON by the suffix, one table of CSV; standard output stays empty, and the same bytes come out again."""
     assert estimated(capsys, *QRELS, "--out", "o.json") == ""
     whole = json.loads((files / "o.json").read_text())
@@ -77,7 +75,7 @@ def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureF
     )
 
 
-def test_known_answers_and_depth_reach_the_estimate(files: Path, capsys: pytest.CaptureFixture[str]):
+def test_known_answers_and_depth_reach_the_estimate(files, capsys):
     """Without judgements of them, c and f are true as known; to rank 1 only f is found."""
     (files / "nothing.txt").write_text("q 0 x 0\n")
     arguments = ("nothing.txt", *QRELS[1:], "--known", "known.txt", "--format", "json")
@@ -87,7 +85,7 @@ def test_known_answers_and_depth_reach_the_estimate(files: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("depth", ["1000", "1000000000"])
-def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest.CaptureFixture[str], depth: str):
+def test_a_depth_beyond_all_lists_is_the_whole_lists(files, capsys, depth):
     """No memory is taken for ranks that there are not."""
     deep, usual = (json.loads(estimated(capsys, *QRELS, "--format", "json", "--depth", to)) for to in (depth, "10"))
     assert deep.pop("depth") == int(depth)
@@ -122,7 +120,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
         ((*QRELS, "--out", "o.xlsx"), "--out o.xlsx: expected a name that ends in .txt, .csv, .json"),
     ],
 )
-def test_user_errors_are_one_line_and_exit_code_2(files: Path, capsys: pytest.CaptureFixture[str], arguments, message):
+def test_user_errors_are_one_line_and_exit_code_2(files, capsys, arguments, message):
     (files / "folder").mkdir()
     (files / "wrong.txt").write_text("q 0 x 1\n")
     (files / "no.txt").write_text("q 0 a 0\n")
@@ -143,7 +141,7 @@ def test_user_errors_are_one_line_and_exit_code_2(files: Path, capsys: pytest.Ca
         (("--method", "all"), "Invalid value for '--method'"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(files: Path, capsys: pytest.CaptureFixture[str], arguments, message):
+def test_options_that_make_no_sense_are_refused(files, capsys, arguments, message):
     assert message in refused(capsys, *QRELS, *arguments)
     assert not (files / "o.csv").exists()
 
@@ -151,7 +149,7 @@ def test_options_that_make_no_sense_are_refused(files: Path, capsys: pytest.Capt
 # -- campaigns
 
 
-def campaign_of(folder: Path, settled: int) -> Path:
+def campaign_of(folder, settled) -> Path:
     """Four questions, e0 to e3 asked, with five triples each, e4 to e8; one seed more, every other triple true."""
     pool = pool_of([5] * 4)
     events = [(row, who, "annotator", "YN"[row % 2]) for row in range(settled) for who in ("ann", "bob")]
@@ -165,7 +163,7 @@ def campaign_of(folder: Path, settled: int) -> Path:
     return folder_of(made, folder)
 
 
-def runs_in(folder: Path) -> None:
+def runs_in(folder) -> None:
     """Two systems that list the seed and the pool, in turn."""
     for name, step in (("up", 1), ("down", -1)):
         lines = []
@@ -206,7 +204,7 @@ def test_a_campaign_judged_by_half_lets_the_settled_half_stand_for_all(tmp_path,
     monkeypatch.chdir(tmp_path)
     campaign_of(tmp_path / "C", 10)
     runs_in(tmp_path)
-    main(["openworld", "estimate", "C", "up.run", "--depth", "6", "--format", "json"])
+    kgtrec("openworld", "estimate", "C", "up.run", "--depth", "6", "--format", "json")
     out, error = capsys.readouterr()
     assert "note: 10 of 20 triples have no decision; triples decided by people represent them, as if" in error
     assert json.loads(out)["found_missing"] == 5 * 2
