@@ -17,3 +17,24 @@ def exit_code(*words: object) -> int:
 def kgtrec(*words: object) -> None:
     """Run a command, whose exit is an error of the test."""
     main([str(word) for word in words])
+
+
+def refusal(capsys, *words: object) -> str:
+    """What a command says that ends with exit code 2."""
+    capsys.readouterr()
+    assert exit_code(*words) == 2
+    return capsys.readouterr().err
+
+
+def printed_by(capsys, *words: object) -> str:
+    """What a command prints, which succeeds."""
+    capsys.readouterr()
+    kgtrec(*words)
+    return capsys.readouterr().out
+
+
+def said_by(capsys, *words: object) -> str:
+    """What a command says on standard error, which succeeds."""
+    capsys.readouterr()
+    kgtrec(*words)
+    return capsys.readouterr().err

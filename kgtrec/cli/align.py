@@ -37,18 +37,8 @@ _STUDY = ("study.csv", "study-summary.csv")
 @click.command(name="align")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @option("--out", "Folder for the collection and each NAME.ranks.parquet.", PATH, required=True)
-@option(
-    "--similarity",
-    "Similarity of vectors; a matrix has its own. neg-l1 and neg-l2 are negative distances.",
-    SIMILARITIES,
-    "cosine",
-)
-@option(
-    "--candidates",
-    "Candidates of a question: the entities of the test alignments, or all entities of the side.",
-    CANDIDATES,
-    "test",
-)
+@option("--similarity", "Similarity of vectors; neg-l1 and neg-l2: negative distances.", SIMILARITIES, "cosine")
+@option("--candidates", "Candidates: the entities of the test alignments, or all of the side.", CANDIDATES, "test")
 @option(
     "--alignments",
     "Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,21 +106,11 @@ def command(
         raise click.UsageError(f"expected IN and OUT, found {' '.join(files)}")
     if filtered_by is not None:
         raise click.UsageError("expected --filter only with --stamp")
-    to, given = options["to"], {name for name, value in options.items() if value}
-    if idle := sorted(given - {"to", *_ONLY.get(to, _OF_RUNS)}):
-        owner = next((f"--to {other}" for other, own in _ONLY.items() if idle[0] in own), "runs and qrels")
+    makes, used = _MAKERS.get(options["to"], (_convert, _OF_RUNS))
+    if idle := sorted(name for name, value in options.items() if value and name not in ("to", *used)):
+        owner = next((f"--to {to}" for to, (_, own) in _MAKERS.items() if idle[0] in own), "runs and qrels")
         raise click.UsageError(f"expected --{idle[0]} only with {owner}")
-    if to == "factors":
-        _to_factors(source, target[0], options)
-    elif to == "ir-datasets":
-        _to_ir_datasets(source, target[0], options)
-    else:
-        _convert(source, target[0], **{name: options[name] for name in (*_OF_RUNS, "to")})
-
-
-#: the options that go with one value of --to, and those of runs, qrels and answer ranks
-_ONLY = {"factors": {"entities", "relations", "data"}, "ir-datasets": {"templates", "names", "descriptions"}}
-_OF_RUNS = ("kind", "name", "sort", "topics", "collection")
+    makes(source, target[0], **{name: options[name] for name in used})
 
 
 def _stamp(folder: str, files: Sequence[str], filtered_by: tuple[str, ...] | None) -> None:
@@ -203,22 +193,22 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
     return in_ids
 
 
-def _to_factors(source: str, target: str, options: Mapping[str, Any]) -> None:
+def _to_factors(source: str, target: str, **given: str | None) -> None:
     from kgtrec.formats.factor_folders import write_factor_folder
     from kgtrec.systems.adapter import Given
     from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
 
-    entities, relations, data = (
-        Path(options[name]) if options[name] else None for name in ("entities", "relations", "data")
-    )
+    files: dict[str, Any] = {name: path and Path(path) for name, path in given.items()}
     with in_file(source):
-        arrays = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
+        arrays = arrays_of(read_system(source, given=Given(**files)))
     write_factor_folder(target, arrays)
     say(f"{target}: {arrays.score}, {len(arrays.E):,} entities x {arrays.E.shape[1]} numbers ({arrays.E.dtype})")
 
 
-def _to_ir_datasets(source: str, target: str, options: Mapping[str, Any]) -> None:
+def _to_ir_datasets(
+    source: str, target: str, *, names: str | None, descriptions: str | None, templates: str | None
+) -> None:
     from kgtrec.campaign.queries import documents_of, queries_of
     from kgtrec.data.identity import entity_names
     from kgtrec.formats.campaign.folder import read_descriptions, read_names, read_templates
@@ -227,9 +217,16 @@ def _to_ir_datasets(source: str, target: str, options: Mapping[str, Any]) -> Non
     require_ir_datasets_folder(target)
     collection = read_collection(source)
     entities = entity_names(collection)
-    names = read_names(options["names"], entities) if options["names"] else {}
-    descriptions = read_descriptions(options["descriptions"], entities) if options["descriptions"] else {}
-    templates = read_templates(options["templates"]) if options["templates"] else {}
-    queries = queries_of(collection, templates, names)
-    write_ir_datasets(target, collection, queries, documents_of(collection, names, descriptions))
+    name_of = read_names(names, entities) if names else {}
+    described = read_descriptions(descriptions, entities) if descriptions else {}
+    queries = queries_of(collection, read_templates(templates) if templates else {}, name_of)
+    write_ir_datasets(target, collection, queries, documents_of(collection, name_of, described))
     say(f"{target}: {len(queries):,} queries, {len(entities):,} documents, {len(collection.qrels):,} judgements")
+
+
+#: what is made with a value of --to, and the options for it; and those of runs, qrels and answer ranks
+_MAKERS: dict[str | None, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "factors": (_to_factors, ("entities", "relations", "data")),
+    "ir-datasets": (_to_ir_datasets, ("templates", "names", "descriptions")),
+}
+_OF_RUNS = ("kind", "name", "sort", "topics", "collection", "to")

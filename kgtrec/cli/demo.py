@@ -50,12 +50,7 @@ _EXPLAINED = {
 
 @click.command(name="demo")
 @option("--out", "Folder to write; new or empty, since a demo has verdicts in it.", PATH, required=True)
-@option(
-    "--people",
-    "Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
-    Whole(20, MOST_PEOPLE),
-    PEOPLE,
-)
+@option("--people", "People in the family tree; 6004 (190,000 facts) take minutes.", Whole(20, MOST_PEOPLE), PEOPLE)
 @option("--hidden", "Share of the true facts that are hidden from the systems.", SHARE, HIDDEN)
 @option(
     "--labels",
@@ -64,12 +59,7 @@ _EXPLAINED = {
     Whole(1, 1000),
     LABELS,
 )
-@option(
-    "--error",
-    "Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
-    Real(0, 1),
-    ERROR,
-)
+@option("--error", "Error rate of an annotator; 3% more are unsure. An adjudicator's is a quarter.", Real(0, 1), ERROR)
 @option("--seed", "Random seed; the same seed gives the same folder.", SEED, 0)
 @force_option
 def command(out: str, people: int, hidden: float, labels: int, error: float, seed: int) -> None:

@@ -12,7 +12,7 @@ from kgtrec.cli.common import say
 from kgtrec.cli.options import is_mixed
 from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, KgtrecError
-from kgtrec.formats.files import reading, suffixes
+from kgtrec.formats.files import reading
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name, read_run_file
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
-    from kgtrec.data.scores import ScoreTable
 
 
 AnyPath = TypeVar("AnyPath", str, Path)
@@ -108,31 +107,6 @@ def read_judgements(path: str) -> Qrels | Collection:
 
     qrels = qrels_of(path)
     return replace(qrels, collection="") if isinstance(qrels, Qrels) and is_mixed() else qrels
-
-
-def is_score_table(path: str) -> bool:
-    """Whether a file is a table of scores, with the names of columns in its first line; standard input must be one."""
-    from kgtrec.formats.score_tables import looks_like_table
-
-    return path == "-" or (not Path(path).is_dir() and looks_like_table(path))
-
-
-def read_scores(path: str, keys: Sequence[str], name: str | None = None) -> ScoreTable:
-    """Read a table of scores, where no systems are given that qrels need.
-
-    Raises
-    ------
-    KgtrecError
-        If it is none.
-    """
-    from kgtrec.formats.score_tables import read_score_table
-
-    if Path(path).is_dir() or not (suffixes(path)[0] == ".csv" or is_score_table(path)):
-        raise KgtrecError(
-            f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
-            "neither"
-        )
-    return read_score_table(path, keys=keys, name=name)
 
 
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:

@@ -143,15 +143,6 @@ def listed(text: str | None) -> list[str]:
     return (text or "").replace(",", " ").split()
 
 
-def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[str, ...]:
-    """Return the items of a list, each once; BadParameter if one is not among ``choices``."""
-    names = tuple(dict.fromkeys(listed(text)))
-    for name in names:
-        if name not in choices:
-            raise click.BadParameter(f"expected {expected}, found {name!r}{nearest(name, choices)}")
-    return names
-
-
 def sizes_of(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
     """Return the sizes of samples, a callback: numbers of items, or shares of all."""
     return None if text is None else [_size(part) for part in listed(text)]
@@ -180,8 +171,11 @@ class _Chosen(_ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
-        names = listed(value) or [value]
-        return tuple(self._choice.convert(name, param, ctx) for name in names)
+        names, choices = listed(value) or [value], self._choice.choices
+        for name in names:
+            if name not in choices:
+                self.fail(f"expected {', '.join(choices)}, found {name!r}{nearest(name, choices)}", param, ctx)
+        return tuple(names)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return self._choice.shell_complete(ctx, param, incomplete)
@@ -203,9 +197,10 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     if value is None:
         return None
     expected = f"{', '.join(SPLITS)} separated by commas, or {_RAW}"
-    names = listed_of(value, (*SPLITS, _RAW), expected)
-    if not names or (_RAW in names and len(names) > 1):
-        raise click.BadParameter(f"expected {expected}, found {value!r}")
+    names = tuple(dict.fromkeys(listed(value)))
+    if not names or (not {*names} <= {*SPLITS} and names != (_RAW,)):
+        wrong = [name for name in names if name not in SPLITS]
+        raise click.BadParameter(f"expected {expected}, found {value!r}{nearest(wrong[0], SPLITS) if wrong else ''}")
     return () if names == (_RAW,) else names
 
 

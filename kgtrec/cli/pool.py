@@ -21,10 +21,10 @@ from kgtrec.cli.options import (
     COUNT,
     PATH,
     Real,
+    choices_option,
     force_option,
     is_mixed,
     listed,
-    listed_of,
     listing_option,
     mixed_option,
     option,
@@ -73,10 +73,6 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
         raise click.BadParameter(f"expected last ranks and fractions such as 10:1,100:0.1, found {text!r}") from None
 
 
-def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
-    return listed_of(text, WAYS, f"{' or '.join(WAYS)}, or both")
-
-
 def _strategies() -> Iterator[str]:
     return (f"{strategy.name:<11} {strategy.description} [{strategy.source}]" for strategy in STRATEGIES.values())
 
@@ -88,12 +84,7 @@ def _strategies() -> Iterator[str]:
 @option("--strategy", "Strategy of pooling; see --list-strategies.", tuple(STRATEGIES), "depth")
 @option("--depth", "Last rank that is pooled. Default: 10 for depth, 100 for others.", COUNT)
 @option("--budget", "Number of triples, for the strategies that take one.", COUNT)
-@option(
-    "--cut",
-    "Known triples are removed from the lists before ranks are counted (filtered), or after the cut (raw).",
-    CUTS,
-    "filtered",
-)
+@option("--cut", "Remove known triples before ranks are counted (filtered), or after the cut (raw).", CUTS, "filtered")
 @option("--questions questions_path", "Ids of the questions to pool for, one per line.", PATH)
 @option(
     "--known --seeds known_path",
@@ -123,14 +114,11 @@ def _strategies() -> Iterator[str]:
     metavar="RANK:SHARE,...",
 )
 @option("--least", "Smallest sample per question and stratum, for strategy stratified.", COUNT, DEFAULT_LEAST)
-@option(
-    "--judged judged_path", "Recorded qrels to replay, for the strategies that need judgements one at a time.", PATH
-)
-@option(
+@option("--judged judged_path", "Recorded qrels to replay, for strategies that need judgements one at a time.", PATH)
+@choices_option(
     "--trivial",
-    "Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
-    callback=_ways,
-    metavar="types,category",
+    choices=WAYS,
+    about="Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
 )
 @option("--entity-types", "For --trivial types: lines of entity TAB type.", PATH)
 @option("--relation-types", "For --trivial types: lines of relation TAB type of its head TAB type of its tail.", PATH)
@@ -215,9 +203,11 @@ def command(
     known = known_answers_of(pool, test, known_answers)
     summary = summarise_pool(pool, family_of, automatic, known)
     # in an order that does not depend on the command line, so that equal pools have equal bytes
-    inputs: list[tuple[str, str | None]] = [("run", file) for file in sorted(files, key=default_name)]
-    inputs += [("questions", questions_path), ("seeds", known_path), ("judged", judged_path)]
-    inputs += [("entity types", entity_types), ("relation types", relation_types)]
+    inputs: list[tuple[str, str | None]] = [
+        *(("run", file) for file in sorted(files, key=default_name)),
+        *(("questions", questions_path), ("seeds", known_path), ("judged", judged_path)),
+        *(("entity types", entity_types), ("relation types", relation_types)),
+    ]
     made = {
         "strategy": strategy,
         "options": reading | ({"budget": budget} if chosen.needs_budget else {}) | own,

@@ -11,11 +11,11 @@ from click.core import ParameterSource
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import refuse_second_input
-from kgtrec.cli.options import PATH, SEED, Number, force_option, listed, option
+from kgtrec.cli.options import PATH, SEED, Number, choices_option, force_option, option
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
 from kgtrec.data_sets.get import folder_of
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
@@ -41,24 +41,13 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
         return text
 
 
-def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
-    names = tuple(listed(text))
-    for name in names:
-        one_of("--categories-from to be of", name, SPLITS)
-    return names
-
-
 @click.command(name="questions")
 @click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True, metavar="COLLECTION")
 @force_option
 @option("--columns", "Order of the columns: head, relation and tail, such as htr.", default="hrt")
-@option(
-    "--delimiter", "Separator of columns: tab, space, comma, whitespace (any amount) or a character.", default="tab"
-)
-@option(
-    "--no-header is_bare", "The first line is a triple, also where it reads like the names of columns.", is_flag=True
-)
+@option("--delimiter", "Separator of columns: tab, space, comma, whitespace (any amount), a character.", default="tab")
+@option("--no-header is_bare", "The first line is a triple, though it reads like names of columns.", is_flag=True)
 @option("--input-format --format input_form", "Format of the triples. Default: detected from the file name.", FORMATS)
 @option("--literals", "What to do with N-Triples whose object is a literal.", LITERALS, "skip")
 @option(
@@ -67,9 +56,7 @@ def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]
     "repeated triples, and test and valid triples with entities or relations that train lacks.",
     tuple(POLICIES_LIKE),
 )
-@option(
-    "--repeated", "Triples repeated within a split. An answer is in the qrels once, also with keep.", POLICIES, "drop"
-)
+@option("--repeated", "Triples repeated within a split. An answer is in the qrels once in any case.", POLICIES, "drop")
 @option("--leaked", "Test triples that are also in train or valid. Kept, they are answers.", POLICIES, "keep")
 @option(
     "--unseen-entities",
@@ -88,11 +75,8 @@ def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]
 @option("--seed", "Seed of --sample.", SEED, 0)
 @option("--ids", "Name entities e0, e1, ... and write entities.tsv; for labels with white space.", is_flag=True)
 @option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
-@option(
-    "--categories-from",
-    "Splits whose triples decide relation categories.",
-    default="train,valid,test",
-    callback=_splits,
+@choices_option(
+    "--categories-from", choices=SPLITS, about="Splits that decide relation categories. Default: all.", default=SPLITS
 )
 @click.pass_context
 def command(

@@ -78,12 +78,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 #: the options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``
 _system_options = stacked(
     option("--out", "Folder for each NAME.ranks.parquet and run.", PATH, required=True),
-    option(
-        "--depth",
-        "Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth.",
-        at_least(0),
-        100,
-    ),
+    option("--depth", "Length of the lists in the run; 0: no run. Ranks are exact at any depth.", at_least(0), 100),
     splits_option,
     option(
         "--run-format",
@@ -119,12 +114,7 @@ _system_options = stacked(
 @seed_option("Random seed of baselines; the same seed gives the same files.")
 @_system_options
 @sides_option("Which questions to rank, for systems that answer one side only.")
-@option(
-    "--unknown-entities",
-    "What becomes of entities that a model has not seen: an error, or they rank last.",
-    UNKNOWN,
-    "error",
-)
+@option("--unknown-entities", "Entities that a model has not seen: an error, or they rank last.", UNKNOWN, "error")
 @option(
     "--judged judged_path",
     "Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
@@ -145,9 +135,7 @@ _system_options = stacked(
     PATH,
 )
 @option("--topics", "Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.", PATH)
-@option(
-    "--data", "The framework's own folder of the data set, which has its ids and the order of its test triples.", PATH
-)
+@option("--data", "The framework's folder of the data set, with its ids and the order of its test triples.", PATH)
 @option("--trust", "Read files that can run code when they are read, such as PyKEEN's models.", is_flag=True)
 @option("--device", "Where a model computes, such as cuda. Default: the processor.", metavar="NAME")
 @workers_options

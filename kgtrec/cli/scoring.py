@@ -95,7 +95,7 @@ def scoring_options(
             ties,
             option(
                 "--missing",
-                "Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+                "Questions that a run lacks: empty lists, as trec_eval -c, or left out.",
                 ("zero", "skip"),
                 "zero",
             ),

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, force_option, listed_of, option, refuse_idle
+from kgtrec.cli.options import PATH, choices_option, force_option, option, refuse_idle
 from kgtrec.cli.workers import workers_options
 from kgtrec.data.table import REPORT_FORMATS
 from kgtrec.errors import KgtrecError
@@ -18,10 +18,6 @@ from kgtrec.report.progress import progress_bar
 
 _UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
 _NARROWEST, _WIDEST = 2, 20  # inches
-
-
-def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    return listed_of(value, REPORT_FORMATS, ", ".join(REPORT_FORMATS))
 
 
 def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
@@ -47,11 +43,10 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
 )
 @workers_options
 @option("--prune", "Remove steps of earlier inputs or options at the end.", is_flag=True)
-@option(
+@choices_option(
     "--formats",
-    "html, svg, pdf, png (figures), latex, csv (tables), a list; only with STUDY. Default: html.",
-    callback=_formats,
-    metavar="FORMATS",
+    choices=REPORT_FORMATS,
+    about="Of the report, its figures (svg, pdf, png) and tables (latex, csv); only with STUDY. Default: html.",
 )
 @option(
     "--width",

@@ -24,16 +24,8 @@ def workers_options(command: Command) -> Command:
         return command(workers=workers, executor=scheduler and partial(_dask, scheduler), **given)
 
     return stacked(
-        option(
-            "--workers",
-            "Processes that share the work; the results do not depend on it. Default: 1.",
-            Whole(1, MOST_WORKERS),
-        ),
-        option(
-            "--scheduler",
-            "Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
-            metavar="ADDRESS",
-        ),
+        option("--workers", "Processes that share the work, for the same results. Default: 1.", Whole(1, MOST_WORKERS)),
+        option("--scheduler", "Dask scheduler, such as tcp://host:8786; needs kgtrec[distributed].", metavar="ADDRESS"),
     )(shared)
 
 

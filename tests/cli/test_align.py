@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from kgtrec.alignment.align import align, alignment_collection
-from kgtrec.cli import main
 from kgtrec.data.alignments import Alignments, EntityVectors
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, refusal
 
 N = 12
 IS_TEST = np.arange(N) % 3 > 0
@@ -248,7 +247,5 @@ def test_other_commands_refuse_an_alignment_collection(tmp_path, vectors, capsys
     assert run("a.npz", "--out", "out") == 0
     questions = len(read_collection("out/collection").questions)
     np.save("s.npy", np.zeros((questions, 2 * N)))
-    with pytest.raises(SystemExit):
-        main([word.replace("C", "out/collection") for word in words])
-    assert "entity alignment" in capsys.readouterr().err
+    assert "entity alignment" in refusal(capsys, *(word.replace("C", "out/collection") for word in words))
     assert not (tmp_path / "x").exists()

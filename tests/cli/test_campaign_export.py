@@ -16,7 +16,7 @@ from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import write_pool
 from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, said_by
 from tests.trees import tree
 
 EVENTS = [
@@ -174,9 +174,7 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
     for row, verdict in ((1, "yes"), (2, "Perhaps")):
         fill_in(out, row, verdict)
     worked = out.read_bytes()
-    capsys.readouterr()
-    kgtrec(*export, "--merge")
-    err = capsys.readouterr().err
+    err = said_by(capsys, *export, "--merge")
     assert f"kept as bob.1{out.suffix}" in err
     assert "no longer asked for" not in err
     assert (tmp_path / f"bob.1{out.suffix}").read_bytes() == worked
@@ -186,8 +184,7 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
         ("Perhaps", "https://en.wikipedia.org/", "my work"),
     ]
     assert len(found.incoming) + found.not_done == tasks
-    kgtrec(*export, "--merge", "--first", "2")
-    err = capsys.readouterr().err
+    err = said_by(capsys, *export, "--merge", "--first", "2")
     assert "warning: 1 row of the file that was there is filled in and no longer asked for; import the former" in err
     assert len(read_tasks(out).incoming) == 1
     assert len(read_tasks(tmp_path / f"bob.2{out.suffix}").incoming) == 2
@@ -243,8 +240,7 @@ def test_what_merge_brought_along_is_a_persons_work(folder, name, tmp_path, caps
     assert "or bring along what is filled in there with --merge" in refused(export, capsys)
     kgtrec("campaign", "export", *export, "--merge")
     assert (out.read_bytes(), aside.exists()) == (merged, False)
-    kgtrec("campaign", "export", *export, "--merge", "--first", "2")
-    err = capsys.readouterr().err
+    err = said_by(capsys, "campaign", "export", *export, "--merge", "--first", "2")
     assert "1 row of the file that was there is filled in and no longer asked for; import the former" in err
     assert aside.read_bytes() == merged
 

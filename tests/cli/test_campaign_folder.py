@@ -14,7 +14,7 @@ from kgtrec.campaign import sharing
 from kgtrec.cli import main
 from kgtrec.formats.campaign.folder import read_campaign
 from tests.campaign_folders import pool_folder, say_in
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, printed_by, refusal, said_by
 from tests.trees import tree
 
 PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
@@ -41,8 +41,7 @@ def contents(folder) -> dict[str, bytes]:
 
 
 def failing(capsys, *args: str) -> str:
-    assert exit_code("campaign", *args) == 2
-    message = capsys.readouterr().err
+    message = refusal(capsys, "campaign", *args)
     assert message.count("\n") == 1
     return message
 
@@ -124,8 +123,7 @@ def test_init_again_adds_people_and_marks_who_left(folder, capsys):
         "xan\texpert\tyes",
         "cleo\tannotator\tyes",
     ]
-    kgtrec("campaign", "init", folder, "--annotator", "bob")
-    assert "bob is back as annotator\n" in capsys.readouterr().err
+    assert "bob is back as annotator\n" in said_by(capsys, "campaign", "init", folder, "--annotator", "bob")
     assert (folder / "people.tsv").read_text().count("\n") == 6
     assert "did you mean cleo?" in failing(capsys, "init", str(folder), "--left", "clea")
     assert "either to take part or to have left" in failing(
@@ -231,8 +229,7 @@ def test_who_comes_later_is_given_tasks_by_assigning_again(folder, capsys):
         kgtrec("campaign", "export", folder, "--annotator", name, "--out", folder.parent / f"{name}.csv")
         told = f"{name} was assigned nothing; kgtrec campaign assign {folder} shares out what is open\n"
         assert capsys.readouterr().err.endswith(told) is said
-    kgtrec("campaign", "init", folder, "--adjudicator", "max")
-    assert "next: kgtrec campaign export" in capsys.readouterr().err
+    assert "next: kgtrec campaign export" in said_by(capsys, "campaign", "init", folder, "--adjudicator", "max")
 
 
 def test_assign_remembers_its_options(folder, capsys):
@@ -361,8 +358,7 @@ def test_assign_and_status_before_init(folder, capsys):
     assert failing(capsys, "assign", str(folder)) == (
         f"error: {folder}: found no people.tsv; run kgtrec campaign init first\n"
     )
-    kgtrec("campaign", "status", folder)
-    shown = capsys.readouterr().out
+    shown = printed_by(capsys, "campaign", "status", folder)
     assert shown.splitlines()[-1].startswith(f"next: kgtrec campaign init {folder} --annotator NAME")
     assert ".tsv" not in shown  # there are no templates yet
     assert "sources.txt" not in shown
@@ -413,8 +409,7 @@ def test_status_tells_how_far_it_is(folder, capsys):
         f"next: kgtrec campaign adjudicate {folder} --out queue.csv\n"
     )
     say_in(folder, (1, "eve", "adjudicator", "N"))
-    kgtrec("campaign", "status", folder)
-    shown = capsys.readouterr().out
+    shown = printed_by(capsys, "campaign", "status", folder)
     assert shown.startswith("     triples  automatic")
     assert shown.endswith(f"next: kgtrec campaign qrels {folder} --out qrels\n")
 

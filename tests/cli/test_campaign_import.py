@@ -34,7 +34,7 @@ from tests.campaign_folders import folder_of, people_of, said, task_fields
 from tests.campaigns_by_hand import campaign_of
 from tests.full_disks import TOLD, full_disk_runs, needs_full_disk
 from tests.judged_pools import judgements_of, pool_of
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, said_by
 
 NOW = "2026-11-21T20:00:00Z"
 WIKI = "https://en.wikipedia.org/wiki/Paris"
@@ -235,8 +235,7 @@ def test_tasks_of_an_adjudicator_go_out_and_come_back(suffix, tmp_path, capsys):
     events_before[0] = (*events_before[0][:5], "line\nbreak")
     folder = folder_of(replace(campaign_of(events_before), people=PEOPLE), tmp_path / "C")
     out = tmp_path / f"eve.{suffix}"
-    kgtrec("campaign", "adjudicate", folder, "--person", "eve", "--out", out)
-    assert capsys.readouterr().err == f"{out}: 2 tasks\n"
+    assert said_by(capsys, "campaign", "adjudicate", folder, "--person", "eve", "--out", out) == f"{out}: 2 tasks\n"
     if suffix == "csv":
         with out.open(newline="", encoding="utf-8-sig") as stream:
             rows = list(csv.DictReader(stream))
@@ -255,11 +254,9 @@ def test_tasks_of_an_adjudicator_go_out_and_come_back(suffix, tmp_path, capsys):
             writer.writerows(rows)
         else:
             stream.writelines(json.dumps(row) + "\n" for row in rows)
-    kgtrec("campaign", "adjudicate", folder, "--import", out)
-    assert "stored 2 verdicts; 0 stored before" in capsys.readouterr().err
+    assert "stored 2 verdicts; 0 stored before" in said_by(capsys, "campaign", "adjudicate", folder, "--import", out)
     assert events(folder)[4:] == [(0, "eve", "adjudicator", 1, WIKI, ""), (1, "eve", "adjudicator", 2, "", "")]
-    kgtrec("campaign", "adjudicate", folder)
-    assert capsys.readouterr().err == "nothing waits for an adjudicator\n"
+    assert said_by(capsys, "campaign", "adjudicate", folder) == "nothing waits for an adjudicator\n"
     before = (folder / JUDGEMENTS).read_bytes()
     kgtrec("campaign", "adjudicate", folder, "--import", out)
     assert (folder / JUDGEMENTS).read_bytes() == before

@@ -7,7 +7,7 @@ import pytest
 
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.trec.qrels import read_qrels
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, printed_by, refusal, said_by
 from tests.published_labels import published
 from tests.trees import tree
 
@@ -40,8 +40,7 @@ def test_the_import_tells_each_line_and_the_counts(campaign, tmp_path):
 
 def test_question_level(campaign, tmp_path, capsys):
     """Topics, qrels of all depths, report, README and checksums that hold."""
-    kgtrec("campaign", "qrels", "S", "--out", "q")
-    printed = capsys.readouterr().out
+    printed = printed_by(capsys, "campaign", "qrels", "S", "--out", "q")
     folder = tmp_path / "q"
     assert printed == (folder / "report.txt").read_text()
     depths = [f"qrels.depth{depth}.txt" for depth in range(4)]
@@ -114,8 +113,7 @@ def test_questions_that_a_run_lacks_are_told(campaign, tmp_path, capsys):
     assert capsys.readouterr().err == "warning: mine lacks 3 of the 4 questions of the qrels; they are left out\n"
     for name, measure in (("quick", "AP@20"), ("slow", "macro.MR")):  # undefined, and so taken the long way
         (tmp_path / f"{name}.run").write_text(run_line("tail1", "jam", 1))
-        kgtrec("campaign", "diagnostics", "S", f"{name}.run", "-m", measure)
-        told = capsys.readouterr().err
+        told = said_by(capsys, "campaign", "diagnostics", "S", f"{name}.run", "-m", measure)
         assert told.count("lacks") == 1
         assert f"{name} lacks 3 of the 4 questions of the qrels; they count zero\n" in told
 
@@ -159,8 +157,7 @@ def test_earlier_qrels_are_replaced_only_when_asked(campaign, tmp_path, capsys):
     """Equal inputs give equal bytes; a folder with other files is never touched."""
     kgtrec("campaign", "qrels", "S", "--out", "q")
     first = tree(tmp_path / "q")
-    assert exit_code("campaign", "qrels", "S", "--out", "q") == 2
-    assert "q: exists; --force replaces it" in capsys.readouterr().err
+    assert "q: exists; --force replaces it" in refusal(capsys, "campaign", "qrels", "S", "--out", "q")
     kgtrec("campaign", "qrels", "S", "--out", "q", "--force")
     assert tree(tmp_path / "q") == first
     assert exit_code("campaign", "qrels", "S", "--out", "data", "--force") == 2
@@ -176,8 +173,7 @@ def test_diagnostics_of_a_campaign(campaign, tmp_path, capsys):
     (tmp_path / "kgc-sparsity.run").write_text(
         run_line("tail1", "jam", 1) + run_line("head0", "cat", 1) + run_line("head0", "ann", 2)
     )
-    kgtrec("campaign", "diagnostics", "S")
-    alone = capsys.readouterr().out
+    alone = printed_by(capsys, "campaign", "diagnostics", "S")
     assert "kgc-sparsity  -             6       6       6         2                2  33.3%" in alone
     assert "4 questions, 0 with nothing pooled, 0 with nothing judged" in alone
     kgtrec("campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--judged-at", "1")

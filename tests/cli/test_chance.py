@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from tests.program import kgtrec
+from tests.program import kgtrec, printed_by
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 TRIPLES = [part for name in ("train", "valid", "test") for part in (f"--{name}", str(CITIES / f"{name}.tsv"))]
@@ -32,11 +32,8 @@ def refused(arguments, capsys) -> str:
 
 def test_triples_give_the_table_of_their_collection(collection, capsys):
     """--split test is what a collection has."""
-    capsys.readouterr()
-    kgtrec("chance", collection, "--format", "csv")
-    by_collection = capsys.readouterr().out
-    kgtrec("chance", *TRIPLES, "--format", "csv")
-    assert capsys.readouterr().out == by_collection
+    by_collection = printed_by(capsys, "chance", collection, "--format", "csv")
+    assert printed_by(capsys, "chance", *TRIPLES, "--format", "csv") == by_collection
 
 
 def test_valid_triples_are_asked_for(capsys):

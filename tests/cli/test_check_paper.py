@@ -8,18 +8,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, printed_by, said_by
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "published"
 
 
 def test_a_table_of_a_paper_passes(capsys):
     """Its data set is told by its headings."""
-    kgtrec("published", "check", EXAMPLES / "sun-2019.csv")
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed_by(capsys, "published", "check", EXAMPLES / "sun-2019.csv").splitlines()
     assert lines[0] == "sun-2019.csv: 28 numbers of 6 systems: 0 impossible, 0 doubtful, 2 notes"
-    kgtrec("published", "check", EXAMPLES / "sun-2019.csv", "--table", "bounds")
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed_by(capsys, "published", "check", EXAMPLES / "sun-2019.csv", "--table", "bounds").splitlines()
     assert any(line.split()[:5] == ["RotatE", "fb15k-237", "micro.MRR", "Hits", ".338"] for line in lines)
 
 
@@ -45,8 +43,7 @@ def test_sizes_can_be_given(capsys, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("model,MR,MRR\na,3.2,.52\n")
     given = "--data", "mine", "--entities", "14", "--triples", "201", "--chance", "nations"
-    kgtrec("published", "check", path, *given)
-    assert "0 impossible, 0 doubtful, 0 notes" in capsys.readouterr().out
+    assert "0 impossible, 0 doubtful, 0 notes" in printed_by(capsys, "published", "check", path, *given)
     assert exit_code("published", "check", path, "--entities", "3", "--triples", "201") == 2
     assert "a mean rank is at least 1 and at most the number of entities, 3" in capsys.readouterr().out
 
@@ -55,5 +52,4 @@ def test_an_unknown_data_set_is_a_warning(capsys, tmp_path):
     """Checks without its size are made."""
     path = tmp_path / "mine.csv"
     path.write_text("model,MRR\na,.3\n")
-    kgtrec("published", "check", path, "--data", "mine")
-    assert "the size of mine is not known" in capsys.readouterr().err
+    assert "the size of mine is not known" in said_by(capsys, "published", "check", path, "--data", "mine")

@@ -17,7 +17,7 @@ import pytest
 from kgtrec.formats.campaign.folder import read_templates
 from kgtrec.formats.entity_types import read_relation_types
 from kgtrec.openworld.family_tree import KINSHIP
-from tests.program import exit_code, kgtrec
+from tests.program import kgtrec, refusal
 
 ROOT = Path(__file__).parents[2]
 PRINTED = "printed.txt"
@@ -72,8 +72,7 @@ def test_a_demo_is_never_replaced(tmp_path, capsys):
     """It has verdicts in it."""
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "steps.sh").write_text("# What kgtrec demo did")
-    assert exit_code("demo", "--out", tmp_path / "demo", "--force") == 2
-    assert "expected a new or empty folder" in capsys.readouterr().err
+    assert "expected a new or empty folder" in refusal(capsys, "demo", "--out", tmp_path / "demo", "--force")
 
 
 def test_the_campaign_that_the_repository_holds_is_done(capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program import kgtrec
+from tests.program import exit_code, kgtrec
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,8 @@ from tests.program import kgtrec
 )
 def test_one_line_and_exit_code_2(args, message, capsys):
     """Although none of the files exists."""
-    with pytest.raises(SystemExit) as stopped:
-        kgtrec("evaluate", *args)
+    assert exit_code("evaluate", *args) == 2
     out, error = capsys.readouterr()
-    assert stopped.value.code == 2
     assert message in error
     assert (out, error.count("\n")) == ("", 1)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
-from tests.program import exit_code
+from kgtrec.cli import cli
+from tests.program import exit_code, printed_by, refusal
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 
@@ -43,26 +45,34 @@ def test_a_result_with_a_figure_is_drawn(collection, name, monkeypatch, capsys):
         assert exit_code(*words, "--out", f"a.{suffix}", "--force") == 0, capsys.readouterr().err
         assert begin in Path(f"a.{suffix}").read_bytes()[:200]
     Path("b.pdf").write_bytes(Path("a.png").read_bytes())
-    assert exit_code(*words, "--out", "b.pdf", "--force") == 2
-    assert "holds a PNG" in capsys.readouterr().err
+    assert "holds a PNG" in refusal(capsys, *words, "--out", "b.pdf", "--force")
 
 
 def test_a_result_without_a_figure_is_not_drawn(collection, monkeypatch, capsys):
     """The error says which names will do; a binary form needs a file."""
     monkeypatch.chdir(collection)
-    assert exit_code("chance", "C", "--out", "x.svg") == 2
-    assert "found '.svg'" in capsys.readouterr().err
-    assert exit_code("evaluate", "C", "ranks", "--format", "pdf") == 2
-    assert "--format pdf" in capsys.readouterr().err
+    assert "found '.svg'" in refusal(capsys, "chance", "C", "--out", "x.svg")
+    assert "--format pdf" in refusal(capsys, "evaluate", "C", "ranks", "--format", "pdf")
+
+
+def commands(group=cli, path="") -> list[tuple[str, click.Command]]:
+    """Every command with its words."""
+    own = {f"{path} {name}": group.get_command(click.Context(group), name) for name in group.commands_of}
+    below = [commands(command, name) for name, command in own.items() if isinstance(command, click.Group)]
+    return [*own.items(), *(pair for pairs in below for pair in pairs)]
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=lambda part: str(part))
+def test_the_help_of_every_command_has_an_example(words, command):
+    """On a line of its own."""
+    assert f"kgtrec{words}" in [line.strip()[: len(words) + 6] for line in command.help.splitlines()]
 
 
 def test_many_options_are_grouped(capsys):
     """In the help of a command with more than eight, which has each of them once; another has one list."""
-    assert exit_code("evaluate", "--help") == 0
-    shown = capsys.readouterr().out
+    shown = printed_by(capsys, "evaluate", "--help")
     headings = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == ["What is scored:", "How:", "Output:", "Other:"]
     for name in ("--measure", "--missing", "--out", "--list-measures"):
         assert shown.count(f"\n  {name}") + shown.count(f", {name} ") == 1
-    assert exit_code("campaign", "assign", "--help") == 0
-    assert "\nOptions:\n" in capsys.readouterr().out
+    assert "\nOptions:\n" in printed_by(capsys, "campaign", "assign", "--help")

@@ -13,7 +13,7 @@ import click
 import numpy as np
 import pytest
 
-from kgtrec.cli import cli, main
+from kgtrec.cli import cli
 from kgtrec.cli.options import MOST_DRAWS, MOST_PEOPLE, MOST_SAMPLES, MOST_SEED, Number, Real, Text, Whole
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.pool import Pool
@@ -24,7 +24,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.study import config_file as study_configs
 from tests.campaign_folders import folder_of, people_of
 from tests.judged_pools import judgements_of
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, printed_by, refusal
 
 ESCAPES = "\x1b[31mred\x1b[0m \u202eevil\r\x9b2J\u2066"
 SHOWN = r"\x1b[31mred\x1b[0m \u202eevil\r\x9b2J\u2066"
@@ -100,9 +100,7 @@ def test_a_number_that_is_none_is_refused(name, kind, text):
 
 def refused(args, capsys) -> str:
     """What a command says that ends with exit code 2."""
-    with pytest.raises(SystemExit) as left:
-        main(args)
-    assert left.value.code == 2
+    assert exit_code(*args) == 2
     return capsys.readouterr().err
 
 
@@ -159,13 +157,6 @@ def test_a_measure_with_a_number_beyond_all_places(measure, told, tmp_path, caps
     assert told in refused(["evaluate", str(tmp_path / "q"), str(tmp_path / "r.run"), "-m", measure], capsys)
 
 
-@pytest.mark.parametrize("threshold", ["inf", "nan", "1e400"])
-def test_a_threshold_is_finite(threshold, capsys):
-    assert "expected a finite number" in refused(
-        ["questions", "a", "b", "c", "--out", "C", "--threshold", threshold], capsys
-    )
-
-
 # terminals
 
 
@@ -180,16 +171,13 @@ def test_labels_cannot_steer_the_terminal_of_evaluate(tmp_path, capsys):
     write_collection(tmp_path / "C", made)
     (tmp_path / "s.run").write_text("head0 Q0 ann 1 1 s\ntail0 Q0 jam 1 1 s\n")
     told = ["evaluate", str(tmp_path / "C"), str(tmp_path / "s.run"), "-m", "RR", "--per", "relation"]
-    main(told)
-    out = capsys.readouterr().out
+    out = printed_by(capsys, *told)
     assert SHOWN.replace(r"\r", "") in out
     assert out.replace("\n", "").isprintable()
-    kgtrec(*told, "--format", "latex")
-    assert capsys.readouterr().out.replace("\n", "").isprintable()
+    assert printed_by(capsys, *told, "--format", "latex").replace("\n", "").isprintable()
     kgtrec(*told, "--format", "csv")
     assert next(iter(csv.DictReader(io.StringIO(capsys.readouterr().out))))["relation"] == relation
-    kgtrec(*told, "--format", "json")
-    assert json.loads(capsys.readouterr().out)[0]["relation"] == relation
+    assert json.loads(printed_by(capsys, *told, "--format", "json"))[0]["relation"] == relation
 
 
 @pytest.fixture
@@ -218,16 +206,16 @@ def campaign(tmp_path) -> str:
 
 @pytest.mark.parametrize("words", [["agreement", "--per", "relation"], ["status", "--per", "relation"], ["status"]])
 def test_labels_cannot_steer_the_terminal_of_a_campaign(words, campaign, capsys):
+    """And are in CSV to the letter."""
     kgtrec("campaign", words[0], campaign, *words[1:])
     out, error = capsys.readouterr()
     assert (out + error).replace("\n", "").isprintable()
     if "relation" in words:
         assert SHOWN.replace(r"\r", "") in out
-
-
-def test_agreement_as_csv_has_labels_to_the_letter(campaign, capsys):
-    kgtrec("campaign", "agreement", campaign, "--per", "relation", "--format", "csv")
-    assert next(iter(csv.DictReader(io.StringIO(capsys.readouterr().out))))["relation"] == ESCAPES.replace("\r", "")
+        kgtrec("campaign", words[0], campaign, *words[1:], "--format", "csv")
+        assert ESCAPES.replace("\r", "") in [
+            row["relation"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))
+        ]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +224,5 @@ def test_agreement_as_csv_has_labels_to_the_letter(campaign, capsys):
 def test_an_empty_path_is_not_the_folder_in_which_one_stands(words, tmp_path, monkeypatch, capsys):
     """As ``--out "$OUT"`` gives it where nothing was set; nothing is read or written."""
     monkeypatch.chdir(tmp_path)
-    assert exit_code(*words.split(), "") == 2
-    assert "expected the name of a file or folder, found an empty one" in capsys.readouterr().err
+    assert "expected the name of a file or folder, found an empty one" in refusal(capsys, *words.split(), "")
     assert list(tmp_path.iterdir()) == []

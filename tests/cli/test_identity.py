@@ -13,6 +13,7 @@ from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.trec.runs import read_run
 from tests.program import exit_code as run
+from tests.program import printed_by, refusal
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
@@ -46,21 +47,16 @@ def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here, capsys):
     assert "expected files that say which question each row is about" in capsys.readouterr().err
     named = ["--topics", "whole/topics.tsv", "--entities", "whole/entities.txt"]
     assert run("rank", "part", "perfect.npy", *named, "--out", "o") == 0
-    capsys.readouterr()
-    assert run("evaluate", "part", "o", "-m", "micro.MRR") == 0
-    assert value(capsys.readouterr().out, "micro.MRR") == 1
+    assert value(printed_by(capsys, "evaluate", "part", "o", "-m", "micro.MRR"), "micro.MRR") == 1
 
 
 def test_a_stamped_matrix_is_of_its_collection(here, capsys):
     """And of no other."""
     assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
-    capsys.readouterr()
-    assert run("evaluate", "whole", "o", "-m", "micro.MRR") == 0
-    assert value(capsys.readouterr().out, "micro.MRR") == 1
+    assert value(printed_by(capsys, "evaluate", "whole", "o", "-m", "micro.MRR"), "micro.MRR") == 1
     for other in ("part", "turned"):
-        assert run("rank", other, "perfect.npy", "--out", "p") == 2
-        assert "expected scores of collection" in capsys.readouterr().err
+        assert "expected scores of collection" in refusal(capsys, "rank", other, "perfect.npy", "--out", "p")
     assert not Path("p").exists()
     assert run("convert", "--stamp", "part", "perfect.npy") == 2
     assert "expected a matrix of 8 questions x 45 entities, found 20 x 45" in capsys.readouterr().err
@@ -70,8 +66,7 @@ def test_an_error_names_all_that_is_missing_and_a_command_that_works(here, capsy
     """Rows and columns at once, and the matrix by its whole path."""
     (here / "my").mkdir()
     shutil.copy("perfect.npy", "my/perfect.npy")
-    assert run("rank", "whole", "my/perfect.npy", "--out", "o") == 2
-    error = capsys.readouterr().err
+    error = refusal(capsys, "rank", "whole", "my/perfect.npy", "--out", "o")
     assert "which question each row is about and which entity each column is about" in error
     assert "(--topics FILE --entities FILE)" in error
     assert "kgtrec convert --stamp COLLECTION my/perfect.npy" in error
@@ -83,8 +78,7 @@ def test_check_knows_a_matrix_by_what_stands_beside_it(here, capsys):
     assert "perfect.npy: note: no file beside it records the order" in capsys.readouterr().out
     for name in ("topics.tsv", "entities.txt"):
         shutil.copy(f"whole/{name}", name)
-    assert run("check", "whole", "perfect.npy") == 0
-    assert "perfect.npy: note" not in capsys.readouterr().out
+    assert "perfect.npy: note" not in printed_by(capsys, "check", "whole", "perfect.npy")
     shutil.copy("part/topics.tsv", "topics.tsv")
     assert run("check", "whole", "perfect.npy") == 2
     assert "topics.tsv: expected all 20 questions of the collection" in capsys.readouterr().out
@@ -98,8 +92,7 @@ def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here, capsys):
     """A stamp would win over the file, and every column be taken for another entity."""
     labels = Path("whole/entities.txt").read_text().splitlines()
     Path("entities.txt").write_text("\n".join(sorted(labels)) + "\n")
-    assert run("convert", "--stamp", "whole", "perfect.npy") == 2
-    assert "found another one in entities.txt" in capsys.readouterr().err
+    assert "found another one in entities.txt" in refusal(capsys, "convert", "--stamp", "whole", "perfect.npy")
     assert not Path("perfect.npy.json").exists()
     Path("entities.txt").write_text("\n".join(labels) + "\n")
     assert run("convert", "--stamp", "whole", "perfect.npy") == 0
@@ -112,21 +105,17 @@ def test_a_run_is_of_its_collection(here, form, capsys):
     assert run("rank", "whole", "perfect.npy", "--out", "o", "--run-format", form) == 0
     capsys.readouterr()
     file = f"o/perfect.{form}"
-    assert run("evaluate", "whole/qrels.txt", file, "-m", "RR") == 0
-    assert value(capsys.readouterr().out, "RR") == 1
+    assert value(printed_by(capsys, "evaluate", "whole/qrels.txt", file, "-m", "RR"), "RR") == 1
     for other in ("part", "turned"):
         for qrels in ([other], [f"{other}/qrels.txt"], [f"{other}/qrels.txt", "--collection", other]):
             for system in (file, "o/perfect.ranks.parquet"):
-                assert run("evaluate", qrels[0], system, *qrels[1:], "-m", "RR") == 2
-                told = capsys.readouterr().err
+                told = refusal(capsys, "evaluate", qrels[0], system, *qrels[1:], "-m", "RR")
                 assert "was ranked on collection" in told
                 assert "--mixed" in told
-        assert run("evaluate", f"{other}/qrels.txt", file, "-m", "RR", "--mixed") == 0
-        assert value(capsys.readouterr().out, "RR") < 1
+        assert value(printed_by(capsys, "evaluate", f"{other}/qrels.txt", file, "-m", "RR", "--mixed"), "RR") < 1
         assert run("check", other, file) == 2
         assert "was ranked on collection" in capsys.readouterr().out
-    assert run("pool", "turned", file, "--out", "P") == 2
-    assert "was ranked on collection" in capsys.readouterr().err
+    assert "was ranked on collection" in refusal(capsys, "pool", "turned", file, "--out", "P")
     assert not Path("P").exists()
 
 
@@ -140,8 +129,7 @@ def test_a_run_of_another_tool_can_be_stamped(here, capsys):
     capsys.readouterr()
     assert run("evaluate", "whole", "own.run", "-m", "RR") == 2
     assert "own.run.json: expected the origin of own.run, found that of another file" in capsys.readouterr().err
-    assert run("convert", "--stamp", "whole", "own.run") == 2
-    assert "own.run.json: exists; --force replaces it" in capsys.readouterr().err
+    assert "own.run.json: exists; --force replaces it" in refusal(capsys, "convert", "--stamp", "whole", "own.run")
     assert run("convert", "--stamp", "whole", "own.run", "--force") == 0
     Path("odd.run").write_text("head0 Q0 atlantis 1 2 odd\n")
     capsys.readouterr()
@@ -155,9 +143,7 @@ def test_a_run_of_another_tool_can_be_stamped(here, capsys):
 def test_what_stands_beside_a_run_is_no_run(here, capsys):
     """A pattern takes both; a run that is converted without it loses nothing but that."""
     assert run("rank", "whole", "--baseline", "svd", "--out", "o") == 0
-    capsys.readouterr()
-    assert run("evaluate", "whole", "o/svd.run.gz", "o/svd.run.gz.json", "-m", "RR") == 0
-    own = capsys.readouterr().out
+    own = printed_by(capsys, "evaluate", "whole", "o/svd.run.gz", "o/svd.run.gz.json", "-m", "RR")
     assert run("convert", "o/svd.run.gz", "c.parquet") == 0
     assert run("convert", "c.parquet", "c.run") == 0
     assert json.loads(Path("c.run.json").read_text())["filtered_by"] == ["train", "valid", "test"]
@@ -173,8 +159,7 @@ def test_what_stands_beside_a_run_is_no_run(here, capsys):
         "c.run.json: expected origin, version, collection, filtered_by, sha256 of version 2" in capsys.readouterr().err
     )
     Path("c.run.json").unlink()
-    assert run("evaluate", "whole", "c.run", "-m", "RR") == 0
-    assert value(capsys.readouterr().out, "RR") == value(own, "RR")
+    assert value(printed_by(capsys, "evaluate", "whole", "c.run", "-m", "RR"), "RR") == value(own, "RR")
 
 
 def test_runs_of_other_filters_are_refused(here, capsys):
@@ -247,15 +232,11 @@ def test_a_judged_file_of_another_collection_is_no_label_set(here, capsys):
         '[stability]\nlabels = []\n[power]\nlabels = []\n[ties]\nlabels = []\n[report]\nformats = ["csv"]\n'
     )
     Path("s.toml").write_text(text)
-    capsys.readouterr()
-    assert run("study", "s.toml") == 2
-    assert "turned/qrels.txt: expected qrels of collection" in capsys.readouterr().err
+    assert "turned/qrels.txt: expected qrels of collection" in refusal(capsys, "study", "s.toml")
     Path("s.toml").write_text(text.replace("scores =", "mixed = true\nscores ="))
     assert run("study", "s.toml") == 0, capsys.readouterr().err
     Path("s.toml").write_text(text)
-    capsys.readouterr()
-    assert run("study", "s.toml") == 2
-    assert "mixed = true under [systems]" in capsys.readouterr().err
+    assert "mixed = true under [systems]" in refusal(capsys, "study", "s.toml")
 
 
 @pytest.mark.slow
@@ -267,17 +248,14 @@ def test_a_campaign_is_of_the_collection_that_was_pooled_for(here, capsys):
         )
     own, other = ([f"o-{folder}/{name}.run" for name in ("svd", "rules")] for folder in ("whole", "turned"))
     assert run("pool", "whole", *own, "--depth", 1, "--out", "P") == 0
-    capsys.readouterr()
-    assert run("campaign", "diagnostics", "P", *other) == 2
-    assert "was ranked on collection" in capsys.readouterr().err
+    assert "was ranked on collection" in refusal(capsys, "campaign", "diagnostics", "P", *other)
     assert run("campaign", "diagnostics", "P", *own) == 0
     assert run("campaign", "diagnostics", "P", *other, "--mixed") == 0
     for level in ("question", "triple"):
         assert run("campaign", "qrels", "P", "--level", level, "--out", level) == 0
         capsys.readouterr()
         assert run("evaluate", f"{level}/qrels.txt", own[0], "-m", "RR") == 0
-        assert run("evaluate", f"{level}/qrels.txt", other[0], "-m", "RR") == 2
-        assert "was ranked on collection" in capsys.readouterr().err
+        assert "was ranked on collection" in refusal(capsys, "evaluate", f"{level}/qrels.txt", other[0], "-m", "RR")
 
 
 def test_an_estimate_puts_no_qrels_of_two_collections_together(here, capsys):
@@ -292,9 +270,7 @@ def test_an_estimate_puts_no_qrels_of_two_collections_together(here, capsys):
     assert run("rank", "turned", "--baseline", "svd", "--out", "p", "--depth", 20) == 0
     estimate = ["openworld", "estimate", "whole", "--labels", "whole", "--known", "whole"]
     assert run(*estimate, "o/svd.run.gz") == 0
-    capsys.readouterr()
-    assert run(*estimate, "p/svd.run.gz") == 2
-    assert "was ranked on collection" in capsys.readouterr().err
+    assert "was ranked on collection" in refusal(capsys, *estimate, "p/svd.run.gz")
 
 
 def test_whoever_trusts_ids_is_told_of_mixed_filters(here, capsys):
@@ -318,18 +294,14 @@ def test_a_link_to_a_run_is_of_its_collection(here, capsys):
     assert run("rank", "whole", "--baseline", "svd", "--out", "o", "--run-format", "run") == 0
     Path("links").mkdir()
     Path("links/mine.run").symlink_to(Path("o/svd.run").absolute())
-    capsys.readouterr()
-    assert run("evaluate", "turned", "links/mine.run", "-m", "RR") == 2
-    assert "was ranked on collection" in capsys.readouterr().err
+    assert "was ranked on collection" in refusal(capsys, "evaluate", "turned", "links/mine.run", "-m", "RR")
 
 
 def test_entities_may_begin_with_a_byte_order_mark(here, capsys):
     """As some editors write it; it is no part of the first label."""
     Path("entities.txt").write_bytes(b"\xef\xbb\xbf" + Path("whole/entities.txt").read_bytes())
     assert run("rank", "whole", "perfect.npy", "--topics", "whole/topics.tsv", "--out", "o") == 0
-    capsys.readouterr()
-    assert run("evaluate", "whole", "o", "-m", "micro.MRR") == 0
-    assert value(capsys.readouterr().out, "micro.MRR") == 1
+    assert value(printed_by(capsys, "evaluate", "whole", "o", "-m", "micro.MRR"), "micro.MRR") == 1
 
 
 def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here, capsys):
@@ -338,8 +310,7 @@ def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here, ca
     assert run("pool", "whole", "o/svd.run.gz", "--depth", 1, "--out", "P") == 0
     capsys.readouterr()
     arguments = ["campaign", "qrels", "P", "--level", "triple", "--out", "q", "--topics"]
-    assert run(*arguments, "turned/topics.tsv") == 2
-    assert "use the topics that the pool was made for" in capsys.readouterr().err
+    assert "use the topics that the pool was made for" in refusal(capsys, *arguments, "turned/topics.tsv")
     assert run(*arguments, "whole/topics.tsv") == 0
     report = json.loads(Path("q/report.json").read_text())
     assert report["collection"] == read_collection("whole").stamp
@@ -358,13 +329,9 @@ def test_a_measure_is_named_in_one_way(here, command, capsys):
     """A bare name is refused in the same words, and PyKEEN's name is that of the measure over answers."""
     for system in ("svd", "rules"):
         assert run("rank", "whole", "--baseline", system, "--out", "o") == 0
-    capsys.readouterr()
-    assert run(*command, "MRR") == 2
-    assert "MRR: expected micro.MRR, over answers, as link-prediction papers" in capsys.readouterr().err
-    assert run(*command, "inverse_harmonic_mean_rank") == 0
-    by_pykeen = capsys.readouterr().out
-    assert run(*command, "micro.MRR") == 0
-    assert capsys.readouterr().out == by_pykeen
+    assert "MRR: expected micro.MRR, over answers, as link-prediction papers" in refusal(capsys, *command, "MRR")
+    by_pykeen = printed_by(capsys, *command, "inverse_harmonic_mean_rank")
+    assert printed_by(capsys, *command, "micro.MRR") == by_pykeen
     assert "micro.MRR" in by_pykeen
 
 
@@ -393,9 +360,7 @@ def test_a_frame_that_pandas_wrote_is_of_its_collection(here, capsys):
     read_run("o/svd.run.gz").to_frame().to_parquet("frame.parquet")
     found = read_run("frame.parquet")
     assert (found.collection, found.filtered_by) == (read_collection("whole").stamp, ("train", "valid", "test"))
-    capsys.readouterr()
-    assert run("evaluate", "turned", "frame.parquet", "-m", "RR") == 2
-    assert "was ranked on collection" in capsys.readouterr().err
+    assert "was ranked on collection" in refusal(capsys, "evaluate", "turned", "frame.parquet", "-m", "RR")
 
 
 @pytest.mark.slow
@@ -411,14 +376,11 @@ def test_what_was_made_for_another_numbering_is_renumbered(here, capsys):
         measure = "micro.MRR" if file.endswith("ranks.parquet") else "RR"
         assert run("evaluate", "turned", file, "-m", measure) == 2
         assert "other ids of questions; renumber it by its old topics (kgtrec convert RUN" in capsys.readouterr().err
-        assert run("evaluate", "whole", file, "-m", measure) == 0
-        own = value(capsys.readouterr().out, measure)
+        own = value(printed_by(capsys, "evaluate", "whole", file, "-m", measure), measure)
         new = f"new.{Path(file).name}"
         assert run("convert", file, new, *ways) == 0
-        assert run("evaluate", "turned", new, "-m", measure) == 0
-        assert value(capsys.readouterr().out, measure) == own
-        assert run("evaluate", "whole", new, "-m", measure) == 2
-        assert "renumber it" in capsys.readouterr().err
+        assert value(printed_by(capsys, "evaluate", "turned", new, "-m", measure), measure) == own
+        assert "renumber it" in refusal(capsys, "evaluate", "whole", new, "-m", measure)
     assert run("convert", "whole/qrels.txt", "q.txt", *ways) == 0
     assert sorted(Path("q.txt").read_text().split()) == sorted(Path("turned/qrels.txt").read_text().split())
     capsys.readouterr()
@@ -426,13 +388,10 @@ def test_what_was_made_for_another_numbering_is_renumbered(here, capsys):
     assert "expected only questions of the collection" in capsys.readouterr().err
     assert run("convert", "o/svd.run.gz", "no.run", "--topics", "turned/topics.tsv", "--collection", "turned") == 2
     assert "which the ids are of, found those of" in capsys.readouterr().err
-    assert run("convert", "o/svd.run.gz", "no.run", *ways[:2]) == 2
-    assert "--topics and --collection go together" in capsys.readouterr().err
+    assert "--topics and --collection go together" in refusal(capsys, "convert", "o/svd.run.gz", "no.run", *ways[:2])
     assert not Path("no.run").exists()
     assert run("convert", "--stamp", "whole", "perfect.npy") == 0
-    capsys.readouterr()
-    assert run("rank", "turned", "perfect.npy", "--out", "n") == 2
-    assert "expected scores of collection" in capsys.readouterr().err
+    assert "expected scores of collection" in refusal(capsys, "rank", "turned", "perfect.npy", "--out", "n")
 
 
 def test_a_matrix_is_of_one_order_of_entities(here, capsys):
@@ -442,13 +401,8 @@ def test_a_matrix_is_of_one_order_of_entities(here, capsys):
     assert read_collection("again").stamp == read_collection("whole").stamp
     assert run("convert", "--stamp", "whole", "perfect.npy") == 0
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
-    capsys.readouterr()
-    assert run("evaluate", "again", "o", "-m", "micro.MRR") == 0
-    assert value(capsys.readouterr().out, "micro.MRR") == 1
-    assert run("rank", "again", "perfect.npy", "--out", "n") == 2
-    assert "expected scores of collection" in capsys.readouterr().err
+    assert value(printed_by(capsys, "evaluate", "again", "o", "-m", "micro.MRR"), "micro.MRR") == 1
+    assert "expected scores of collection" in refusal(capsys, "rank", "again", "perfect.npy", "--out", "n")
     named = ["--topics", "whole/topics.tsv", "--entities", "whole/entities.txt"]
     assert run("rank", "again", "perfect.npy", *named, "--out", "n") == 0
-    capsys.readouterr()
-    assert run("evaluate", "again", "n", "-m", "micro.MRR") == 0
-    assert value(capsys.readouterr().out, "micro.MRR") == 1
+    assert value(printed_by(capsys, "evaluate", "again", "n", "-m", "micro.MRR"), "micro.MRR") == 1

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
-from tests.program import kgtrec
+from tests.program import kgtrec, refusal
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 
@@ -30,6 +29,7 @@ def folder(tmp_path_factory) -> Path:
         "meta compare C",
         "meta power C",
         "meta correlate C C/qrels.txt",
+        "meta sparsity C/qrels.txt C -m micro.MRR",
         "meta stability C --repeats 2 --sizes 50%",
         "openworld curve C --densities 1",
     ],
@@ -40,26 +40,12 @@ def test_every_command_refuses_them_by_file_in_either_order(words, other_way, fo
     monkeypatch.chdir(folder)
     files = ["ranks/rules.ranks.parquet", "raw/svd.ranks.parquet"]
     files = files[::-1] if other_way else files
-    if "correlate" in words:
+    if "correlate" in words or "sparsity" in words:
         files = [word for file in files for word in ("--systems", file)]
     command = [*words.split(), *files]
-    with pytest.raises(SystemExit) as stopped:
-        main(command)
-    assert stopped.value.code == 2
-    told = capsys.readouterr().err
+    told = refusal(capsys, *command)
     assert "expected answer ranks that were filtered in the same way, found" in told
     assert "ranks/rules.ranks.parquet filtered by train, valid, test" in told
     assert "raw/svd.ranks.parquet not filtered (raw)" in told
     kgtrec(*command, "--mixed")
     assert "warning: a mixture: expected answer ranks that were filtered in the same way" in capsys.readouterr().err
-
-
-def test_sparsity_refuses_them(folder, monkeypatch, capsys):
-    """Its systems come by an option."""
-    monkeypatch.chdir(folder)
-    command = ["meta", "sparsity", "C/qrels.txt", "C", "--systems", "ranks", "--systems", "raw", "-m", "AP"]
-    with pytest.raises(SystemExit):
-        main(command)
-    assert "filtered in the same way" in capsys.readouterr().err
-    kgtrec(*command, "--mixed")
-    assert "warning: a mixture" in capsys.readouterr().err

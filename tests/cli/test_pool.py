@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.formats.campaign.pools import read_pool
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, printed_by
 
 TRAIN = "fr\tborders\tde\nde\tborders\tat\nat\tborders\tit\nfr\tcapital\tparis\nit\tcapital\trome\n"
 RUN = "tail0 Q0 paris 1 3 x\ntail0 Q0 rome 2 2 x\ntail0 Q0 fr 3 1 x\nhead0 Q0 it 1 3 x\nhead0 Q0 at 2 2 x\n"
@@ -62,7 +62,7 @@ def test_the_same_pool_has_the_same_bytes(folder):
     """Whatever the order of runs."""
     kgtrec("pool", "C", "runs/one.run", "runs/two.run", "--out", "P")
     kgtrec("pool", "C", "runs/two.run", "runs/one.run", "--out", "Q")
-    for name in ("pool.tsv", "topics.tsv", "seeds.txt", "runs.tsv", "automatic.tsv"):
+    for name in ("pool.tsv", "topics.tsv", "seeds.txt", "runs.tsv", "automatic.tsv", "campaign.json"):
         assert Path("P", name).read_bytes() == Path("Q", name).read_bytes()
 
 
@@ -112,8 +112,7 @@ def test_budget_interactive_and_stratified_strategies(folder):
 
 def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
     """By rule and by relation; without it the rules are in automatic.tsv."""
-    kgtrec("pool", "C", "runs", "--trivial", "category", "--dry-run")
-    assert "1-1 tail question" in capsys.readouterr().out
+    assert "1-1 tail question" in printed_by(capsys, "pool", "C", "runs", "--trivial", "category", "--dry-run")
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["C", "runs"]
     kgtrec("pool", "C", "runs", "--trivial", "category", "--out", "P")
     assert "1-1 tail question" in Path("P", "automatic.tsv").read_text()
@@ -136,10 +135,38 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
         (("a.ranks.parquet", "--out", "P"), "expected a run, found answer ranks"),
         (("-", "--out", "P"), "found standard input"),
         (("runs", "--out", "C"), "expected a folder of its own, found an input; choose another folder"),
+        (
+            ["runs", "--out", "P", "--seed", "-5"],
+            "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
+        ),  # such a campaign could not be read
+        (["runs", "--out", "P", "--strata", "1:1"], "found --strata with --strategy depth; leave it out"),
+        (
+            ["runs", "--out", "P", "--strategy", "rrf", "--budget", "3", "--by-question"],
+            "found --by-question with --strategy rrf; leave it out",
+        ),
+        (["runs", "--out", "P", "--least", "3"], "found --least with --strategy depth; leave it out"),
+        (["runs", "--out", "P", "--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
+        (
+            ["runs", "--out", "P", "--family", "families.tsv"],
+            "families.tsv: expected a family of each run, found none of 'one'",
+        ),
+        (
+            ["runs", "--out", "P", "--questions", "none.txt"],
+            "none.txt: expected ids of questions, one per line, found an empty file",
+        ),
+        (
+            ["runs", "--out", "P", "--family", "on*=a\tb"],
+            "--family: expected a name without tab and line break, found 'a\\tb'",
+        ),
+        (["runs", "--out", "P", "--report", "runs"], "runs: expected a file to write, found a folder"),
+        (
+            ["runs", "--out", "P", "--report", "r.doc"],
+            "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, .md, found '.doc'",
+        ),
     ],
 )
 def test_what_is_refused(folder, arguments, expected, capsys):
-    """In one line, before anything is written."""
+    """In one line, before anything is written, also where only the report cannot be written."""
     Path("empty").mkdir()
     assert expected in " ".join(refused(*arguments, capsys=capsys).split())
     assert not Path("P").exists()
@@ -147,38 +174,7 @@ def test_what_is_refused(folder, arguments, expected, capsys):
 
 def test_the_strategies_are_listed(capsys):
     """Each with its source."""
-    kgtrec("pool", "--list-strategies")
-    assert "rrf         A budget of triples" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--seed", "-5"],
-            "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
-        ),  # such a campaign could not be read
-        (["--strata", "1:1"], "found --strata with --strategy depth; leave it out"),
-        (
-            ["--strategy", "rrf", "--budget", "3", "--by-question"],
-            "found --by-question with --strategy rrf; leave it out",
-        ),
-        (["--least", "3"], "found --least with --strategy depth; leave it out"),
-        (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
-        (["--family", "families.tsv"], "families.tsv: expected a family of each run, found none of 'one'"),
-        (["--questions", "none.txt"], "none.txt: expected ids of questions, one per line, found an empty file"),
-        (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
-        (["--report", "runs"], "runs: expected a file to write, found a folder"),
-        (
-            ["--report", "r.doc"],
-            "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, .md, found '.doc'",
-        ),
-    ],
-)
-def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, message, folder, capsys):
-    """Not the pool either, where only the report cannot be written."""
-    assert message in refused("runs", "--out", "P", *arguments, capsys=capsys)
-    assert not Path("P").exists()
+    assert "rrf         A budget of triples" in printed_by(capsys, "pool", "--list-strategies")
 
 
 def test_the_name_of_a_run_is_one_field_of_a_table(folder, capsys):
@@ -192,10 +188,3 @@ def test_a_depth_that_no_run_reaches_is_as_good_as_all(folder):
     kgtrec("pool", "C", "runs", "--out", "P", "--depth", 10**9)
     kgtrec("pool", "C", "runs", "--out", "Q", "--depth", "100")
     assert Path("P", "pool.tsv").read_bytes() == Path("Q", "pool.tsv").read_bytes()
-
-
-def test_settings_do_not_hang_on_the_order_of_runs(folder):
-    """The inputs are told in the order of their names."""
-    kgtrec("pool", "C", "runs/one.run", "runs/two.run", "--out", "P")
-    kgtrec("pool", "C", "runs/two.run", "runs/one.run", "--out", "Q")
-    assert Path("P", "campaign.json").read_bytes() == Path("Q", "campaign.json").read_bytes()

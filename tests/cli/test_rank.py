@@ -14,7 +14,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.trec.runs import read_run
 from kgtrec.ranking.rank import rank_scores
-from tests.program import exit_code
+from tests.program import exit_code, refusal
 from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
@@ -164,8 +164,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, matrix, case, capsys):
     spoil, scores, message = WRONG[case]
     spoil(tmp_path)
     paths = [tmp_path / score for score in scores]
-    assert run(tmp_path / "C", *paths, "--out", tmp_path / "o", "--block", 1) == 2
-    error = capsys.readouterr().err
+    error = refusal(capsys, "rank", tmp_path / "C", *paths, "--out", tmp_path / "o", "--block", 1)
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "o").exists()
@@ -203,9 +202,3 @@ def test_trust_without_a_source_is_refused(tmp_path, collection, capsys):
     """It would do nothing for a baseline."""
     assert run(tmp_path / "C", "--baseline", "popularity", "--trust", "--out", tmp_path / "o") == 2
     assert "found --trust with no SOURCE" in capsys.readouterr().err
-
-
-def test_help_has_examples(capsys):
-    """Each way to call it, in one look."""
-    assert run("--help") == 0
-    assert "kgtrec rank C transe.npz --out ranks" in capsys.readouterr().out

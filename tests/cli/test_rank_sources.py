@@ -14,7 +14,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.trec.runs import read_run, write_run
 from kgtrec.ranking.rank import rank_scores
-from tests.program import exit_code
+from tests.program import exit_code, printed_by, refusal, said_by
 from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
@@ -40,8 +40,7 @@ RANKING = (
 def test_a_ranking_file_needs_no_option(tmp_path, collection, capsys):
     """It is told what it was taken for; its file gives the name; the last answer has bounds."""
     (tmp_path / "rules.txt").write_text(RANKING)
-    assert run(tmp_path / "C", tmp_path / "rules.txt", "--out", tmp_path / "out") == 0
-    told = capsys.readouterr().err
+    told = said_by(capsys, "rank", tmp_path / "C", tmp_path / "rules.txt", "--out", tmp_path / "out")
     assert "rules.txt: ranked heads and tails of 2 triples, as AnyBURL, PyClause and SAFRAN write them\n" in told
     assert sorted(tree(tmp_path / "out")) == ["rules.ranks.parquet", "rules.run.gz", "rules.run.gz.json"]
     ranks = read_answer_ranks(tmp_path / "out" / "rules.ranks.parquet")
@@ -60,8 +59,7 @@ def test_a_list_of_one_side(tmp_path, collection, capsys):
         {"head": head, "relation": relation, "tail": None, "candidates": [[tail, 0.5]]} for head, relation, tail in TEST
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert run(tmp_path / "C", path, "--out", tmp_path / "out") == 2
-    told = capsys.readouterr().err
+    told = refusal(capsys, "rank", tmp_path / "C", path, "--out", tmp_path / "out")
     assert told.count("\n") == 1
     assert told.startswith(f"error: {path}: expected predictions of heads, found those of tails only; --sides tail (")
     assert "sides=['tail'] in Python) asks no other questions" in told
@@ -105,8 +103,7 @@ def test_a_file_of_ranks_gives_no_run(tmp_path, collection, capsys):
     (tmp_path / "test.tsv").write_text("".join("\t".join(triple) + "\n" for triple in TEST))
     (tmp_path / "umls_ranks.txt").write_text("1\t0\n0\t2\n")
     options = ("--out", tmp_path / "out", "--data", tmp_path / "test.tsv")
-    assert run(tmp_path / "C", tmp_path / "umls_ranks.txt", *options) == 0
-    told = capsys.readouterr().err
+    told = said_by(capsys, "rank", tmp_path / "C", tmp_path / "umls_ranks.txt", *options)
     assert (
         "note: umls: the file has no scores: candidates that tie with an answer count in the order of KG-BERT's sort"
         in told
@@ -126,7 +123,6 @@ def test_ranks_in_a_csv_file_are_named_after_it(tmp_path, collection, file):
 
 def test_every_kind_of_source_is_listed(capsys):
     """With what it reads."""
-    assert run("--list-sources") == 0
-    shown = capsys.readouterr().out
+    shown = printed_by(capsys, "rank", "--list-sources")
     for name in ("anyburl", "jsonl", "simkgc", "kg-bert", "ogb", "run"):
         assert f"\n{name}: " in shown

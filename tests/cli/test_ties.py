@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, printed_by, said_by
 
 QRELS = "q1 0 a 1\nq2 0 b 1\n"
 RUN = "q1 Q0 a 1 2.0 mine\nq1 Q0 x 2 2.0 mine\nq2 Q0 b 1 1.0 mine\n"
@@ -34,10 +34,8 @@ def test_the_table_shows_groups_and_policies(files, capsys):
 
 def test_a_folder_stands_for_its_systems(files, capsys):
     """As for kgtrec evaluate."""
-    kgtrec("evaluate", *files, "-m", "RR", "--ties", "all")
-    by_file = capsys.readouterr().out
-    kgtrec("evaluate", files[0], Path(files[1]).parent, "-m", "RR", "--ties", "all")
-    assert capsys.readouterr().out == by_file
+    by_file = printed_by(capsys, "evaluate", *files, "-m", "RR", "--ties", "all")
+    assert printed_by(capsys, "evaluate", files[0], Path(files[1]).parent, "-m", "RR", "--ties", "all") == by_file
 
 
 def test_csv_and_json_hold_the_same_digits(files, tmp_path, capsys):
@@ -85,22 +83,17 @@ NOTE = "realistic ranks of tied answers may be half ranks"
 
 def test_half_places_are_told_where_they_make_a_difference(files, capsys):
     """For measures that add up places, where realistic and the mean over orders differ."""
-    kgtrec("evaluate", *files, "-m", "RR AP", "--ties", "all")
-    assert capsys.readouterr().err.startswith(f"note: AP: {NOTE}")
-    kgtrec("evaluate", *files, "-m", "RR macro.Hits@1", "--ties", "all")
-    assert capsys.readouterr().err == ""
-    kgtrec("evaluate", *files, "-m", "RR AP@20 nDCG", "--ties", "realistic")
-    error = capsys.readouterr().err
+    assert said_by(capsys, "evaluate", *files, "-m", "RR AP", "--ties", "all").startswith(f"note: AP: {NOTE}")
+    assert said_by(capsys, "evaluate", *files, "-m", "RR macro.Hits@1", "--ties", "all") == ""
+    error = said_by(capsys, "evaluate", *files, "-m", "RR AP@20 nDCG", "--ties", "realistic")
     assert error.startswith(f"note: AP@20, nDCG: {NOTE}")
     assert error.endswith("--ties expected gives the mean\n")
     for rule in ("expected", "optimistic"):
-        kgtrec("evaluate", *files, "-m", "AP@20", "--ties", rule)
-        assert capsys.readouterr().err == ""
+        assert said_by(capsys, "evaluate", *files, "-m", "AP@20", "--ties", rule) == ""
     kgtrec("evaluate", *files, "-m", "AP@20")
     assert capsys.readouterr().err == (
         "warning: 1 of 1 total depends on the order of ties: AP@20 of mine is 0.7500 in the worst order and 1.0000 in "
         "the best; kgtrec evaluate --ties all shows all\n"
     )
     Path(files[1]).write_text(RUN.replace("x 2 2.0", "x 2 1.0"))
-    kgtrec("evaluate", *files, "-m", "AP@20", "--ties", "realistic")
-    assert capsys.readouterr().err == ""
+    assert said_by(capsys, "evaluate", *files, "-m", "AP@20", "--ties", "realistic") == ""

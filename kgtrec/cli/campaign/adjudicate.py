@@ -21,13 +21,7 @@ from kgtrec.report.show import table_text
 @click.command(name="adjudicate")
 @click.argument("campaign", type=click.Path())
 @option("--out", "File to write what waits to: .csv, .xlsx, .jsonl or .html.", PATH)
-@option(
-    "--import files",
-    "File with an adjudicator's verdicts to take in; may be repeated.",
-    PATH,
-    multiple=True,
-    metavar="FILE",
-)
+@option("--import files", "Take in this file of verdicts; may be repeated.", PATH, multiple=True, metavar="FILE")
 @option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
 @storing_options("Who adjudicates: whose tasks are listed, or who judged the files.")
 @force_option
@@ -49,10 +43,10 @@ def command(
     """
     if files and out:
         raise click.UsageError("expected --out or --import, found both; import first, then write what still waits")
-    if files:
-        take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)
-        return
     role = ROLES[ADJUDICATOR]
+    if files:
+        take_in(campaign, files, role=role, person=person, **options)
+        return
     write = tasks_writer(out, role=role, person=person, option="--person", merge=merge) if out else None
     require_initialised(campaign)
     read = read_campaign(campaign)

@@ -21,9 +21,7 @@ from kgtrec.report.show import table_text
 
 @click.command(name="assign")
 @click.argument("campaign", type=click.Path())
-@option(
-    "--per-triple", "Annotators per triple. Default: as before, at first 2.", Whole(1, MOST_PER_TRIPLE), metavar="N"
-)
+@option("--per-triple", "Annotators per triple. Default: as before, first 2.", Whole(1, MOST_PER_TRIPLE), metavar="N")
 @option("--seed", "Of orders and ties. Default: as before, at first the pool's.", SEED)
 def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     """Share the open triples of CAMPAIGN out among its active annotators, and print how much each of them has.

@@ -15,12 +15,7 @@ from kgtrec.data.judgements import ROLES
 @click.argument("campaign", type=click.Path())
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @storing_options("Who judged. Default: the annotator whom each row names.")
-@option(
-    "--role",
-    "As what they judged; an adjudicator's file is taken in by kgtrec campaign adjudicate --import.",
-    ROLES,
-    ROLES[0],
-)
+@option("--role", "As what they judged; for an adjudicator see kgtrec campaign adjudicate.", ROLES, ROLES[0])
 @option("--unassigned", "Let annotators judge what they were not assigned.", is_flag=True)
 def command(campaign: str, files: tuple[str, ...], **options: Any) -> None:
     """Take the verdicts of FILES into CAMPAIGN: tasks that kgtrec campaign export wrote, filled in.

@@ -27,9 +27,7 @@ from kgtrec.report.show import shown
 @click.command(name="qrels")
 @click.argument("campaign", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True)
-@option(
-    "--level", "question: those that were pooled for; triple: those that the positive triples make.", LEVELS, "question"
-)
+@option("--level", "Questions that were pooled for, or those that the positive triples make.", LEVELS, "question")
 @option(
     "--collection folder",
     "Write a whole collection, with what this one knows, for kgtrec rank and evaluate.",

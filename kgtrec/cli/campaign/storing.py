@@ -38,9 +38,7 @@ def storing_options(about_person: str) -> Callable[[Command], Command]:
         ),
         option("--person", about_person, metavar="NAME"),
         option("--user-map", "Lines `user person`: whose account in Label Studio is whose.", PATH, metavar="FILE"),
-        option(
-            "--correct", "Let a verdict take the place of what the same person said of the triple before.", is_flag=True
-        ),
+        option("--correct", "Let a verdict replace what the same person said of the triple before.", is_flag=True),
         option("--keep-going", "Take the other verdicts where some are refused.", is_flag=True),
         option("--time", "When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
     )

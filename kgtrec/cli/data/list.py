@@ -10,11 +10,7 @@ from kgtrec.data_sets.registry import list_data_sets
 
 
 @click.command(name="list")
-@option(
-    "--all unconfirmed",
-    "Also those whose checksums could not be confirmed, which are not downloaded, with the reason.",
-    is_flag=True,
-)
+@option("--all unconfirmed", "Also those without confirmed checksums, which are not downloaded, and why.", is_flag=True)
 @output_options()
 def command(unconfirmed: bool, output: Output) -> None:
     """List the data sets that are available by name.

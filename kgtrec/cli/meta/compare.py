@@ -24,11 +24,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
     "with sides, relations and categories, if QRELS is a file.",
     seed="Random seed of the samples.",
 )
-@option(
-    "--by",
-    "Measure that groups and questions are shown for. Default: the first that is not a mean rank.",
-    metavar="MEASURE",
-)
+@option("--by", "Measure of groups and questions. Default: the first that is not a mean rank.", metavar="MEASURE")
 @option("--top", "How many questions to show.", at_least(0), 20)
 @option("--relations", "How many relations to show.", at_least(0), 10)
 @option("--names", "File of entity TAB name, to show names instead of labels.", PATH)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, is_score_table, read_scores, refuse_second_input
-from kgtrec.cli.options import PATH, SHARE, choices_option, direction_options, option, samples
+from kgtrec.cli.inputs import files_of, refuse_second_input
+from kgtrec.cli.meta.label_sets import coefficients_option, is_score_table, read_scores, systems_option
+from kgtrec.cli.options import PATH, SHARE, direction_options, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.cli.workers import workers_options
@@ -21,7 +22,6 @@ from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.sniff import sniff
-from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.known_measures import Better
 from kgtrec.report.progress import progress_bar
 
@@ -31,21 +31,13 @@ if TYPE_CHECKING:
 
 @click.command(name="correlate")
 @click.argument("labels", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND]")
-@option(
-    "--systems", "Run, answer ranks, or a folder of them, to score under qrels; may be repeated.", PATH, multiple=True
-)
+@systems_option
 @option("--second-systems", "The same systems, by name, where SECOND needs other files of them.", PATH, multiple=True)
 @scoring_options(
     "Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.",
     "whose answers runs list, if qrels lack some. Default: FIRST or SECOND, if it is one.",
 )
-@choices_option(
-    "--coefficient",
-    "coefficients",
-    choices=COEFFICIENTS,
-    about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
-    default=COEFFICIENTS,
-)
+@coefficients_option("all")
 @option(
     "--key keys",
     "Column of a table that identifies several rows of one system. Depth, QuestionType, RelationType, "

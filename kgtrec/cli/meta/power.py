@@ -33,12 +33,7 @@ TABLES = ("measures", "pairs")
 )
 @option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
 @option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
-@option(
-    "--resample",
-    "What those two draw and shuffle: questions with all their answers, or single answers.",
-    RESAMPLES,
-    RESAMPLES[0],
-)
+@option("--resample", "What they draw and shuffle: questions with their answers, or answers.", RESAMPLES, RESAMPLES[0])
 @workers_options
 @output_options(TABLES, has_figures=True)
 def command(

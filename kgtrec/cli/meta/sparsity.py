@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.inputs import read_judgements, read_scores, read_systems, systems_of
-from kgtrec.cli.options import PATH, choices_option, direction_options, option, refuse_idle
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
+from kgtrec.cli.meta.label_sets import coefficients_option, read_scores, systems_option
+from kgtrec.cli.options import choices_option, direction_options, option, refuse_idle
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.data.collection import Collection
@@ -18,7 +19,6 @@ from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.given import judgements_of
 from kgtrec.formats.relation_shares import read_relation_shares
-from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.known_measures import Better
 
 PER = ("side", "category", "relation")
@@ -27,37 +27,20 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 
 @click.command(name="sparsity")
 @click.argument("labels", nargs=-1, required=True, type=click.Path())
-@option(
-    "--systems",
-    "Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
-    PATH,
-    multiple=True,
-)
+@systems_option
 @scoring_options(
     "Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
     "with sides, relations and categories.",
 )
 @option("--reference", "Label set that the others are compared with. Default: the first.", metavar="NAME")
-@option(
-    "--by",
-    "Key column of one table of scores that names its label sets. Default: its depth, or its only key.",
-    metavar="COLUMN",
-)
-@choices_option(
-    "--per", choices=PER, about="Rank the systems on each part of the questions apart; side may stand beside another."
-)
+@option("--by", "Column of the table that names its label sets. Default: depth, or the only key.", metavar="COLUMN")
+@choices_option("--per", choices=PER, about="Rank the systems on each part of the questions; side can be combined.")
 @option(
     "--relations",
     "Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
     metavar="NAME|FILE",
 )
-@choices_option(
-    "--coefficient",
-    "coefficients",
-    choices=COEFFICIENTS,
-    about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
-    default=COEFFICIENTS[:1],
-)
+@coefficients_option("tau", ("tau",))
 @direction_options
 @output_options(has_figures=True)
 def command(

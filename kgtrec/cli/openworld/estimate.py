@@ -44,11 +44,7 @@ _DEPTH = 10  # of a pool whose depth is not recorded
 )
 @option("--truth", "All true answers, if they are known, for comparison.", PATH, metavar="QRELS")
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
-@option(
-    "--depth",
-    "Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
-    COUNT,
-)
+@option("--depth", "Rank to which systems were pooled. Default: the deepest of the pool; 10 with qrels.", COUNT)
 @option("--method", "Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.", METHODS)
 @option("--top", "How many systems to separate.", COUNT, 5)
 @option("--wrong-order p", "Accepted probability of a wrong order.", Real(0, 0.5, min_open=True, max_open=True), 0.05)

@@ -18,7 +18,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import write_people
 from tests.campaign_folders import folder_of, people_of, say_in
 from tests.judged_pools import judgements_of, pool_of
-from tests.program import exit_code, kgtrec
+from tests.program import exit_code, kgtrec, printed_by, refusal
 
 N = 40
 TRUTH = "YNNNNNNN" * 5
@@ -51,8 +51,7 @@ def campaign(tmp_path) -> str:
 
 def test_the_table(campaign, capsys):
     """5 and 4 of 40 verdicts are wrong, two of them on the same triple: 33 agree."""
-    kgtrec("campaign", "agreement", campaign, "--resamples", "50")
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed_by(capsys, "campaign", "agreement", campaign, "--resamples", "50").splitlines()
     assert lines[0] == (
         "40 triples of 5 questions judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict "
         "like Y and N; 95% bootstrap intervals, questions resampled"
@@ -95,13 +94,11 @@ def test_other_forms(campaign, tmp_path, capsys):
     """CSV, JSON and LaTeX tell the same; the form follows the suffix."""
     kgtrec("campaign", "agreement", campaign, "--out", tmp_path / "agreement.json")
     records = json.loads((tmp_path / "agreement.json").read_text())
-    kgtrec("campaign", "agreement", campaign, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(printed_by(capsys, "campaign", "agreement", campaign, "--format", "csv"))))
     assert [{name: str(value) for name, value in record.items()} for record in records] == rows
     assert list(rows[0]) == ["triples", "questions", "pairs", "statistic", "value", "low", "high"]
     assert rows[1]["value"] == "0.825"
-    kgtrec("campaign", "agreement", campaign, "--format", "latex")
-    latex = capsys.readouterr().out
+    latex = printed_by(capsys, "campaign", "agreement", campaign, "--format", "latex")
     assert r"raw & 0.8250 &" in latex
     assert r"\bottomrule" in latex
 
@@ -137,9 +134,7 @@ def test_a_sample_goes_out_comes_back_and_tells_the_quality(campaign, tmp_path, 
     assert capsys.readouterr().err == f"{out}: 12 tasks, 6 of 6 labels Y and 6 of 27 labels N\n"
     assert filled(out) == 12
     kgtrec("campaign", "import", campaign, out, "--person", "xia", "--role", "expert")
-    capsys.readouterr()
-    kgtrec("campaign", "sample", campaign, "--report")
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed_by(capsys, "campaign", "sample", campaign, "--report").splitlines()
     assert [line.split() for line in lines[1:3]] == [
         ["Y", "6", "6", "6", "5", "1", "0"],
         ["N", "27", "6", "6", "6", "0", "0"],
@@ -256,29 +251,25 @@ def test_a_sample_is_drawn_once(campaign, tmp_path, capsys):
 def test_user_errors_are_one_line(campaign, options, told, tmp_path, capsys, monkeypatch):
     """Exit code 2, and nothing written."""
     monkeypatch.chdir(tmp_path)
-    assert exit_code("campaign", "sample", campaign, *options) == 2
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert told in " ".join(refusal(capsys, "campaign", "sample", campaign, *options).split())
     assert [path.name for path in tmp_path.iterdir()] == ["campaign"]
     assert not Path(campaign, "expert_sample.tsv").exists()
 
 
 def test_a_folder_without_campaign_is_refused(tmp_path, capsys):
     for command in ("agreement", "sample"):
-        assert exit_code("campaign", command, tmp_path, "--out", tmp_path / "x.csv") == 2
-        assert "run kgtrec pool first" in capsys.readouterr().err
+        assert "run kgtrec pool first" in refusal(capsys, "campaign", command, tmp_path, "--out", tmp_path / "x.csv")
 
 
 def test_the_states_of_a_campaign_come_in_every_form(campaign, capsys):
     """JSON holds all tables; a form for programs has no sentence about what comes next."""
-    kgtrec("campaign", "status", campaign, "--format", "json")
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(printed_by(capsys, "campaign", "status", campaign, "--format", "json"))
     assert list(found) == ["states", "relations", "annotators", "sides"]
     assert [row["triples"] for row in found["relations"]] == [40, 24, 16]
     assert found["annotators"][0]["judged"] == 40
     kgtrec("campaign", "status", campaign, "--table", "annotators", "--format", "csv")
     assert capsys.readouterr().out.splitlines()[0] == "annotator,active,assigned,judged,to_do,Y,N,unsure"
-    kgtrec("campaign", "status", campaign)
-    assert "next: kgtrec campaign " in capsys.readouterr().out
+    assert "next: kgtrec campaign " in printed_by(capsys, "campaign", "status", campaign)
 
 
 @pytest.mark.parametrize("per", ["relation", "pair"])

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
-from tests.program import kgtrec
+from tests.program import kgtrec, printed_by, refusal
 
 TRIPLES = [("a", "likes", "b"), ("b", "likes", "c"), ("c", "knows", "d"), ("d", "knows", "a"), ("a", "knows", "ü")]
 NAMES = "a\t<script>alert(1)</script>\nb\tZürich \x1b[31m\nc\t知识\n"
@@ -35,8 +34,7 @@ def files(tmp_path, capsys) -> list[str]:
 def test_the_page_has_every_part(files, capsys):
     """Measures, sides, categories, relations and questions; names on one line, without signs that steer a terminal."""
     names = str(Path(files[0]).parent / "names.tsv")
-    kgtrec("meta", "compare", *files, "--names", names, "--resamples", "20")
-    shown = capsys.readouterr().out
+    shown = printed_by(capsys, "meta", "compare", *files, "--names", names, "--resamples", "20")
     for part in (
         "one against other",
         "micro.MRR by side",
@@ -113,12 +111,8 @@ def test_qrels_alone_have_no_relations(files, tmp_path, capsys):
     """Which is said; with a collection beside them they are there."""
     qrels = str(Path(files[0], "qrels.txt"))
     asked = ["meta", "compare", qrels, *files[1:], "-m", "AP@5", "--format", "csv", "--table", "relation"]
-    with pytest.raises(SystemExit) as left:
-        main(asked)
-    assert left.value.code == 2
-    assert "expected --collection together with --table relation" in capsys.readouterr().err
-    kgtrec(*asked, "--collection", files[0])
-    assert capsys.readouterr().out.startswith("measure,relation,n_items,")
+    assert "expected --collection together with --table relation" in refusal(capsys, *asked)
+    assert printed_by(capsys, *asked, "--collection", files[0]).startswith("measure,relation,n_items,")
     kgtrec("meta", "compare", qrels, *files[1:], "-m", "AP@5", "--names", tmp_path / "names.tsv")
     assert "知识" in capsys.readouterr().out
 
@@ -126,8 +120,7 @@ def test_qrels_alone_have_no_relations(files, tmp_path, capsys):
 def test_one_table_is_printed_in_any_form(files, capsys):
     """Text of it alone; JSON with what was compared."""
     asked = ["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "20", "--table", "side"]
-    main(asked)
-    assert capsys.readouterr().out.startswith("micro.MRR by side\nside ")
+    assert printed_by(capsys, *asked).startswith("micro.MRR by side\nside ")
     kgtrec(*asked, "--format", "json")
     assert set(json.loads(capsys.readouterr().out)) == {"first", "second", "by", "confidence", "side"}
 

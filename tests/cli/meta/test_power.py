@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 
 from kgtrec.report.records import tables_json
-from tests.program import exit_code, kgtrec
+from tests.program import kgtrec, printed_by, refusal
 
 QRELS = "".join(f"q{place} 0 a{place} 1\n" for place in range(6))
 PLACES = {"eins": (1, 1, 2, 1, 3, 2), "zwei_ü": (2, 1, 3, 2, 4, 2), "drei<b>": (2, 1, 3, 2, 4, 2)}
@@ -68,8 +67,7 @@ def test_pairs_are_shown_as_on_the_curve(files, capsys):
 
 def test_the_better_system_of_a_pair_is_named(files, capsys):
     """The first has the lower ranks: a negative difference of ranks, in its favour."""
-    kgtrec("meta", "power", *files[:3], "-m", "macro.MR RR", "--test", "t", "--table", "pairs")
-    shown = capsys.readouterr().out
+    shown = printed_by(capsys, "meta", "power", *files[:3], "-m", "macro.MR RR", "--test", "t", "--table", "pairs")
     assert "; lower is better under macro.MR, so a positive difference is in favour of the second\n" in shown
     rows = [line.split()[1:6] for line in shown.splitlines() if " eins " in line]
     assert rows == [["eins", "zwei_ü", "eins", "t", "-0.6667"], ["eins", "zwei_ü", "eins", "t", "0.2083"]]
@@ -77,31 +75,12 @@ def test_the_better_system_of_a_pair_is_named(files, capsys):
 
 def test_csv_and_json_hold_the_same_digits(files, tmp_path, capsys):
     """JSON that a strict parser takes, null where there is no p; CSV of pairs has the same numbers."""
-    out = str(tmp_path / "power.json")
-    kgtrec(
-        "meta", "power", *files, "-m", "RR P@1", "--test", "t", "--test", "bootstrap", "--repeats", "20", "--out", out
-    )
-    text = Path(out).read_text(encoding="utf-8")
+    asked = "meta", "power", *files, "-m", "RR P@1", "--test", "t bootstrap", "--repeats", "20"
+    kgtrec(*asked, "--out", tmp_path / "power.json")
+    text = (tmp_path / "power.json").read_text(encoding="utf-8")
     found = json.loads(text, parse_constant=lambda sign: pytest.fail(f"{sign} is no JSON"))
     assert found["systems"] == list(PLACES)
-    kgtrec(
-        "meta",
-        "power",
-        *files,
-        "-m",
-        "RR P@1",
-        "--test",
-        "t",
-        "--test",
-        "bootstrap",
-        "--repeats",
-        "20",
-        "--table",
-        "pairs",
-        "--format",
-        "csv",
-    )
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(printed_by(capsys, *asked, "--table", "pairs", "--format", "csv"))))
     assert len(rows) == len(found["pairs"]) == 2 * 3 * 2
     for row, record in zip(rows, found["pairs"], strict=True):
         assert row["p"] == ("" if record["p"] is None else repr(record["p"]))
@@ -116,33 +95,14 @@ def test_latex_escapes_names(files, capsys):
     shown = capsys.readouterr().out
     assert r"eins & zwei\_ü & eins & t & 0.2083" in shown
     assert r"drei\textless{}b\textgreater{}" in shown
-    kgtrec("meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex")
-    assert r"\toprule" in capsys.readouterr().out
+    assert r"\toprule" in printed_by(capsys, "meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex")
 
 
 def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files, capsys):
     seen = []
     for workers, seed in (("1", "0"), ("3", "0"), ("1", "1")):
-        kgtrec(
-            "meta",
-            "power",
-            *files,
-            "-m",
-            "RR P@1",
-            "--test",
-            "bootstrap",
-            "--test",
-            "tukey",
-            "--repeats",
-            "50",
-            "--format",
-            "json",
-            "--workers",
-            workers,
-            "--seed",
-            seed,
-        )
-        seen.append(capsys.readouterr().out)
+        how = "--test", "bootstrap tukey", "--repeats", "50", "--format", "json", "--workers", workers, "--seed", seed
+        seen.append(printed_by(capsys, "meta", "power", *files, "-m", "RR P@1", *how))
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
 
@@ -150,13 +110,11 @@ def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files, capsys):
 def test_workers_or_a_scheduler(files, capsys):
     """Not both, in either order."""
     for options in (["--workers", "2", "--scheduler", "tcp://h:1"], ["--scheduler", "tcp://h:1", "--workers", "2"]):
-        assert exit_code("meta", "power", *files, *options) == 2
-        assert "expected --workers or --scheduler, found both" in capsys.readouterr().err
+        assert "expected --workers or --scheduler, found both" in refusal(capsys, "meta", "power", *files, *options)
 
 
 def test_one_system_is_refused(files, capsys):
-    assert exit_code("meta", "power", *files[:2]) == 2
-    assert "expected at least two systems to distinguish, found 1" in capsys.readouterr().err
+    assert "expected at least two systems to distinguish, found 1" in refusal(capsys, "meta", "power", *files[:2])
 
 
 def test_json_has_no_numbers_that_json_lacks():

@@ -13,7 +13,7 @@ from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.meta.stability import stability
 from tests.meta.test_sparsity import LABELS
 from tests.meta.test_stability import study_set
-from tests.program import exit_code, kgtrec
+from tests.program import kgtrec, printed_by, refusal
 
 COLLECTION, SYSTEMS = study_set(n_systems=4)
 
@@ -36,12 +36,10 @@ def test_stability_writes_what_the_function_says(folder, capsys):
     """The CSV holds the summary at full precision; the table the means."""
     inputs = [str(folder / "C"), str(folder / "ranks"), "-m", "micro.MRR AP", "--sizes", "10% 30", "--repeats", "4"]
     expected = stability(COLLECTION, SYSTEMS, "micro.MRR AP", sizes=[0.1, 30], repeats=4)
-    kgtrec("meta", "stability", *inputs, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(printed_by(capsys, "meta", "stability", *inputs, "--format", "csv"))))
     assert [float(row["mean"]) for row in rows] == expected.mean.ravel().tolist()
     assert [int(row["triples"]) for row in rows] == [6, 30, 6, 30]
-    kgtrec("meta", "stability", *inputs)
-    table = capsys.readouterr().out
+    table = printed_by(capsys, "meta", "stability", *inputs)
     assert table.splitlines()[2].split() == ["share", "triples", "micro.MRR", "AP"]
     assert f"{expected.mean[0, 0]:.4f}" in table
     kgtrec("meta", "stability", *inputs, "--format", "json", "--table", "repeats")
@@ -57,8 +55,7 @@ def test_stability_takes_qrels_with_a_collection(folder, capsys):
     qrels, ranks = str(folder / "depths" / "qrels.depth10.txt"), str(folder / "ranks")
     short = ["-m", "AP", "--sizes", "0.5", "--repeats", "2"]
     kgtrec("meta", "stability", qrels, ranks, "--collection", folder / "C", *short)
-    assert exit_code("meta", "stability", qrels, ranks, *short) == 2
-    assert "give a collection" in capsys.readouterr().err
+    assert "give a collection" in refusal(capsys, "meta", "stability", qrels, ranks, *short)
 
 
 @pytest.mark.parametrize(
@@ -69,15 +66,13 @@ def test_stability_takes_qrels_with_a_collection(folder, capsys):
     ],
 )
 def test_stability_refuses_in_one_line(folder, capsys, options, message):
-    assert exit_code("meta", "stability", folder / "C", folder / "ranks", *options) == 2
-    assert message in capsys.readouterr().err
+    assert message in refusal(capsys, "meta", "stability", folder / "C", folder / "ranks", *options)
 
 
 def test_sparsity_reads_the_depths_of_a_folder(folder, capsys):
     """Label sets are called depth0 and depth10; parts need the collection."""
     depths, ranks = str(folder / "depths"), str(folder / "ranks")
-    kgtrec("meta", "sparsity", depths, "--systems", ranks, "-m", "micro.MRR")
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed_by(capsys, "meta", "sparsity", depths, "--systems", ranks, "-m", "micro.MRR").splitlines()
     assert lines[0] == "tau to depth0; 4 systems"
     assert lines[2].split() == ["measure", "depth0", "depth10"]
     assert lines[3].split()[:2] == ["micro.MRR", "1.0000"]
@@ -117,5 +112,4 @@ def test_sparsity_reads_tables(tmp_path, capsys):
 )
 def test_sparsity_refuses_in_one_line(folder, capsys, monkeypatch, options, message):
     monkeypatch.chdir(folder)
-    assert exit_code("meta", "sparsity", "depths", *options) == 2
-    assert message in capsys.readouterr().err
+    assert message in refusal(capsys, "meta", "sparsity", "depths", *options)

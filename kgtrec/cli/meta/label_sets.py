@@ -1,0 +1,43 @@
+"""Label sets: the options of the commands that compare them, and tables of scores under them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kgtrec.cli.options import PATH, Command, choices_option, option
+from kgtrec.data.scores import ScoreTable
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.score_tables import looks_like_table, read_score_table
+from kgtrec.meta.coefficients import COEFFICIENTS
+
+#: the option ``--systems``
+systems_option = option("--systems", "Run, answer ranks, or folder, to score; may be repeated.", PATH, multiple=True)
+
+
+def coefficients_option(about_default: str, default: Sequence[str] = COEFFICIENTS) -> Callable[[Command], Command]:
+    """Add the option ``--coefficient``, passed to the command as ``coefficients``."""
+    about = f"Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: {about_default}."
+    return choices_option("--coefficient", "coefficients", choices=COEFFICIENTS, about=about, default=tuple(default))
+
+
+def is_score_table(path: str) -> bool:
+    """Whether a file is a table of scores, with the names of columns in its first line; standard input must be one."""
+    return path == "-" or (not Path(path).is_dir() and looks_like_table(path))
+
+
+def read_scores(path: str, keys: Sequence[str], name: str | None = None) -> ScoreTable:
+    """Read a table of scores, where no systems are given that qrels need.
+
+    Raises
+    ------
+    KgtrecError
+        If it is none.
+    """
+    if Path(path).is_dir() or not (suffixes(path)[0] == ".csv" or is_score_table(path)):
+        raise KgtrecError(
+            f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
+            "neither"
+        )
+    return read_score_table(path, keys=keys, name=name)
