@@ -184,22 +184,10 @@ WRONG = {
     "empty": (lambda f: (f / "e").mkdir(), ["e"], "e: expected .npz or .npy files in this folder, found none"),
     "others": (other_alignments, ["a.npz", "b.npz"], "b.npz: expected the same alignments as in"),
     "names": (None, ["a.npz", "a.npz"], "expected systems of different names, found 'a' twice"),
-    "sizes": (
-        None,
-        ["a.npz", "--by-size", "0.5,x"],
-        "expected numbers, shares such as 0.05, or percentages such as 5%, found 'x'",
-    ),
-    "zero": (
-        None,
-        ["a.npz", "--by-size", "0"],
-        "a.npz: expected sizes of 1 to 8 test alignments, or of a share of them above 0 and up to 1.0, found 0",
-    ),
+    "sizes": (None, ["a.npz", "--by-size", "0.5,x"], "expected numbers, shares such as 0.05, or percentages such"),
+    "zero": (None, ["a.npz", "--by-size", "0"], "a.npz: expected sizes of 1 to 8 test alignments, or of a share"),
     "too many": (None, ["a.npz", "--by-size", "99", "-m", "micro.MR"], "a.npz: expected sizes of 1 to 8 test align"),
-    "all": (
-        None,
-        ["a.npz", "--by-size", "1.0", "--candidates", "all"],
-        "expected --candidates test together with --by-size",
-    ),
+    "all": (None, ["a.npz", "--by-size", "1.0", "--candidates", "all"], "expected --candidates test together"),
     "measure": (None, ["a.npz", "-m", "micro.MR"], "expected --by-size together with -m"),
     "misspelt": (None, ["a.npz", "-m", "micro.MRRR", "--by-size", "1.0"], "error: unknown measure 'micro.MRRR'"),
     "train": (None, ["a.npz", "--train", "x.tsv"], "expected --alignments together with --train"),
@@ -208,11 +196,7 @@ WRONG = {
         ["a.npz", "--left-labels", "l.txt"],
         "l.txt: expected a label for each of the 12 left entities, found 1",
     ),
-    "rectangle": (
-        lambda f: np.save(f / "m.npy", np.ones((2, 3))),
-        ["m.npy"],
-        "m.npy: expected as many left rows as right ones, row by row aligned, found 2 and 3; name a file",
-    ),
+    "rectangle": (lambda f: np.save(f / "m.npy", np.ones((2, 3))), ["m.npy"], "m.npy: expected as many left rows"),
     "similarities": (
         lambda f: np.save(f / "m.npy", np.array([[1, np.nan], [0, 1]])),
         ["m.npy"],

@@ -126,9 +126,7 @@ def test_init_again_adds_people_and_marks_who_left(folder, capsys):
     assert "bob is back as annotator\n" in said_by(capsys, "campaign", "init", folder, "--annotator", "bob")
     assert (folder / "people.tsv").read_text().count("\n") == 6
     assert "did you mean cleo?" in failing(capsys, "init", str(folder), "--left", "clea")
-    assert "either to take part or to have left" in failing(
-        capsys, "init", str(folder), "--left", "ann", "--annotator", "ann"
-    )
+    assert "either to take part or" in failing(capsys, "init", str(folder), "--left", "ann", "--annotator", "ann")
     assert "expected a name without white space around it" in failing(capsys, "init", str(folder), "--expert", " x")
 
 
@@ -392,9 +390,7 @@ def test_status_tells_how_far_it_is(folder, capsys):
     (folder / "templates.tsv").write_text("relation\ttemplate\nr0\t{head} {tail}?\nr1\t{head} {tail}?\n")
     say_in(folder, (0, "ann", "annotator", "N"), (0, "ann", "annotator", "Y"), (0, "bob", "annotator", "Y"))
     say_in(folder, (1, "ann", "annotator", "unsure"), (1, "bob", "annotator", "N"))
-    capsys.readouterr()
-    kgtrec("campaign", "status", folder, "--per", "relation")
-    assert capsys.readouterr().out == (
+    assert printed_by(capsys, "campaign", "status", folder, "--per", "relation") == (
         "relation  triples  automatic  open  agreed  conflict  doubted  adjudicated  undecidable  Y  N\n"
         "all             3          1     0       1         0        1            0            0  1  1\n"
         "r0              2          0     0       1         0        1            0            0  1  0\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from tests.program import kgtrec, printed_by
+from tests.program import kgtrec, printed_by, said_by
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 TRIPLES = [part for name in ("train", "valid", "test") for part in (f"--{name}", str(CITIES / f"{name}.tsv"))]
@@ -64,25 +64,16 @@ def test_a_written_table_adjusts_numbers(tmp_path, capsys):
         ([], "expected COLLECTION, or --train, --test and, if there is one, --valid, found neither"),
         (["--train", "x"], "expected COLLECTION, or --train, --test and, if there is one, --valid, found no --test"),
         (["C", "--valid", "x"], "expected COLLECTION or files of triples, found both: C and --valid"),
-        (
-            ["C", "--split", "valid"],
-            "C: expected --split test with a collection, which has only the questions of its test triples, found "
-            "--split valid; give --train, --valid and --test instead of a collection",
-        ),
-        (
-            ["--train", "-", "--valid", "-", "--test", "x"],
-            "expected standard input (-) once, found it again; it can be read once",
-        ),
-        (
-            ["C", "--out", "x.xlsx"],
-            "--out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md, .parquet, or --format with "
-            "any other name, found '.xlsx'",
-        ),
+        (["C", "--split", "valid"], "C: expected --split test with a collection, which has only the questions"),
+        (["--train", "-", "--valid", "-", "--test", "x"], "expected standard input (-) once, found it again; it can"),
+        (["C", "--out", "x.xlsx"], "--out x.xlsx: expected a name that ends in .txt, .csv, .json, .tex, .md"),
     ],
 )
 def test_what_does_not_go_together_is_told(arguments, message, capsys):
     """One line, before anything is read."""
-    assert refused(["chance", *arguments], capsys) == f"error: {message}\n"
+    told = refused(["chance", *arguments], capsys)
+    assert told.startswith(f"error: {message}")
+    assert told.count("\n") == 1
 
 
 def test_evaluate_says_what_is_wrong_with_its_options(collection, tmp_path, capsys):
@@ -100,8 +91,7 @@ def test_evaluate_says_what_is_wrong_with_its_options(collection, tmp_path, caps
         shares.write_text(text)
         assert refused([*evaluate, "--weights", str(shares)], capsys) == f"error: {shares}: {message}\n"
     shares.write_text("borders\t1\n")
-    kgtrec(*evaluate, "--weights", shares, "--ties", "realistic")
-    assert capsys.readouterr().err == (
+    assert said_by(capsys, *evaluate, "--weights", shares, "--ties", "realistic") == (
         "warning: the shares leave out 3 of the 4 relations of the qrels, such as 'city_in'; they and their "
         "answers count 0\n"
     )

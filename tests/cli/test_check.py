@@ -131,8 +131,7 @@ def test_missing_files_and_other_folders(folder):
 def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
     """A line per file with counts; or what is wrong, with its place."""
     campaign = pool_folder(tmp_path / "P", automatic=(2,))
-    kgtrec("check", campaign)
-    assert capsys.readouterr().out == (
+    assert printed_by(capsys, "check", campaign) == (
         f"{campaign}/pool.tsv: ok, pool: 3 triples for 2 questions out of 1 run\n"
         f"{campaign}/seeds.txt: ok, known answers: 0 rows\n"
         f"{campaign}/automatic.tsv: ok, automatic: 1 triple\n"
@@ -389,10 +388,8 @@ def test_answer_ranks_that_cannot_be_evaluated_together_are_found(copies):
     qrels.write_text(qrels.read_text() + "tail0 0 lyon 1\n")
     code, lines = check("C", "raw/svd.ranks.parquet")
     assert code == 2
-    assert (
-        "raw/svd.ranks.parquet: expected a rank for each of the 25 answers of C/qrels.txt, found none for 1, such as "
-        "(tail0, lyon); rank its scores again with these qrels (kgtrec rank --judged)" in lines
-    )
+    told = "raw/svd.ranks.parquet: expected a rank for each of the 25 answers of C/qrels.txt, found none for 1, such as"
+    assert any(line.startswith(told) for line in lines)
 
 
 def test_shifted_ids_are_told(tmp_path, monkeypatch):

@@ -12,10 +12,7 @@ from tests.program import exit_code, kgtrec
     [
         (["-", "-"], "expected standard input (-) once, found it again; it can be read once"),
         (["q", "-", "-"], "expected standard input (-) once, found it again; it can be read once"),
-        (
-            ["q", "a/x.run", "b/x.ranks.parquet"],
-            "found 'x' twice: a/x.run and b/x.ranks.parquet; if they are the run and",
-        ),
+        (["q", "a/x.run", "b/x.ranks.parquet"], "found 'x' twice: a/x.run and b/x.ranks.parquet; if they are"),
         (["q", "x.run", "x.run"], "found 'x' twice: x.run and x.run; rename one of them"),
     ],
 )

@@ -153,11 +153,7 @@ def test_what_stands_beside_a_run_is_no_run(here, capsys):
         assert run("evaluate", "whole", "c.run", "-m", "RR") == 2, wrong
         assert "c.run.json: expected origin, version, collection" in capsys.readouterr().err
     Path("c.run.json").write_text('{"origin": "run"}')
-    capsys.readouterr()
-    assert run("evaluate", "whole", "c.run", "-m", "RR") == 2
-    assert (
-        "c.run.json: expected origin, version, collection, filtered_by, sha256 of version 2" in capsys.readouterr().err
-    )
+    assert "c.run.json: expected origin, version" in refusal(capsys, "evaluate", "whole", "c.run", "-m", "RR")
     Path("c.run.json").unlink()
     assert value(printed_by(capsys, "evaluate", "whole", "c.run", "-m", "RR"), "RR") == value(own, "RR")
 
@@ -168,11 +164,7 @@ def test_runs_of_other_filters_are_refused(here, capsys):
         assert run("rank", "whole", "--baseline", name, "--out", "o", "--filter", splits) == 0
     capsys.readouterr()
     runs = ["o/rules.run.gz", "o/svd.run.gz"]
-    assert run("evaluate", "whole", *runs, "-m", "RR") == 2
-    assert (
-        "expected systems that were filtered in the same way, found rules not filtered (raw) and svd"
-        in capsys.readouterr().err
-    )
+    assert "expected systems that were filtered" in refusal(capsys, "evaluate", "whole", *runs, "-m", "RR")
     assert run("evaluate", "whole", *runs, "-m", "RR", "--mixed") == 0
     assert "a mixture: expected systems that were filtered in the same way" in capsys.readouterr().err
     assert run("pool", "whole", *runs, "--cut", "raw", "--out", "P") == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.formats.campaign.pools import read_pool
-from tests.program import exit_code, kgtrec, printed_by
+from tests.program import exit_code, kgtrec, printed_by, said_by
 
 TRAIN = "fr\tborders\tde\nde\tborders\tat\nat\tborders\tit\nfr\tcapital\tparis\nit\tcapital\trome\n"
 RUN = "tail0 Q0 paris 1 3 x\ntail0 Q0 rome 2 2 x\ntail0 Q0 fr 3 1 x\nhead0 Q0 it 1 3 x\nhead0 Q0 at 2 2 x\n"
@@ -73,8 +73,7 @@ def test_answer_ranks_among_runs_are_left_out_and_told(folder, capsys):
         Path("runs", f"{run}.ranks.parquet").write_text("never read")
     capsys.readouterr()
     files = ["runs/one.parquet", "runs/one.ranks.parquet", "runs/two.parquet", "runs/two.ranks.parquet"]
-    kgtrec("pool", "C", *files, "--out", "P")
-    assert capsys.readouterr().err.startswith(
+    assert said_by(capsys, "pool", "C", *files, "--out", "P").startswith(
         "note: 2 files of answer ranks, such as runs/one.ranks.parquet, left out, as they contain only answers; "
         "2 runs pooled\n"
     )
@@ -92,9 +91,7 @@ def test_seeds_and_questions(folder, capsys):
     kgtrec("pool", "C", "runs", "--out", "Q", "--questions", "ids.txt")
     assert list(read_pool("Q").pool.questions.ids) == ["tail0"]
     Path("ids.txt").write_text("tail9\n")
-    assert "expected ids of questions of the collection, one per line, found 'tail9'" in refused(
-        "runs", "--out", "R", "--questions", "ids.txt", capsys=capsys
-    )
+    assert "expected ids of questions" in refused("runs", "--out", "R", "--questions", "ids.txt", capsys=capsys)
 
 
 def test_budget_interactive_and_stratified_strategies(folder):
@@ -137,7 +134,7 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
         (("runs", "--out", "C"), "expected a folder of its own, found an input; choose another folder"),
         (
             ["runs", "--out", "P", "--seed", "-5"],
-            "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
+            "expected a whole number from 0 to 9,223,372,036,854,775,807",
         ),  # such a campaign could not be read
         (["runs", "--out", "P", "--strata", "1:1"], "found --strata with --strategy depth; leave it out"),
         (
@@ -146,23 +143,14 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
         ),
         (["runs", "--out", "P", "--least", "3"], "found --least with --strategy depth; leave it out"),
         (["runs", "--out", "P", "--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
-        (
-            ["runs", "--out", "P", "--family", "families.tsv"],
-            "families.tsv: expected a family of each run, found none of 'one'",
-        ),
-        (
-            ["runs", "--out", "P", "--questions", "none.txt"],
-            "none.txt: expected ids of questions, one per line, found an empty file",
-        ),
+        (["runs", "--out", "P", "--family", "families.tsv"], "families.tsv: expected a family of each run, found"),
+        (["runs", "--out", "P", "--questions", "none.txt"], "none.txt: expected ids of questions, one per line"),
         (
             ["runs", "--out", "P", "--family", "on*=a\tb"],
             "--family: expected a name without tab and line break, found 'a\\tb'",
         ),
         (["runs", "--out", "P", "--report", "runs"], "runs: expected a file to write, found a folder"),
-        (
-            ["runs", "--out", "P", "--report", "r.doc"],
-            "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, .md, found '.doc'",
-        ),
+        (["runs", "--out", "P", "--report", "r.doc"], "--report r.doc: expected a name that ends in .txt, .csv"),
     ],
 )
 def test_what_is_refused(folder, arguments, expected, capsys):

@@ -91,24 +91,15 @@ def test_standard_input_and_options(kg, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (
-            ("kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "kg/test.tsv"),
-            "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found 4",
-        ),
+        (("kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "kg/test.tsv"), "expected the files TRAIN TEST or TRAIN"),
         (("-", "-", "kg/test.tsv"), "expected standard input (-) once"),
         (("gone", "kg/valid.tsv", "kg/test.tsv"), "error: gone: no such file"),
-        (
-            ("gone",),
-            "gone: expected a folder with train, valid and test triples, or the name of a data set, found neither; kg",
-        ),
+        (("gone",), "gone: expected a folder with train, valid and test triples, or the name of a data set, found"),
         (("kg", "--sample", "many"), "--sample: expected a number of triples, a fraction such as 0.1, or a file"),
         (("kg", "--sample", "3"), "expected a sample of 1 to 2 test triples"),
         (("kg", "--unseen-entities", "error"), "continue with --unseen-entities keep or --unseen-entities drop"),
         (("kg", "--columns", "hrrt"), "expected columns to be a permutation of hrt"),
-        (
-            ("kg", "--delimiter", ";"),
-            "kg/train.tsv:1: expected 3 columns (head, relation, tail) separated by ';', found 1",
-        ),
+        (("kg", "--delimiter", ";"), "kg/train.tsv:1: expected 3 columns (head, relation, tail) separated by ';'"),
     ],
 )
 def test_what_is_wrong_ends_in_one_line_and_code_2(kg, capsys, args, message):

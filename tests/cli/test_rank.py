@@ -131,11 +131,7 @@ def with_nan(folder):
 
 
 WRONG = {
-    "nan": (
-        with_nan,
-        ["a.npy"],
-        "a.npy: expected numbers as scores, found NaN for question 'tail2', entity 'tea'; use",
-    ),
+    "nan": (with_nan, ["a.npy"], "a.npy: expected numbers as scores, found NaN for question 'tail2', entity 'tea'"),
     "shape": (
         lambda folder: np.save(folder / "b.npy", np.zeros((2, 2))),
         ["a.npy", "b.npy"],
@@ -146,12 +142,7 @@ WRONG = {
         ["a.npy", "b"],
         "expected systems of different names, found 'a' twice",
     ),
-    "suffix": (
-        lambda folder: (folder / "a.txt").write_text("?"),
-        ["a.txt"],
-        "a.txt: expected scores, a trained model, ranked lists or ranks of a known kind, found a file of none of them; "
-        "kgtrec rank --list-sources shows the kinds",
-    ),
+    "suffix": (lambda folder: (folder / "a.txt").write_text("?"), ["a.txt"], "a.txt: expected scores, a trained"),
     "empty folder": (lambda f: (f / "b").mkdir(), ["b"], "b: expected scores, a trained model, ranked lists or ranks"),
     "absent": (lambda _: None, ["b.npy"], "b.npy: no such file or folder"),
     "white space": (lambda folder: shutil.copy(folder / "a.npy", folder / "a b.npy"), ["a b.npy"], "'a b'"),

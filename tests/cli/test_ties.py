@@ -22,8 +22,7 @@ def files(tmp_path) -> tuple[str, str]:
 
 def test_the_table_shows_groups_and_policies(files, capsys):
     """q1's answer ties with one other, q2's with none: RR 0.75 to 1, on average 0.875."""
-    kgtrec("evaluate", *files, "-m", "RR", "--ties", "all")
-    assert capsys.readouterr().out == (
+    assert printed_by(capsys, "evaluate", *files, "-m", "RR", "--ties", "all") == (
         "system    tied  mean group  largest\n"
         "mine    50.00%         2.0        2\n"
         "\n"

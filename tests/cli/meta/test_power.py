@@ -32,8 +32,7 @@ def files(tmp_path) -> list[str]:
 
 def test_the_table_shows_shares_and_area(files, capsys):
     """Reciprocal ranks of the first differ from those of the second by 1/2, 0, 1/6, 1/2, 1/12, 0: t 2.18, p 0.0812."""
-    kgtrec("meta", "power", *files[:3], "-m", "RR", "--alpha", "0.1")
-    assert capsys.readouterr().out == (
+    assert printed_by(capsys, "meta", "power", *files[:3], "-m", "RR", "--alpha", "0.1") == (
         "1 pair of 2 systems; two-tailed, alpha 0.1; area: of the curve of p-values, less is better\n"
         "\n"
         "measure  test  items  p < 0.1   share  adjusted   share    area  smallest found  largest missed\n"

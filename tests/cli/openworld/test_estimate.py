@@ -96,10 +96,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files, capsys, depth):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("judged.txt", "one.run"),
-            "judged.txt: expected a campaign, whose known answers are the labels, or qrels together with --labels",
-        ),
+        (("judged.txt", "one.run"), "judged.txt: expected a campaign, whose known answers are the labels, or qrels"),
         (("none.txt", "one.run", "--labels", "labels.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "none.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "one.run"), "one.run:1: expected 4 columns (question iter entity grade"),
@@ -111,10 +108,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files, capsys, depth):
         ((*QRELS[:1], *QRELS[1:3], "--labels", "wrong.txt"), "that are not judged wrong, found (q, x)"),
         ((*QRELS[:1], *QRELS[1:3], "--labels", "no.txt"), "expected labels with at least one answer, found none"),
         ((*QRELS, "-m", "micro.nDCG"), "unknown measure 'micro.nDCG'"),
-        (
-            (*QRELS, "-m", "micro.MR"),
-            "micro.MR: expected a measure that is the mean over answers of a function of the rank",
-        ),
+        ((*QRELS, "-m", "micro.MR"), "micro.MR: expected a measure that is the mean over answers of a function"),
         ((*QRELS[:2], "--labels", "labels.txt", "--method", "runs"), "expected two systems for the method 'runs'"),
         (("lone.txt", "one.run", "--labels", "lone.txt"), "expected judgements of candidates that have no label"),
         ((*QRELS, "--out", "o.xlsx"), "--out o.xlsx: expected a name that ends in .txt, .csv, .json"),
