@@ -121,8 +121,8 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
             return replace(run, collection="") if mixed else run
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
-        found = read_answer_ranks(path).renamed(default_name(path))
-        return replace(found, collection="") if mixed else found
+        ranks_of_file = read_answer_ranks(path).renamed(default_name(path))
+        return replace(ranks_of_file, collection="") if mixed else ranks_of_file
 
     return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -73,10 +73,6 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
         raise click.BadParameter(f"expected last ranks and fractions such as 10:1,100:0.1, found {text!r}") from None
 
 
-def _strategies() -> Iterator[str]:
-    return (f"{strategy.name:<11} {strategy.description} [{strategy.source}]" for strategy in STRATEGIES.values())
-
-
 @click.command(name="pool")
 @click.argument("collection", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
@@ -126,7 +122,11 @@ def _strategies() -> Iterator[str]:
 @option("--dry-run", "Show how many triples each rule of --trivial judges; write nothing.", is_flag=True)
 @option("--report report_path", "Write the report here too: .txt, .csv, .json or .tex.", PATH)
 @force_option
-@listing_option("--list-strategies", "List the strategies and exit.", _strategies)
+@listing_option(
+    "--list-strategies",
+    "List the strategies and exit.",
+    lambda: (f"{strategy.name:<11} {strategy.description} [{strategy.source}]" for strategy in STRATEGIES.values()),
+)
 def command(
     collection: str,
     runs: tuple[str, ...],

@@ -23,8 +23,8 @@ _NARROWEST, _WIDEST = 2, 20  # inches
 def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
     if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)", value.strip().lower())
-    inches = float(found[1]) / _UNITS.get(found[2], math.nan) if found else math.nan
+    width = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)", value.strip().lower())
+    inches = float(width[1]) / _UNITS.get(width[2], math.nan) if width else math.nan
     if not _NARROWEST <= inches <= _WIDEST:
         raise click.BadParameter(
             f"expected a width of {_NARROWEST} to {_WIDEST} inches, such as 3.3in, 84mm, 8.4cm or 240pt, "

@@ -49,7 +49,7 @@ def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], 
     families = read_families(f"{campaign}/{RUNS}")
     are_ranks = [holds_ranks(path) for path in systems]
     with progress_bar("scoring", len(systems), "systems") as advance:
-        found = diagnose(
+        diagnosed = diagnose(
             read.pool,
             decisions_of(read),
             read.known_answers,
@@ -59,9 +59,9 @@ def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], 
             judged_at=judged_at,
             mixed=is_mixed(),
         )
-    if strangers := [name for name in found.systems if name not in found.runs]:
+    if strangers := [name for name in diagnosed.systems if name not in diagnosed.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
     names = None
-    if output.is_laid_out and not 1 < len(found.runs) <= _MOST_RUNS:
-        names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
-    output.show(found, names)
+    if output.is_laid_out and not 1 < len(diagnosed.runs) <= _MOST_RUNS:
+        names = tuple(table.key for table in diagnosed.tables() if table.key != "overlap" and table.shown.num_rows)
+    output.show(diagnosed, names)

@@ -53,14 +53,14 @@ def command(folder: str, out: str, topics: str | None) -> None:
     kgtrec campaign qrels FB-Test-S-C --level triple --topics C/topics.tsv --out triple-level
     """
     require_writable(out)
-    found = read_kgc_sparsity(folder, topics=topics)
-    text = published_labels_text(found.counts, map(str, found.findings))
+    published = read_kgc_sparsity(folder, topics=topics)
+    text = published_labels_text(published.counts, map(str, published.findings))
     with writing_campaign(out) as part:
         write_pool_parts(
             part,
-            found.pool,
-            found.known_answers,
-            found.automatic,
+            published.pool,
+            published.known_answers,
+            published.automatic,
             {},
             {
                 "annotators_per_triple": 1,  # one label per triple was published
@@ -71,13 +71,13 @@ def command(folder: str, out: str, topics: str | None) -> None:
         campaigns.write_templates(part, {})
         campaigns.write_sources(part, ())
         campaigns.write_names(part, {})
-        judged = np.unique(found.judgements.triple).astype(np.int32)
+        judged = np.unique(published.judgements.triple).astype(np.int32)
         by = np.zeros(len(judged), np.int32)
-        campaigns.write_assignments(part, found.pool, Assignments(by, judged, found.people.names))
-        append_judgements(part / folders.JUDGEMENTS, found.pool, found.judgements)
+        campaigns.write_assignments(part, published.pool, Assignments(by, judged, published.people.names))
+        append_judgements(part / folders.JUDGEMENTS, published.pool, published.judgements)
         write_text(part / _FINDINGS, text)
-        campaigns.write_people(part, found.people)
-    short = findings_text(found.counts, [(finding.kind, str(finding)) for finding in found.findings], _FINDINGS)
+        campaigns.write_people(part, published.people)
+    short = findings_text(published.counts, [(finding.kind, str(finding)) for finding in published.findings], _FINDINGS)
     click.echo(short, nl=False)
     folder_given, named = shlex.quote(out), topics or topics_of(folder)
     say(

@@ -32,12 +32,6 @@ def notes_text(progress: CampaignProgress) -> str:
     return "\n".join(notes)
 
 
-def managers_text(progress: CampaignProgress) -> str:
-    """Name the managers of the campaign; empty where it has none."""
-    named = ", ".join(map(legible, progress.managers))
-    return f"managed by {named}" if named else ""
-
-
 def work_text(triples: int, per_triple: int) -> str:
     """Say how much there is for people to judge.
 

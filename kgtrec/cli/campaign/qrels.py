@@ -109,19 +109,14 @@ def command(
             "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "
             "some of its answers may stay among the candidates of new questions"
         )
-    say(f"wrote {out}")
-    say(_next(out, is_new=made.collection is not None and level == "triple"))
-
-
-def _next(out: str, *, is_new: bool) -> str:
-    """How to evaluate with the qrels; ``is_new``: they are those of a new collection."""
-    folder, qrels = shlex.quote(out), shlex.quote(str(Path(out, "qrels.txt")))
-    if is_new:
-        return f"next: kgtrec rank {folder} SCORES --out RANKS, then kgtrec evaluate {folder} RANKS"
-    return (
-        f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
-        f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"
-    )
+    to, qrels = shlex.quote(out), shlex.quote(str(Path(out, "qrels.txt")))
+    way = f"next: kgtrec rank {to} SCORES --out RANKS, then kgtrec evaluate {to} RANKS"
+    if made.collection is None or level == "question":
+        way = (
+            f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
+            f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"
+        )
+    say(f"wrote {out}\n{way}")
 
 
 def _check_collection(read: Campaign, folder: str, base: Collection) -> None:

@@ -72,7 +72,11 @@ def command(
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:
-        _report(campaign, read, confidence, Output(form_of(out, form), out, part))
+        output = Output(form_of(out, form), out, part)
+        sample, automatic = read_expert_sample(campaign, read.pool), read.automatic.is_automatic
+        pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
+        quality = replace(sample_report(sample, read.judgements, confidence=confidence), pooled=pooled)
+        output.show(quality, TABLES[::-1] if output.is_laid_out else TABLES[:1])
     elif out is not None:
         _draw(campaign, read, expert, out, **draw)
 
@@ -112,11 +116,3 @@ def _draw(campaign: str, read: Campaign, expert: str | None, out: str, **draw: A
     write_expert_sample(campaign, read.pool, sample)
     of, drawn = sample.population, sample.drawn
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")
-
-
-def _report(campaign: str, read: Campaign, confidence: float, output: Output) -> None:
-    sample = read_expert_sample(campaign, read.pool)
-    automatic = read.automatic.is_automatic
-    pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
-    found = replace(sample_report(sample, read.judgements, confidence=confidence), pooled=pooled)
-    output.show(found, TABLES[::-1] if output.is_laid_out else TABLES[:1])

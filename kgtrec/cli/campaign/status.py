@@ -8,9 +8,10 @@ import click
 
 from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.track import track
-from kgtrec.cli.campaign.next_steps import managers_text, next_text, notes_text
+from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.options import option
 from kgtrec.cli.output import Output, output_options
+from kgtrec.errors import legible
 from kgtrec.formats.campaign.folder import read_campaign
 
 TABLES = ("states", "relations", "annotators", "sides")
@@ -32,13 +33,14 @@ def command(campaign: str, per: str | None, output: Output) -> None:
     kgtrec campaign status CAMPAIGN
     kgtrec campaign status CAMPAIGN --per relation
     """
-    found = read_campaign(campaign)
-    progress = track(found)
+    read = read_campaign(campaign)
+    progress = track(read)
     states = {None: "states", "relation": "relations", "side": "sides"}[per]
     people = ("annotators",) if progress.annotators and output.is_laid_out else ()
     whole = None if output.form == "json" else (states, *people)
     output.show(progress, whole)
     if output.form == "table":
-        notes = "\n".join(filter(None, (notes_text(progress), gold_notes(found))))
-        texts = managers_text(progress), notes, next_text(progress, shlex.quote(campaign))
+        notes = "\n".join(filter(None, (notes_text(progress), gold_notes(read))))
+        managers = ", ".join(map(legible, progress.managers))
+        texts = managers and f"managed by {managers}", notes, next_text(progress, shlex.quote(campaign))
         click.echo("".join(f"\n{text}\n" for text in texts if text), nl=False)

@@ -15,7 +15,6 @@ from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, Command, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 from kgtrec.formats.campaign.tasks import read_tasks
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.folders import JUDGEMENTS
@@ -81,6 +80,7 @@ def _returned(path: str, *, role: str, file_form: str, person: str | None, user_
             raise click.UsageError(f"{path}: expected --user-map FILE, which says whose account is whose")
         if person is not None:
             raise click.UsageError(f"{path}: expected --user-map alone for Label Studio, found --person too")
+        from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 
         return read_label_studio(path, read_users(user_map), role=role)
     return read_tasks(path, person=person, role=role, form=None if file_form == "auto" else file_form)

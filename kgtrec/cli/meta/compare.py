@@ -50,13 +50,13 @@ def command(
 
     inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
     shown_names = _names(names, inputs[0], keywords.get("collection"))
-    found = compare(*inputs, names=shown_names, **options, **keywords)
-    if output.part not in (None, *(table.key for table in found.tables())):
+    comparison = compare(*inputs, names=shown_names, **options, **keywords)
+    if output.part not in (None, *(table.key for table in comparison.tables())):
         raise KgtrecError(
             f"expected --collection together with --table {output.part}, found none; qrels do not have the topics it "
             "needs"
         )
-    output.show(found, None if output.form in ("table", "json") else TABLES[:1])
+    output.show(comparison, None if output.form in ("table", "json") else TABLES[:1])
 
 
 def _names(path: str | None, judgements: Qrels | Collection, topics: Collection | None) -> dict[str, str]:

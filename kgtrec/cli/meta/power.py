@@ -64,5 +64,5 @@ def command(
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
-        found = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)
-    output.show(found, TABLES[:1] if output.form != "json" else None)
+        result = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)
+    output.show(result, TABLES[:1] if output.form != "json" else None)

@@ -59,5 +59,5 @@ def command(
     sizes = list(SIZES) if sizes is None else sizes
     with progress_bar("stability", len(sizes) * options["repeats"], "subsamples") as advance:
         inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
-        found = stability(*inputs, sizes=sizes, progress=advance, **options, **keywords)
-    output.show(found, TABLES[:1])
+        result = stability(*inputs, sizes=sizes, progress=advance, **options, **keywords)
+    output.show(result, TABLES[:1])

@@ -109,15 +109,15 @@ def command(
     total = len(ranks) * len(options["densities"]) * len(options["correlations"]) * options["draws"]
     with progress_bar("curve", total, "scorings") as advance:
         asked = measures or MEASURES
-        found = open_world_curve(complete, ranks, asked, progress=advance, mixed=is_mixed(), **options)
+        curve = open_world_curve(complete, ranks, asked, progress=advance, mixed=is_mixed(), **options)
     if output.form == "table" and part is None:
-        click.echo(f"{found.summary()}\n")
-    tables = found.tables()
+        click.echo(f"{curve.summary()}\n")
+    tables = curve.tables()
     whole = [table for table in tables if table.key in CURVE_TABLES]
     names = [table.key for table in (whole if not output.is_laid_out else tables[len(whole) :])]
-    output.show(found, names)
+    output.show(curve, names)
     if out is None:
         return
     files = {f"{table.key}.csv": table_csv(table.data).encode() for table in whole}
-    write_report({**files, **report_files(found.report(), ("html", "svg"))}, Path(out, PAGE))
+    write_report({**files, **report_files(curve.report(), ("html", "svg"))}, Path(out, PAGE))
     say(f"wrote {out}")

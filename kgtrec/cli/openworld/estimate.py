@@ -79,12 +79,12 @@ def command(
     kgtrec openworld estimate CAMPAIGN ranks/*.run.gz --known C/qrels.txt -m "micro.MRR micro.logMRR" --out found.json
     """
     paths, holds_ranks = systems_of(judged, systems)
-    given = [None if path is None else read_judgements(path) for path in (labels, known, truth)]
-    sparse, complete, weight, pooled, questions = _judged(judged, given[0], known)
-    known_qrels, true_qrels = (None if qrels is None else _qrels(qrels) for qrels in given[1:])
-    questions = questions or next((qrels.questions for qrels in given if isinstance(qrels, Collection)), None)
+    label_sets = [None if path is None else read_judgements(path) for path in (labels, known, truth)]
+    sparse, complete, weight, pooled, questions = _judged(judged, label_sets[0], known)
+    known_qrels, true_qrels = (None if qrels is None else _qrels(qrels) for qrels in label_sets[1:])
+    questions = questions or next((qrels.questions for qrels in label_sets if isinstance(qrels, Collection)), None)
     with progress_bar("reading", len(paths), "systems") as advance:
-        found = estimate_missing(
+        estimated = estimate_missing(
             sparse,
             complete,
             counting(read_systems(paths, holds_ranks), advance),
@@ -99,7 +99,7 @@ def command(
         )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: answers that cut runs do not list count 0; cut runs: {', '.join(cut)}")
-    output.show(found)
+    output.show(estimated)
 
 
 def _judged(
@@ -136,6 +136,6 @@ def _judged(
     return (known_answers if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions
 
 
-def _qrels(found: Qrels | Collection) -> Qrels:
-    qrels = found.qrels if isinstance(found, Collection) else found
+def _qrels(estimated: Qrels | Collection) -> Qrels:
+    qrels = estimated.qrels if isinstance(estimated, Collection) else estimated
     return replace(qrels, collection="") if is_mixed() else qrels
