@@ -508,13 +508,7 @@ def _items_of_questions(
 ) -> ItemValues:
     ranking = matched.ranking
     if isinstance(measure, ProvidedMeasure):
-        if matched.run is None:
-            raise MeasureError(measure.needs_run_message)
-        if matched.ties != "trec":
-            raise MeasureError(measure.own_tie_rule_message)
-        if not isinstance(matched.run, Run):  # but one that is read in parts
-            raise MeasureError(measure.needs_whole_message(matched.run.n_rows))
-        value = measure.per_question(qrels, matched.run)
+        value = measure.per_question(qrels, matched.run, matched.ties)
     else:
         if measure.record.binary and np.any(qrels.grade > 1):
             raise MeasureError(

@@ -185,8 +185,7 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
         below = np.clip(reached - best + 1, 0, worst - best + 1) / (worst - best + 1)
     parts = quotients(units, weight * below, weight)
     half = Quotients(np.where(np.isnan(parts.value), np.nan, 0.5), parts.error, parts.effective)
-    low, high = t_interval(half, confidence, (0.0, 1.0))
-    return np.array([medians.at(weight, low), medians.at(weight, high)]), parts.effective
+    return medians.at(weight, t_interval(half, confidence, (0.0, 1.0))), parts.effective
 
 
 def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:

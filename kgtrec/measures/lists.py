@@ -273,13 +273,13 @@ _of_pool(
 )
 _of_relevant(
     "Rprec_mult",
-    list_measures.r_precision_multiple,
+    list_measures.r_precision,
     _TREC_EVAL.format("m_Rprec_mult"),
     "Precision at a multiple of R, the number of relevant candidates.",
     cutoff="required",
     at="multiple",
     rules={"multiple": Rule(float, low=0.0)},
-    expected=list_measures.r_precision_multiple,
+    expected=list_measures.r_precision,
     trec_eval=("Rprec_mult_{multiple}",),
 )
 _of_relevant(

@@ -6,7 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,10 @@ from kgtrec.errors import MeasureError, nearest, warn
 # importing a module of definitions registers them
 from kgtrec.measures import answers as _answers  # noqa: F401
 from kgtrec.measures import lists as _lists  # noqa: F401
-from kgtrec.measures.ir_measures_adapter import (
-    ProvidedMeasure,
-    is_foreign,
-    label_of,
-    provided,
-    provided_names,
-    provided_record,
-    wrapped,
-)
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure as ProvidedMeasure
+from kgtrec.measures.ir_measures_adapter import is_foreign, label_of, provided, provided_names, provided_record, wrapped
 from kgtrec.measures.record import Items, Measure, Rule
 from kgtrec.measures.registry import lookup, registered, spellings
-
-__all__ = [
-    "MeasureDescription",
-    "ParsedMeasure",
-    "ProvidedMeasure",
-    "describe_measures",
-    "parse_measure",
-    "parse_measures",
-]
 
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
 # up to a blank or comma that is not inside brackets; brackets inside quotes are none
@@ -266,19 +250,21 @@ def _lookup(label: str) -> ParsedMeasure | ProvidedMeasure | None:
 
 def digits_of(measure: str) -> int:
     """Return the number of decimals of a measure: 2 for ranks, sums and z values, 4 for others and unknown ones."""
-    try:
-        record = parse_measure(measure).record
-    except MeasureError:
-        return 4
-    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+    record = _record_of(measure)
+    return 2 if record and (record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum") else 4
 
 
 def better_of(measure: str) -> str:
     """Return which values of a measure are better; "higher" if the name is unknown."""
+    record = _record_of(measure)
+    return record.better if record else "higher"
+
+
+def _record_of(measure: str) -> Measure | None:
     try:
-        return parse_measure(measure).record.better
+        return parse_measure(measure).record
     except MeasureError:
-        return "higher"
+        return None
 
 
 def two_meanings(label: str) -> str | None:
@@ -397,25 +383,10 @@ def parse_measures(measures: Any) -> list[AnyMeasure]:
     return list(parsed_by_label.values())
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureDescription:
-    """What help and documentation say about a measure."""
-
-    name: str  # with the form of its cutoff: "AP[@k]", "P@k"
-    items: Items
-    trec_eval: tuple[str, ...]
-    aliases: tuple[str, ...]
-    description: str
-    source: str
-    better: str
-    bounds: tuple[float, float]
-    parameters: Mapping[str, Any]  # name -> default
-    form: str  # "plain", or how it is compared with chance: "ratio", "index", "z"
-    weighting: str | None  # the units that always count equally
-
-
-def describe_measures() -> list[MeasureDescription]:
+def describe_measures() -> list[Measure]:
     """Describe every registered measure, for documentation and help.
+
+    Names have the form of their cutoff, ``AP[@k]`` or ``P@k``; aliases are those that trec_eval does not have.
 
     Examples
     --------
@@ -423,10 +394,10 @@ def describe_measures() -> list[MeasureDescription]:
     [('map', 'map_cut_{cutoff}')]
     """
     return [
-        MeasureDescription(
-            **{field.name: getattr(measure, field.name) for field in fields(MeasureDescription)}
-            | {"name": measure.name + _cutoff_form(measure), "parameters": dict(measure.parameters)}
-            | {"aliases": tuple(alias for alias in measure.aliases if alias not in measure.trec_eval)}
+        replace(
+            measure,
+            name=measure.name + _cutoff_form(measure),
+            aliases={alias: fixed for alias, fixed in measure.aliases.items() if alias not in measure.trec_eval},
         )
         for measure in registered()
     ]
@@ -515,9 +486,7 @@ def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
     if value is None and name in measure.parameters and measure.parameters[name] is None:
         return None
     if rule.type is dict:
-        if isinstance(value, dict) and all(
-            type(part) is int and _fits(part) for pair in value.items() for part in pair
-        ):
+        if isinstance(value, dict) and all(type(part) is int and _fits(part) for part in (*value, *value.values())):
             return value
         raise MeasureError(
             f"{label}: expected {name} as {{grade: gain, ...}} in whole numbers up to {_MOST:,}, found {value!r}"

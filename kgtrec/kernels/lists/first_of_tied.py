@@ -42,20 +42,16 @@ def share_with(size: Counts, taken: Counts, relevant: Counts) -> Floats:
     >>> share_with(np.array([4, 10**8]), np.array([2, 1]), np.array([1, 1]))
     array([5.e-01, 1.e-08])
     """
-    return -np.expm1(_log_share_without(size, taken, relevant))
-
-
-def _log_share_without(size: Counts, taken: Counts, relevant: Counts) -> Floats:
-    """-inf where the relevant candidates cannot all be after the taken ones."""
     few, many = np.minimum(taken, relevant), np.maximum(taken, relevant)
-    log = np.where(taken + relevant <= size, 0.0, -np.inf)
-    own = np.flatnonzero((log == 0) & (few > 0))
+    # -inf where the relevant candidates cannot all be after the taken ones
+    log_without = np.where(taken + relevant <= size, 0.0, -np.inf)
+    own = np.flatnonzero((log_without == 0) & (few > 0))
     step = 0
     while len(own):
-        log[own] += np.log1p(-many[own] / (size[own] - step))
+        log_without[own] += np.log1p(-many[own] / (size[own] - step))
         step += 1
         own = own[few[own] > step]
-    return log
+    return -np.expm1(log_without)
 
 
 def mean_first(size: Counts, relevant: Counts) -> Floats:
@@ -107,8 +103,8 @@ def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: 
     cut = (last > 0) & (last < size - relevant + 1)
     whole = last == size - relevant + 1
     single = relevant == 1
-    value[whole & single] = sum_reciprocals(before[whole & single], size[whole & single]) / size[whole & single]
-    value[cut & single] = sum_reciprocals(before[cut & single], last[cut & single]) / size[cut & single]
+    own = (whole | cut) & single
+    value[own] = sum_reciprocals(before[own], last[own]) / size[own]
     downward = (size - relevant) <= np.maximum(4 * relevant, 64)
     downward |= relevant * np.log1p(before / size) > _FORWARD_LOSS
     for chosen, function in ((downward, _downwards), (~downward, _upwards)):

@@ -40,11 +40,9 @@ def sum_reciprocals(after: Counts, count: Counts) -> Floats:
     >>> sum_reciprocals(np.array([0, 2]), np.array([4, 1]))
     array([2.08333333, 0.33333333])
     """
-
-    def slopes(x: Floats) -> tuple[Floats, Floats]:
-        return -1.0 / x**2, -6.0 / x**4
-
-    return _sums(lambda x: 1.0 / x, slopes, lambda low, width: np.log1p(width / low), after, count)
+    return _sums(
+        lambda x: 1.0 / x, lambda x: (-1.0 / x**2, -6.0 / x**4), lambda low, width: np.log1p(width / low), after, count
+    )
 
 
 def sum_log_discounts(after: Counts, count: Counts) -> Floats:
@@ -72,14 +70,11 @@ def sum_logs(after: Counts, count: Counts) -> Floats:
     array([ 6., 20.])
     """
 
-    def slopes(x: Floats) -> tuple[Floats, Floats]:
-        return 1.0 / x, 2.0 / x**3
-
     def integral(low: Floats, width: Floats) -> Floats:
         # the terms that cancel where the width is small are small compared with width * log(low)
         return width * np.log(low) + ((low + width) * np.log1p(width / low) - width)
 
-    return _sums(np.log, slopes, integral, after, count)
+    return _sums(np.log, lambda x: (1.0 / x, 2.0 / x**3), integral, after, count)
 
 
 def sum_powers(after: Counts, count: Counts, p: float) -> Floats:
