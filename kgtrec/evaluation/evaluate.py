@@ -165,7 +165,7 @@ def evaluate(
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
     compared_with_chance: list[AgainstChance] = []
-    moved = _MovedByTies(inputs)
+    moved: list[Moved] = []
 
     def matched_systems() -> Iterator[tuple[MatchedSystem, ...]]:
         for system in inputs.systems:
@@ -181,59 +181,53 @@ def evaluate(
             if (own := against_chance(matched, n_entities)) is not None:
                 compared_with_chance.append(own)
             if ties is None and per is None:
-                moved.add(matched)
+                moved.extend(_moved_by_ties(inputs, matched))
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (matched, *(match(system, judgements, ties, seed, below) for below in BELOW if matched.is_cut))
 
     scores = _scored(inputs, matched_systems(), intervals)
     for _, line in no_better_than_chance(compared_with_chance):
         warn(line)
-    moved.report()
+    _warn_moved(moved, len(scores.systems) * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures))
     return scores
 
 
-class _MovedByTies:
-    """The totals whose printed digits depend on the order of tied candidates."""
+Moved = tuple[str, str, str, str]
 
-    def __init__(self, inputs: Prepared) -> None:
-        self._inputs = inputs
-        self._measures = [measure for measure in inputs.measures if isinstance(measure, ParsedMeasure)]
-        self._totals = 0
-        self._moved: list[tuple[str, str, str]] = []  # of each that moves: its name, and its values in both orders
-        self._realistic: dict[str, None] = {}  # the measures of those that have no exact mean over the orders
 
-    def add(self, matched: MatchedSystem) -> None:
-        """Compare the values of one system in the worst and in the best order of its ties."""
-        self._totals += len(self._measures)
-        if not matched.tied:
-            return
-        ends = [matched.in_order(ties, self._inputs.qrels) for ties in ("pessimistic", "optimistic")]
+def _moved_by_ties(inputs: Prepared, matched: MatchedSystem) -> Iterator[Moved]:
+    """Yield each total whose printed digits depend on the order of tied candidates.
+
+    That is its name, its values in the worst and in the best order, and the measure, if it has no exact mean over them.
+    """
+    if not matched.tied:
+        return
+    ends = [matched.in_order(ties, inputs.qrels) for ties in ("pessimistic", "optimistic")]
+    for measure in inputs.measures:
+        if isinstance(measure, ProvidedMeasure) or (measure.items == "answers" and matched.answers is None):
+            continue  # refused for a run, or without another order
         with unwarned():  # of values that are undefined, as those of the system
-            for measure in self._measures:
-                if measure.items == "answers" and matched.answers is None:
-                    continue  # refused for a run
-                digits = digits_of(measure.label)
-                values = (summarise(measure, self._inputs.items_of(measure, end), 1, end.name)[0] for end in ends)
-                worst, best = (f"{value:.{digits}f}" for value in values)
-                if worst != best:
-                    self._moved.append((f"{measure.label} of {matched.name}", worst, best))
-                    if matched.ties is None and measure.items == "questions" and measure.record.expected is None:
-                        self._realistic[measure.label] = None
+            values = [summarise(measure, inputs.items_of(measure, end), 1, end.name)[0] for end in ends]
+        worst, best = (f"{value:.{digits_of(measure.label)}f}" for value in values)
+        if worst != best:
+            has_mean = matched.ties is not None or measure.items == "answers" or measure.record.expected is not None
+            yield f"{measure.label} of {matched.name}", worst, best, "" if has_mean else measure.label
 
-    def report(self) -> None:
-        """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
-        if self._moved:
-            name, worst, best = self._moved[0]
-            depend = "depends" if len(self._moved) == 1 else "depend"
-            warn(
-                f"{len(self._moved):,} of {counted(self._totals, 'total')} {depend} on the order of ties: {name} is "
-                f"{worst} in the worst order and {best} in the best; kgtrec evaluate --ties all shows all"
-            )
-        if self._realistic:
-            warn(
-                f"{', '.join(self._realistic)}: no exact mean over the orders of ties is known; tied answers have the "
-                "middle places (--ties realistic)"
-            )
+
+def _warn_moved(moved: Sequence[Moved], n_totals: int) -> None:
+    """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
+    if moved:
+        name, worst, best, _ = moved[0]
+        depend = "depends" if len(moved) == 1 else "depend"
+        warn(
+            f"{len(moved):,} of {counted(n_totals, 'total')} {depend} on the order of ties: {name} is "
+            f"{worst} in the worst order and {best} in the best; kgtrec evaluate --ties all shows all"
+        )
+    if realistic := dict.fromkeys(label for *_, label in moved if label):
+        warn(
+            f"{', '.join(realistic)}: no exact mean over the orders of ties is known; tied answers have the "
+            "middle places (--ties realistic)"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,10 +284,9 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
         Of measures that fix other weights.
     """
     judgements = qrels_of(qrels)
-    whole = None
+    whole = judgements if isinstance(judgements, Collection) else None
     if isinstance(judgements, Collection):
-        whole, judgements = judgements, judgements.qrels
-        scoring = replace(scoring, collection=whole)
+        judgements, scoring = judgements.qrels, replace(scoring, collection=whole)
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
     systems, measures = systems_and_measures(systems, measures)
@@ -309,9 +302,8 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
     weighting = Weighting(scoring.weights, judgements, collection)
     weighting.warn_fixed(measures)
     systems = without_unlisted_answers(systems, judgements, scoring, measures)
-    return Prepared(
-        judgements, systems, measures, scoring, weighting, breakdown_of(per, judgements, collection, measures)
-    )
+    breakdown = breakdown_of(per, judgements, collection, measures)
+    return Prepared(judgements, systems, measures, scoring, weighting, breakdown)
 
 
 def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[AnyMeasure]]:
@@ -532,13 +524,5 @@ def _items_of_questions(
 def _in_float32(run: Run) -> Run:
     with np.errstate(over="ignore"):
         score = run.score.astype(np.float32).astype(np.float64)
-    return Run.of(
-        run.name,
-        run.question,
-        run.entity,
-        score,
-        run.questions,
-        run.entities,
-        collection=run.collection,
-        filtered_by=run.filtered_by,
-    )
+    made = Run.of(run.name, run.question, run.entity, score, run.questions, run.entities)
+    return replace(made, collection=run.collection, filtered_by=run.filtered_by)

@@ -162,7 +162,8 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
     pairs = JudgedPairs(question, run.entities, qrels)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
     # all at once: small arrays that stay, between large ones that go, would keep the memory of these
-    places, n = JudgedPositions(*np.empty((3, len(qrels)), np.int64), np.empty(len(qrels))), 0
+    judged, first, size = np.empty((3, len(qrels)), np.int64)
+    places, n = JudgedPositions(judged, first, size, np.empty(len(qrels))), 0
     for part in run.parts():
         starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
         asked = question[part.question[starts]]

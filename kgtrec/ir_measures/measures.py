@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any, ClassVar
 
 from ir_measures import Measure, ParamInfo
@@ -125,11 +125,3 @@ def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
         "__module__": __name__,
     }
     return type(f"_{name}", (KgtrecMeasure,), own)()
-
-
-def by_candidates(measures: Iterable[Measure]) -> Mapping[int | str | None, list[Measure]]:
-    """Return the measures that see the same lists; those of ir-measures itself have no ``candidates``."""
-    groups: dict[int | str | None, list[Measure]] = {}
-    for measure in measures:
-        groups.setdefault(measure.candidates if isinstance(measure, KgtrecMeasure) else None, []).append(measure)
-    return groups
