@@ -343,8 +343,8 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
             spans.append([intervals.of(*own, breakdown.size, matched.name, alike=is_alike(own[0])) for own in items])
         names.append(matched.name)
         tied.append(matched.tied)
-    labels = tuple(measure.label for measure in measures)
-    scores = Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied))
+    labels = (measure.label for measure in measures)
+    scores = Scores(tuple(names), tuple(labels), np.array(values), breakdown.items, tuple(tied))
     if is_cut:
         both = np.array(ends)
         scores = replace(scores, least=both.min(axis=2), most=both.max(axis=2))
@@ -404,8 +404,7 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
 class Breakdown:
     """How values are broken down: a group for each question, or one row per answer."""
 
-    per: str | None
-    group: NDArray[np.int32]  # (questions,) row in items; empty if items are answers
+    group: NDArray[np.int32] | None  # (questions,) row in items; None if items are answers
     size: int  # number of items
     items: Mapping[str, pa.Array]
 
@@ -424,19 +423,18 @@ def breakdown_of(
     """
     n = len(qrels.questions)
     if per is None:
-        return Breakdown(per, np.zeros(n, np.int32), 1, {})
+        return Breakdown(np.zeros(n, np.int32), 1, {})
     if per == "question":
-        return Breakdown(per, np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
+        return Breakdown(np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
     if per == "answer":
-        over_questions = [measure.label for measure in measures if measure.items == "questions"]
-        if over_questions:
+        if over_questions := [measure.label for measure in measures if measure.items == "questions"]:
             raise MeasureError(f"{over_questions[0]} has one value per question, not per answer; use --per question")
         relevant = qrels.grade >= 1
         items = {
             "question": qrels.questions.decode(qrels.question[relevant]),
             "entity": qrels.entities.decode(qrels.entity[relevant]),
         }
-        return Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
+        return Breakdown(None, int(relevant.sum()), items)
     one_of("per to be one of", per, BREAKDOWNS)
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
@@ -448,7 +446,7 @@ def breakdown_of(
     else:
         code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
     used, group = np.unique(code, return_inverse=True)
-    return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
+    return Breakdown(group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 
 
 def warn_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
@@ -487,18 +485,16 @@ def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown:
             f"{measure.label} needs exact ranks, which the cut run {matched.name} does not have; evaluate the "
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
-    ranks = answers.best, answers.worst
-    value = measure.expected(*ranks) if leaves_order_open(matched.ties, measure) else measure(answers.rank)
-    n = len(value)
-    group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
-    open_ranks = ranks if leaves_order_open(matched.ties, measure) and measure.record.aggregate == "median" else None
+    ranks, is_open = (answers.best, answers.worst), leaves_order_open(matched.ties, measure)
+    value = measure.expected(*ranks) if is_open else measure(answers.rank)
+    group = np.arange(len(value), dtype=np.int32) if breakdown.group is None else breakdown.group[answers.question]
+    open_ranks = ranks if is_open and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
 
 def _items_of_questions(
     measure: AnyMeasure, matched: MatchedSystem, qrels: Qrels, breakdown: Breakdown, missing: Missing
 ) -> ItemValues:
-    ranking = matched.ranking
     if isinstance(measure, ProvidedMeasure):
         value = measure.per_question(qrels, matched.run, matched.ties)
     else:
@@ -506,19 +502,15 @@ def _items_of_questions(
             raise MeasureError(
                 f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
             )
-        value = (
-            measure.expected(matched.tied_ranking)
-            if leaves_order_open(matched.ties, measure)
-            else measure(matched.ranking)
-        )
+        is_open = leaves_order_open(matched.ties, measure)
+        value = measure.expected(matched.tied_ranking) if is_open else measure(matched.ranking)
     # added up in byte order of the ids, as in trec_eval: then the last bit does not depend on the line order of a file
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     if missing == "skip":
-        order = order[ranking.num_retrieved[order] > 0]
+        order = order[matched.ranking.num_retrieved[order] > 0]
     candidates = matched.ranking.num_retrieved[order] if matched.run is None else None
-    return ItemValues(
-        value[order], breakdown.group[order], order, None, candidates, matched.ranking.num_relevant()[order]
-    )
+    group = order if breakdown.group is None else breakdown.group[order]  # measures over questions have no answers
+    return ItemValues(value[order], group, order, None, candidates, matched.ranking.num_relevant()[order])
 
 
 def _in_float32(run: Run) -> Run:

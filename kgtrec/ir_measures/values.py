@@ -61,8 +61,8 @@ class Evaluated:
             of each question is known.
         """
         judgements = judgements_of(self.qrels)
-        is_whole = len(rows) == len(judgements.questions)
-        scores = self._whole if is_whole else self._quiet_scores(judgements.of_questions(np.unique(rows)))
+        is_part = len(rows) != len(judgements.questions)
+        scores = self._quiet_scores(judgements.of_questions(np.unique(rows))) if is_part else self._whole
         if _is_open(scores)[measure, 0]:
             raise self._refused(scores, measure, 0, "that of some question", "total")
         return float(scores.values[0, measure, 0])

@@ -36,10 +36,9 @@ def _judged_only(kernel: Kernel) -> Kernel:
 
 def _with_gains(kernel: Kernel) -> Kernel:
     """The kernel with parameters ``judged_only`` and ``gains``, which first replaces grades by other gains."""
-    judged_only = _judged_only(kernel)
 
     def value(ranking: Ranking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
-        return judged_only(ranking.regraded(gains), **parameters)
+        return _judged_only(kernel)(ranking.regraded(gains), **parameters)
 
     return value
 

@@ -61,8 +61,6 @@ _NEIGHBOURS = {
     "retrievalmrr": "RR",
 }
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
-
-
 _SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "R", "RBP", "Rprec", "Rprec_mult", "relative_P"})
 
 
@@ -92,11 +90,8 @@ class ParsedMeasure:
         >>> [parse_measure(name).sees_wrong for name in ("bpref", "AP@20", "AP(judged_only=True)", "P(rel=0)@5")]
         [True, False, True, True]
         """
-        parameters = self.parameters
-        gains = parameters.get("gains") or {}
-        return (
-            self.record.sees_wrong or parameters.get("judged_only") is True or parameters.get("rel") == 0 or 0 in gains
-        )
+        own, gains = self.parameters, self.parameters.get("gains") or {}
+        return self.record.sees_wrong or own.get("judged_only") is True or own.get("rel") == 0 or 0 in gains
 
     @property
     def sees_unsampled(self) -> bool:
@@ -413,9 +408,8 @@ def _split(label: str) -> tuple[str, dict[str, Any], Any]:
     form = _FORM.fullmatch(label)
     if form is None:
         raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")
-    arguments = _arguments(label, form["arguments"] or "")
     at = None if form["at"] is None else _number(form["at"])
-    return form["name"], arguments, at
+    return form["name"], _arguments(label, form["arguments"] or ""), at
 
 
 def _arguments(label: str, text: str) -> dict[str, Any]:

@@ -135,11 +135,10 @@ def check_paper(
         if size.entities is None or size.triples is None:
             of = f"of {name} is not known" if name else "of the data set is not known"
             warn(f"the size {of}: checks that need its entities or test triples are left out; give its name or both")
-    rows = _rows(table, sizes)
     findings: list[PaperFinding] = []
     bounds: list[MeanBounds] = []
     kept = []
-    for whole in rows:
+    for whole in _rows(table, sizes):
         row, outside = within_range(whole)
         falling = list(falling_hits(row))
         own_bounds, impossible = bounds_of(row, [*outside, *falling])

@@ -148,8 +148,8 @@ def ndcg_at_levels(ranking: JudgedRanking) -> Values:
     """
     listed, ideal = _retrieved(ranking), _ideal(ranking)
     best = running_sum(ideal.discounted, ideal.question, ranking.n_questions)
-    same_question = ideal.question[1:] == ideal.question[:-1]
-    last_of_level = np.r_[~same_question | (ideal.gain[1:] != ideal.gain[:-1]), True][: len(best)]
+    changes = (ideal.question[1:] != ideal.question[:-1]) | (ideal.gain[1:] != ideal.gain[:-1])
+    last_of_level = np.r_[changes, True][: len(best)]
     question, place = ideal.question[last_of_level], ideal.position[last_of_level]
     at_levels = _sum_up_to(listed, ranking.n_questions, question, place) / best[last_of_level]
     at_end = ranking.num_retrieved > ranking.per_question(ideal.question) + 1

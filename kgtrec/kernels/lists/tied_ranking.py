@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -39,14 +38,13 @@ class TiedRanking(Ranking):
         >>> shorter.first, shorter.size
         (array([1, 1, 3]), array([2, 2, 1]))
         """
-        judged = self.grade >= 0
-        names = ("question", "first", "size", "grade")
-        kept = dataclasses.replace(self, **{name: getattr(self, name)[judged] for name in names})
+        columns = ("question", "first", "size", "grade")
+        kept = replace(self, **{column: getattr(self, column)[self.grade >= 0] for column in columns})
         groups = groups_of(kept, np.ones(len(kept.question)))
         length = self.per_question(kept.question)
         above = np.cumsum(groups.members) - groups.members
         first = above - (np.cumsum(length) - length)[groups.question] + 1
-        return dataclasses.replace(
+        return replace(
             kept,
             num_retrieved=length,
             first=np.repeat(first, groups.members),
