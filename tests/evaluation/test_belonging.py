@@ -15,7 +15,7 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
-from kgtrec.errors import CollectionError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecWarning, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.item_scores import item_scores
@@ -77,8 +77,7 @@ def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_n
     if measure in SEEING:
         alike &= len({frozenset(judged) for _, judged in drawn}) == 1
     made, parsed = collection(QRELS), parse_measures(measure)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         for order in itertools.permutations(found):
             given_so = {"qrels": made.qrels, "measures": parsed}
             assert len(list(different_systems(order, made, **given_so, mixed=True))) == len(found)
@@ -95,8 +94,7 @@ def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_n
 def test_equal_scores_are_worth_the_same_whatever_else_was_judged(judged, ties):
     """That is why blind measures need no equal judged pairs."""
     made = collection(QRELS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         found = evaluate(
             made, [ranks("few", judged=tuple(sorted(judged))), ranks("all", judged=tuple(WRONG))], BLIND, ties=ties
         )
@@ -113,8 +111,7 @@ def test_measures_that_do_not_look_at_judged_non_answers_say_so(measure):
         assert isinstance(parsed, ParsedMeasure)
         apart = False
         for seed in range(4):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
+            with unwarned():
                 both = drawn_ranks("bare", (), seed), drawn_ranks("full", tuple(WRONG), seed)
                 values = evaluate(made, both, name, mixed=True).values
             apart |= not np.array_equal(values[0], values[1], equal_nan=True)
@@ -166,8 +163,7 @@ def test_measures_that_do_not_look_at_unsampled_candidates_say_so(measure):
     for name in [name for name in spelled(measure) if measure.weighting is None]:
         parsed, apart = parse_measure(name), False
         for seed, ties in itertools.product(range(3), ("realistic", "optimistic", "pessimistic")):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
+            with unwarned():
                 both = [drawn_ranks(who, pairs, seed) for who, pairs in judged.items()]
                 values = evaluate(made, both, name, mixed=True, ties=ties).values
             apart |= not np.array_equal(values[0], values[1], equal_nan=True)

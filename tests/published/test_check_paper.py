@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from scipy.optimize import linprog
 
 from kgtrec.data.scores import PublishedTable, PublishedValue
 from kgtrec.data.table import Table
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, unwarned
 from kgtrec.formats.published_tables import read_published_table
 from kgtrec.published.check_paper import PaperCheck, check_paper
 from kgtrec.published.sizes import known_names
@@ -197,8 +196,7 @@ def test_a_table_of_a_paper_has_nothing_impossible():
 )
 def test_published_files_have_nothing_impossible(data, file, data_set, sizes):
     """At full precision every Hits@k is a count of ranks, and MRR is within its bounds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # of columns that are no means of ranks
+    with unwarned():
         table = read_published_table(data / file, data_sets=known_names())
     found = check_paper(table, data_set, **sizes)
     assert told(found, "impossible") == []
@@ -207,8 +205,7 @@ def test_published_files_have_nothing_impossible(data, file, data_set, sizes):
 
 def test_some_systems_of_hoyt_et_al_are_like_chance_on_nations(data):
     """ComplEx' Hits@3 and Hits@10 and TransE's MRR are within what random orders have, TransE's Hits@1 is below."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         table = read_published_table(data / "rank-metrics" / "collated.tsv", data_sets=known_names())
     found = check_paper(table)
     assert {(each.system, each.data_set, each.measure) for each in found.findings if each.severity == "doubtful"} == {
@@ -236,8 +233,7 @@ def test_the_wrong_number_of_test_triples_is_seen_by_the_digits(tmp_path):
 def test_the_digits_of_scores_tell_how_many_test_triples_there_were(data):
     """Zhou et al. (2022): at a depth of the pool only the 1,023 triples and its new positives fit Hits@1 to 10."""
     path = data / "kgc-sparsity" / "result" / "FB-Test-S-C" / "pooling_depth.csv"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         table = read_published_table(path)
     triples = [1023 + new for new in (0, 118, 287, 428, 614, 786, 965, 1168, 1327, 1520, 1715)]
     for depth in (0, 4, 10):

@@ -191,9 +191,8 @@ def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = N
     array([0.75      , 0.91666667])
     """
     groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
-    before = np.cumsum(groups.members) - groups.members
     per_question = ranking.total(groups.question, groups.members.astype(np.float64)).astype(np.int64)
-    above = before - (np.cumsum(per_question) - per_question)[groups.question]
+    above = np.cumsum(groups.members) - groups.members - (np.cumsum(per_question) - per_question)[groups.question]
     places = groups.up_to(cutoff)
     total = (above + 1) * sum_reciprocals(groups.before, places)
     total += ratio(groups.members - 1, groups.size - 1) * sum_places_behind(groups.before, places)
@@ -214,9 +213,10 @@ def ndcg(ranking: TiedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> 
     """
     worth = np.where(ranking.grade > 0, gain.gain_of(ranking.grade, dcg), 0.0)
     groups = groups_of(ranking, worth)
-    places = groups.up_to(cutoff)
-    total = ranking.total(groups.question, groups.worth / groups.size * sum_log_discounts(groups.before, places))
-    return ratio(total, gain.ideal_dcg(ranking, cutoff, dcg))
+    discount = sum_log_discounts(groups.before, groups.up_to(cutoff))
+    return ratio(
+        ranking.total(groups.question, groups.worth / groups.size * discount), gain.ideal_dcg(ranking, cutoff, dcg)
+    )
 
 
 def rank_biased_precision(

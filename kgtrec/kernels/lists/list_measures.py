@@ -318,10 +318,9 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     """
     judged = ranking.grade >= 0
     question = ranking.question[judged]
-    weight = (1.0 - p) * p ** (ranking.position[judged] - 1.0)
+    seen = ranking.total(question, (1.0 - p) * p ** (ranking.position[judged] - 1.0))
     # the weights of all positions add up to 1
-    rest = 1.0 - ranking.total(question, weight)
-    return np.where(ranking.num_retrieved > ranking.per_question(question), rest, 0.0)
+    return np.where(ranking.num_retrieved > ranking.per_question(question), 1.0 - seen, 0.0)
 
 
 def judged_share(ranking: Ranking, cutoff: int | None = None) -> Values:

@@ -42,8 +42,7 @@ class TiedRanking(Ranking):
         kept = replace(self, **{column: getattr(self, column)[self.grade >= 0] for column in columns})
         groups = groups_of(kept, np.ones(len(kept.question)))
         length = self.per_question(kept.question)
-        above = np.cumsum(groups.members) - groups.members
-        first = above - (np.cumsum(length) - length)[groups.question] + 1
+        first = np.cumsum(groups.members) - groups.members - (np.cumsum(length) - length)[groups.question] + 1
         return replace(
             kept,
             num_retrieved=length,
@@ -83,8 +82,8 @@ def groups_of(ranking: TiedRanking, worth: NDArray[np.float64]) -> TiedGroups:
     new[1:] = (question[1:] != question[:-1]) | (first[1:] != first[:-1])
     starts = np.flatnonzero(new)
     total = np.add.reduceat(worth[rows], starts) if len(starts) else np.zeros(0)
-    members = np.diff(np.append(starts, len(rows)))
-    return TiedGroups(question[starts], first[starts] - 1, ranking.size[rows][starts], members, total)
+    length = np.diff(np.append(starts, len(rows)))
+    return TiedGroups(question[starts], first[starts] - 1, ranking.size[rows][starts], length, total)
 
 
 def tied_ranking_of(

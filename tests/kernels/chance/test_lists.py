@@ -59,14 +59,6 @@ def test_closed_forms_are_the_moments_over_all_orders(name):
         assert found[1][row] == pytest.approx(np.var(values), rel=1e-10, abs=1e-15), case
 
 
-def test_one_relevant_among_four_by_hand():
-    """RR: 25/48; AP is RR; Success@2 is 1/2; nDCG@1 is 1/4."""
-    assert lists.expected_reciprocal_best_rank([1], [4])[0] == pytest.approx(25 / 48)
-    assert lists.expected_average_precision([1], [4])[0] == pytest.approx(25 / 48)
-    assert lists.expected_success([1], [4], 2)[0] == pytest.approx(0.5)
-    assert lists.expected_ndcg([1], [4], 1)[0] == 0.25
-
-
 def exact_rr(r, n):
     """E and Var of 1/J by the sum over its law, in high precision."""
     p = mpmath.mpf(r) / n
