@@ -91,7 +91,7 @@ class MatchedSystem:
         if answers is not None:
             end = answers.best if ties == "optimistic" else answers.worst
             answers = replace(answers, rank=end.astype(np.float64))
-        ranking = _ranking(qrels, self.ranking.num_retrieved, replace(places, position=position))
+        ranking, _ = _rankings(qrels, self.ranking.num_retrieved, replace(places, position=position), ties)
         return replace(self, ties=ties, ranking=ranking, tied_ranking=None, answers=answers)
 
     @property
@@ -174,10 +174,8 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
             getattr(places, column.name)[rows] = getattr(own, column.name)
         n = rows.stop
     places = JudgedPositions(*(getattr(places, column.name)[:n] for column in fields(places)))
-    ranking = _ranking(qrels, num_retrieved, places)
-    tied_ranking = _tied_ranking(qrels, num_retrieved, places) if ties == "expected" else None
     group_size = places.size[qrels.grade[places.judged] >= 1]
-    return MatchedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
+    return MatchedSystem(run.name, ties, *_rankings(qrels, num_retrieved, places, ties), None, group_size, run, places)
 
 
 def _places_in(
@@ -272,9 +270,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
         position = places_in_tied_groups(qrels.question[judged], first, size, grade, label_order, rule)
         rank = rank_among(above, tied, rule)
     places = JudgedPositions(judged, first, size, position)
-    ranking = _ranking(qrels, num_retrieved, places)
-    tied_ranking = _tied_ranking(qrels, num_retrieved, places) if ties in (None, "expected") else None
-
+    rankings = _rankings(qrels, num_retrieved, places, ties)
     answers = np.flatnonzero(relevant)
     answers = answers[np.argsort(judged[answers])]  # the order of the qrels
     micro = RankedAnswers(
@@ -290,7 +286,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
     group_size = np.where(of_scores, size, 1)[relevant]
     is_cut = ranks.cut is not None and bool(ranks.cut[row].any())
     grades_open = ranks.cut is not None and below is not None and _grades_open(ranks, ranks.cut, is_answer, row_grade)
-    return MatchedSystem(ranks.name, ties, ranking, tied_ranking, micro, group_size, None, places, is_cut, grades_open)
+    return MatchedSystem(ranks.name, ties, *rankings, micro, group_size, None, places, is_cut, grades_open)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -383,11 +379,11 @@ def _higher_and_equal(ranks: AnswerRanks, changed: NDArray[np.bool_]) -> tuple[N
     if ranks.cut is None:
         return higher, equal
     rows = np.flatnonzero(ranks.cut)
-    counted = np.r_[changed, np.zeros(len(rows), np.bool_)]
-    from_end = np.r_[place, ranks.above[rows] + 1.0]
-    above = higher_and_equal(np.r_[question, question[rows]], -from_end, counted)[0]
     others = np.bincount(question[changed], minlength=len(ranks.questions))[question] - changed
-    higher[rows] = above[len(question) :]
+    # the ends of the lists are rows of their own, which are not counted
+    from_end = np.r_[place, ranks.above[rows] + 1.0]
+    above = higher_and_equal(np.r_[question, question[rows]], -from_end, np.r_[changed, np.zeros(len(rows), np.bool_)])
+    higher[rows] = above[0][len(question) :]
     equal[rows] = (others - higher)[rows]
     return higher, equal
 
@@ -426,10 +422,10 @@ def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_], grade: NDArray[np.
     raw_above, raw_tied = listed_above, listed_tied
     if cut is not None and below is not None:
         # each answer on its own: at best no other one that is below the end of a list is above it, at worst all are
-        highest = _settled(ranks, cut, cut, grade)
-        higher, equal = higher_and_equal(question, -highest, is_answer if below == "worst" else is_answer & ~cut)
-        raw_above, raw_tied = above + higher, tied + np.where(cut, 0, equal)
-        raw_above = np.where(cut & (below == "worst"), length - 1, raw_above)
+        counted = is_answer if below == "worst" else is_answer & ~cut
+        higher, equal = higher_and_equal(question, -_settled(ranks, cut, cut, grade), counted)
+        raw_above = np.where(cut & (below == "worst"), length - 1, above + higher)
+        raw_tied = tied + np.where(cut, 0, equal)
     return _Counts(raw_above, raw_tied, length, listed_above, listed_tied, length, is_listed)
 
 
@@ -525,28 +521,23 @@ def _places_at_random(ranks: AnswerRanks, row: NDArray[np.intp], counts: _Counts
     return first + places_among_unknown(group, size[group], _keys(ranks, row, seed))
 
 
-def _tied_ranking(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: JudgedPositions) -> TiedRanking:
-    order = np.lexsort((judged.first, qrels.question[judged.judged]))
-    rows = _rows_of_rankings(qrels, num_retrieved, judged.judged[order])
-    return TiedRanking(first=judged.first[order], size=judged.size[order], **rows)
+def _rankings(
+    qrels: Qrels, num_retrieved: NDArray[np.int64], places: JudgedPositions, ties: str | None
+) -> tuple[JudgedRanking, TiedRanking | None]:
+    """The input of measures: by positions, and by groups that tie, if the rule leaves their order open."""
+    judged = places.judged
+    whole: dict[str, Any] = {"n_questions": len(qrels.questions), "num_retrieved": num_retrieved}
+    whole |= {"judged_question": qrels.question, "judged_grade": qrels.grade}
 
+    def rows(order: NDArray[np.intp]) -> dict[str, Any]:
+        return {"question": qrels.question[judged[order]], "grade": qrels.grade[judged[order]]} | whole
 
-def _ranking(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: JudgedPositions) -> JudgedRanking:
-    rows = judged.judged
-    order = np.lexsort((-qrels.grade[rows], judged.position, qrels.question[rows]))
-    return JudgedRanking(position=judged.position[order], **_rows_of_rankings(qrels, num_retrieved, rows[order]))
-
-
-def _rows_of_rankings(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp]) -> dict[str, Any]:
-    """The common fields of both kinds of rankings."""
-    return {
-        "n_questions": len(qrels.questions),
-        "num_retrieved": num_retrieved,
-        "question": qrels.question[judged],
-        "grade": qrels.grade[judged],
-        "judged_question": qrels.question,
-        "judged_grade": qrels.grade,
-    }
+    order = np.lexsort((-qrels.grade[judged], places.position, qrels.question[judged]))
+    ranking = JudgedRanking(position=places.position[order], **rows(order))
+    if ties not in (None, "expected"):
+        return ranking, None
+    order = np.lexsort((places.first, qrels.question[judged]))
+    return ranking, TiedRanking(first=places.first[order], size=places.size[order], **rows(order))
 
 
 def _question_codes(name: str, questions: Vocabulary, qrels: Qrels) -> NDArray[np.int32]:

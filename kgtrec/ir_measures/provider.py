@@ -56,10 +56,9 @@ class KgtrecEvaluator(Evaluator):
             seen = _ranked(system, self._judged, candidates, measures)
             parsed = [cast(ParsedMeasure, _parsed(measure)) for measure in measures]
             evaluated = Evaluated(self._qrels, seen, parsed)
-            values = evaluated.per_question()
-            for row, measure in enumerate(measures):
-                for place, question in enumerate(self.qrel_qids):
-                    yield Metric(question, measure, QuestionValue(float(values[row, place]), evaluated, row, place))
+            for row, (measure, values) in enumerate(zip(measures, evaluated.per_question(), strict=True)):
+                for place, (question, value) in enumerate(zip(self.qrel_qids, values.tolist(), strict=True)):
+                    yield Metric(question, measure, QuestionValue(value, evaluated, row, place))
 
 
 def _parsed(measure: Measure) -> Any:

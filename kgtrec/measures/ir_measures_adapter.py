@@ -187,8 +187,7 @@ def _frames(qrels: Qrels, run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _failure(measure: ProvidedMeasure, error: Exception) -> str:
     """The error message, with the way out if ir-measures names one."""
-    ways = re.findall(r"^ - (\S+) \((.*)\)$", str(error), re.MULTILINE)
-    if ways:
+    if ways := re.findall(r"^ - (\S+) \((.*)\)$", str(error), re.MULTILINE):
         ways_out = " or ".join(f"{name} ({how})" for name, how in ways)
         return f"{measure.label} needs a provider of ir-measures that is not installed: {ways_out}"
     if "Unsupported measures" in str(error):

@@ -215,8 +215,7 @@ def parse_measure(measure: Any) -> AnyMeasure:
             raise MeasureError(
                 f"expected a measure's name or one of ir-measures' measures, found {type(measure).__name__}"
             )
-        own = wrapped(measure)
-        if own is not None:
+        if own := wrapped(measure):
             return own
         measure = label_of(measure)
     label = measure.strip()
@@ -300,8 +299,7 @@ def warn_of_bare(names: Iterable[str], place: str) -> None:
     >>> print(noted[0].message)
     table.csv: read MRR, H@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them
     """
-    bare = {name: over_answers(name) for name in names if two_meanings(name)}
-    if bare:
+    if bare := {name: over_answers(name) for name in names if two_meanings(name)}:
         read = f"{', '.join(bare)} as {', '.join(bare.values())}"
         warn(f"{place}: read {read}, over answers, as link-prediction papers report them")
 
@@ -311,13 +309,10 @@ def _meanings(label: str) -> tuple[str, str] | None:
     form = _FORM.fullmatch(label := label.strip())
     if form is None or lookup(form["name"]) is not None:
         return None
-    folded = {record.name.casefold(): record for record in registered()}
-    name = _SPOKEN.get(form["name"].casefold(), form["name"])
-    micro, macro = (folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro"))
-    if micro is None or macro is None:
-        return None
-    after = label[len(form["name"]) :]
-    return micro.name + after, macro.name + after
+    named = {record.name.casefold(): record.name for record in registered()}
+    name, after = _SPOKEN.get(form["name"].casefold(), form["name"]), label[len(form["name"]) :]
+    micro, macro = (named.get(f"{level}.{name}".casefold()) for level in ("micro", "macro"))
+    return None if micro is None or macro is None else (micro + after, macro + after)
 
 
 def named_by_pykeen(label: str) -> str | None:

@@ -127,8 +127,7 @@ def check_paper(
     if data_set:
         table = table.of_data_set(data_set)
     names = list(dict.fromkeys(value.data_set for value in table.values))
-    has_own_size = not (entities is None and triples is None and chance is None)
-    if has_own_size and len(names) > 1:
+    if len(names) > 1 and not (entities is None and triples is None and chance is None):
         raise KgtrecError(f"expected a table of one data set with its size, found {', '.join(names)}")
     sizes = {name: size_of(name, entities=entities, triples=triples, chance=chance) for name in names}
     for name, size in sizes.items():
@@ -146,9 +145,10 @@ def check_paper(
         bounds += own_bounds
         kept.append(row)
     findings += [*filtered_and_raw(kept), *both_sides(kept), *small_leads(kept)]
-    order = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    systems = len({value.system for value in table.values})
-    return PaperCheck(table.name, tuple(order), tuple(bounds), len(table), systems)
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return PaperCheck(
+        table.name, tuple(findings), tuple(bounds), len(table), len({value.system for value in table.values})
+    )
 
 
 def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:

@@ -71,23 +71,7 @@ def exact_rr(r, n):
 
 
 @pytest.mark.parametrize(
-    ("r", "n"),
-    [
-        (1, 3000),
-        (2, 3000),
-        (17, 3000),
-        (64, 3000),
-        (65, 3000),
-        (700, 3000),
-        (749, 3000),
-        (750, 3000),
-        (2000, 3000),
-        (2999, 3000),
-        (3000, 3000),
-        (60, 63),
-        (3, 64),
-        (5, 5),
-    ],
+    ("r", "n"), [*((r, 3000) for r in (1, 2, 17, 64, 65, 700, 749, 750, 2000, 2999, 3000)), (60, 63), (3, 64), (5, 5)]
 )
 def test_reciprocal_best_rank_holds_nine_digits(r, n):
     """Against a sum in 40 digits, on both sides of every switch of forms."""
