@@ -258,6 +258,16 @@ def test_what_is_judged_wrong_below_the_cut_ties_by_hand():
         assert {place[1], place[2]} == others
 
 
+@pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")
+def test_an_answer_that_is_the_only_candidate_by_hand():
+    """The other two are known from elsewhere: the rank is 1, and AMRI = 1 - (1 - 1) / (1 - 1) stays undefined."""
+    collection = collection_of(1, 3, {(0, 0): 1}, {(0, 1, 0), (0, 2, 1)})
+    ranks = rank_system(collection, lists_of(collection, np.zeros((1, 3)), 0)[1]).answer_ranks
+    scores = evaluate(collection, ranks, ["micro.MR", "micro.AMRI"])
+    assert scores.least is None
+    np.testing.assert_array_equal(scores.values.ravel(), [1, np.nan])
+
+
 def lists_by_hand(collection, *rows):
     """Of the one question: the answer that each list was made for, or -1, and its levels."""
     entity = [code for _, levels in rows for level in levels for code in level]
@@ -301,6 +311,18 @@ def test_lists_of_different_lengths_by_hand():
     ranks = rank_system(graded, lists_by_hand(graded, *rows)).answer_ranks
     scores = evaluate(graded, ranks, ["AP", "AP(rel=2)", "nDCG"])
     assert np.isnan(scores.least.ravel()).tolist() == [False, True, True]
+
+
+@pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")
+def test_raw_ranks_below_the_cut_by_hand():
+    """Of answers a, b and others x, y only x is listed: either answer alone is second at best, and fourth at worst."""
+    collection = collection_of(1, 4, {(0, 0): 1, (0, 1): 1})
+    ranks = rank_system(collection, lists_by_hand(collection, (-1, [[2]])), filtered_by=("train", "valid")).answer_ranks
+    for ties, value in (("realistic", 3), ("optimistic", 2), ("pessimistic", 4), ("expected", 3)):
+        scores = evaluate(collection, ranks, "micro.MR", per="answer", ties=ties)
+        assert scores.least.ravel().tolist() == [2, 2]
+        assert scores.most.ravel().tolist() == [4, 4]
+        assert scores.values.ravel().tolist() == [value, value]
 
 
 @pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")

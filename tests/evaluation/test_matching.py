@@ -221,6 +221,18 @@ def test_answer_ranks_stand_where_ranking_again_has_them(worlds, rule: str, seed
     np.testing.assert_array_equal(np.sort(found.group_size), np.sort(expected.group_size))
 
 
+def test_a_filtered_entity_that_is_judged_wrong_is_not_in_the_list():
+    """As in the run: it is no candidate, so that no place of the list is judged by it."""
+    world = collection_of(1, 3, {(0, 0): 1}, {(0, 1, 0)})
+    wrong = Qrels.of(
+        *(np.array(column, np.int32) for column in ([0, 0], [0, 1], [1, 0])), world.questions.ids, world.entities
+    )
+    ranks = rank_scores(
+        world, np.array([[1.0, 2.0, 0.0]]), questions=world, entities=world, depth=0, judged=wrong
+    ).answer_ranks
+    assert match(ranks, wrong).ranking.grade.tolist() == [1]
+
+
 def recoded(world: World) -> tuple[AnswerRanks, Qrels]:
     """The world's answer ranks and qrels with questions and entities numbered backwards."""
     ranks, qrels = world.answer_ranks(), world.qrels()
