@@ -133,9 +133,9 @@ def units_of_lists(
     """
     item = np.full(max(question.max(initial=-1), listed.max(initial=-1)) + 1, -1, np.intp)
     item[listed] = np.arange(len(listed))
-    own = item[question]
-    kept = own >= 0
-    return Units.of(triple[kept], group, size, own[kept], 1 / np.bincount(own[kept])[own[kept]])
+    item_of = item[question]
+    kept = item_of >= 0
+    return Units.of(triple[kept], group, size, item_of[kept], 1 / np.bincount(item_of[kept])[item_of[kept]])
 
 
 def interval_of(measure: AnyMeasure, parts: Quotients, confidence: float) -> Floats:

@@ -168,10 +168,10 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
         starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
         asked = question[part.question[starts]]
         num_retrieved[asked[asked >= 0]] = np.diff(np.append(starts, len(part)))[asked >= 0]
-        own = _places_in(part, starts, pairs, qrels, ties, seed)
-        rows = slice(n, n + len(own.judged))  # each pair is in the run once at most
+        of_part = _places_in(part, starts, pairs, qrels, ties, seed)
+        rows = slice(n, n + len(of_part.judged))  # each pair is in the run once at most
         for column in fields(places):
-            getattr(places, column.name)[rows] = getattr(own, column.name)
+            getattr(places, column.name)[rows] = getattr(of_part, column.name)
         n = rows.stop
     places = JudgedPositions(*(getattr(places, column.name)[:n] for column in fields(places)))
     group_size = places.size[qrels.grade[places.judged] >= 1]
@@ -229,8 +229,8 @@ def _shuffled_places(
     members = np.arange(len(group)) + (starts - at)[group]
     within = places_by_key(group, _keys(run, members, seed))
     shuffled = first.copy()
-    own = np.flatnonzero(size > 1)
-    shuffled[own] += within[at[np.searchsorted(starts, top[own])] + (place - first)[own]] - 1
+    tied = np.flatnonzero(size > 1)
+    shuffled[tied] += within[at[np.searchsorted(starts, top[tied])] + (place - first)[tied]] - 1
     return shuffled
 
 

@@ -155,16 +155,16 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
     width, asked = len(collection.entities), collection.questions.ids.encode(run.questions.labels)
     first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
     length = np.diff(np.r_[first, len(part)])
-    first, length = (each[asked[part.question[first]] >= 0] for each in (first, length))
+    first, length = (column[asked[part.question[first]] >= 0] for column in (first, length))
     if len(first) == 0:
         return None
     some = np.linspace(0, len(first) - 1, int(min(len(first), _LISTED / length.mean() + 1))).astype(np.intp)
     first, length = first[some], length[some]
     question = asked[part.question[first]]
     of_list = np.repeat(np.arange(len(first)), length)
-    place = np.arange(len(of_list)) - np.repeat(np.cumsum(length) - length, length)
-    entity = collection.entities.encode(run.entities.labels)[part.entity[first[of_list] + place]].astype(np.int64)
-    of_list, place, entity = (each[entity >= 0] for each in (of_list, place, entity))
+    position = np.arange(len(of_list)) - np.repeat(np.cumsum(length) - length, length)
+    entity = collection.entities.encode(run.entities.labels)[part.entity[first[of_list] + position]].astype(np.int64)
+    of_list, position, entity = (column[entity >= 0] for column in (of_list, position, entity))
     is_head = collection.questions.is_head[question]
     n_lists = np.maximum(np.bincount(is_head, minlength=2) - 1, 1)  # others of the same side
 
@@ -187,7 +187,7 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
     is_answer = collection.qrels.grade >= 1
     n, listed, others = counts_of(collection.qrels.question[is_answer], collection.qrels.entity[is_answer])
     shows_nothing = n < _FEW_ANSWERS or _by_chance(others) > n / 4 or listed > _by_chance(others)
-    if shows_nothing or not _have_topics(is_head[of_list], of_list, entity, place):
+    if shows_nothing or not _have_topics(is_head[of_list], of_list, entity, position):
         return None
     n_known, known, known_others = counts_of(collection.known.question, collection.known.entity)
     if known > _by_chance(known_others) or (known == 0 and known_others >= _SURE_KNOWN):
@@ -211,11 +211,11 @@ def _have_topics(
     width, n_pairs = int(entity.max(initial=0)) + 1, 0.0
     times = [0.0, 0.0]  # that two lists of one side share an entity, and a pair of entities
     first, second = np.triu_indices(_TOP, 1)
-    for own in (np.sort(best[side]), np.sort(best[~side])):
-        for number, keys in enumerate((own, own[:, first] * np.int64(width) + own[:, second])):
+    for tops in (np.sort(best[side]), np.sort(best[~side])):
+        for number, keys in enumerate((tops, tops[:, first] * np.int64(width) + tops[:, second])):
             lists = np.unique(keys, return_counts=True)[1].astype(np.float64)
             times[number] += float((lists * (lists - 1)).sum())
-        n_pairs += len(own) * (len(own) - 1.0)
+        n_pairs += len(tops) * (len(tops) - 1.0)
     # where two lists share s entities on average, by chance, they share s^2 / 2 pairs of them
     return n_pairs > 0 and times[1] > _by_chance(times[0] ** 2 / n_pairs / 2)
 

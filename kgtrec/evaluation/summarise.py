@@ -169,8 +169,8 @@ def _per_item(function: Callable[..., Floats], items: ItemValues, measure: AnyMe
     """(n,) values of a function of the chance record for each item, computed once for each distinct size."""
     sizes = np.stack(items.sizes)
     key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    return function(*sizes[:, first], **measure.own_parameters)[place]
+    _, first, row_of_size = np.unique(key, return_index=True, return_inverse=True)
+    return function(*sizes[:, first], **measure.own_parameters)[row_of_size]
 
 
 def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Floats | None) -> tuple[float, float]:

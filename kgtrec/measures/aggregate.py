@@ -172,11 +172,11 @@ class MedianRanks:
         self, least: Floats, low: NDArray[np.int64], high: NDArray[np.int64], weight: Floats
     ) -> NDArray[np.int64]:
         """(size,) the lowest rank from ``low`` to ``high`` at or below which there is so much weight."""
-        place = low  # usually it is the lowest one
+        rank = low  # usually it is the lowest one
         while np.any(low < high):
-            inside = np.clip(place[self._group] - self._best + 1, 0, self._length)
+            inside = np.clip(rank[self._group] - self._best + 1, 0, self._length)
             reached = _sums(self._group, weight * (inside / self._length), self._size) >= least
-            high, low = np.where(reached, place, high), np.where(reached, low, place + 1)
+            high, low = np.where(reached, rank, high), np.where(reached, low, rank + 1)
             low = np.minimum(low, high)
-            place = (low + high) // 2
+            rank = (low + high) // 2
         return high

@@ -130,10 +130,10 @@ def provided(record: Measure, label: str, parameters: Mapping[str, Any]) -> Prov
     import ir_measures
 
     base = ir_measures.measures.registry[record.name]
-    own = {name: value for name, value in parameters.items() if value != record.parameters.get(name)}
-    if missing := [name for name, rule in base.SUPPORTED_PARAMS.items() if rule.required and name not in own]:
+    chosen = {name: value for name, value in parameters.items() if value != record.parameters.get(name)}
+    if missing := [name for name, rule in base.SUPPORTED_PARAMS.items() if rule.required and name not in chosen]:
         raise MeasureError(f"{label}: {record.name} needs {' and '.join(missing)}")
-    return ProvidedMeasure(record, label, base(**own))
+    return ProvidedMeasure(record, label, base(**chosen))
 
 
 def _record(measure: Any, name: str) -> Measure:

@@ -509,13 +509,13 @@ def _expected(rule: Rule) -> str:
 def _unknown(label: str, name: str) -> str:
     """The message about an unknown name: the nearest ones, with the user's own parameters and cutoff."""
     number = re.search(r"\d+$", name)
-    rest = label[len(name) :]
+    after = label[len(name) :]
     # of names that differ only in case, the last one is shown: kgtrec's own spelling
-    names = [*provided_names(), *spellings(number[0] if number else "10"), *(found.name for found in registered())]
-    folded = {known.casefold(): known + rest for known in names}
+    names = [*provided_names(), *spellings(number[0] if number else "10"), *(measure.name for measure in registered())]
+    folded = {known.casefold(): known + after for known in names}
     if in_room := folded.get(f"micro.{name}".casefold()):
         return f"unknown measure {label!r}; did you mean {in_room}?"
-    hint = nearest(label, [known + rest for known in names if _is_measure(known + rest)]) or nearest(name, names)
+    hint = nearest(label, [known + after for known in names if _is_measure(known + after)]) or nearest(name, names)
     return f"unknown measure {label!r}" + (
         hint
         or "; known are ir-measures' names (AP@20, nDCG@20), trec_eval's (map_cut_20, bpref), micro.MRR and the like"

@@ -78,11 +78,11 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
         finding = next(row.unless_possible(map(is_possible, WAYS), name, what, source), None)
         value, (low, high) = row.values[name], tried[0]
         if not np.isnan(low):
-            given = " and ".join(dict.fromkeys(other.partition("@")[0] for other in others))
+            kinds = " and ".join(dict.fromkeys(other.partition("@")[0] for other in others))
             whose = (row.size.data_set, row.setting or row.part)
-            bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, given, *whose))
-        of_these = {row.values[each].measure for each in (name, *others)}
-        shown_already = {each.severity for each in (*known, *findings) if each.measure in of_these}
+            bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, kinds, *whose))
+        of_these = {row.values[other].measure for other in (name, *others)}
+        shown_already = {other.severity for other in (*known, *findings) if other.measure in of_these}
         if finding is not None and not shown_already & {"impossible", finding.severity}:
             low, high = next((ends for ends in tried if not np.isnan(ends[0])), tried[0])
             findings.append(replace(finding, low=low, high=high))

@@ -156,10 +156,10 @@ def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:
     by_row: dict[tuple[str, ...], list[dict[str, PublishedValue]]] = defaultdict(lambda: [{}])
     for value in table.values:
         level, _, name = value.measure.partition(".")
-        own = by_row[value.system, value.data_set, value.setting, value.side, value.part, level]
-        if name in own[-1]:
-            own.append({})
-        own[-1][name] = value
+        rows_of_key = by_row[value.system, value.data_set, value.setting, value.side, value.part, level]
+        if name in rows_of_key[-1]:
+            rows_of_key.append({})
+        rows_of_key[-1][name] = value
     rows = []
     for (system, data_set, setting, side, part, level), several in by_row.items():
         for place, values in enumerate(several):

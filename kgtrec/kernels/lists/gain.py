@@ -60,11 +60,11 @@ def _ideal(ranking: Ranking, dcg: Dcg = "log2", cutoff: int | None = None) -> _R
     if np.any((grade[1:] > grade[:-1]) & (question[1:] == question[:-1])):
         order = np.lexsort((-grade, question))
         question, grade = question[order], grade[order]
-    place = number_within(question, ranking.n_questions)
+    position = number_within(question, ranking.n_questions)
     if cutoff is not None:
-        seen = place <= cutoff
-        question, grade, place = question[seen], grade[seen], place[seen]
-    return _Rows(question, place.astype(np.float64), gain_of(grade, dcg))
+        seen = position <= cutoff
+        question, grade, position = question[seen], grade[seen], position[seen]
+    return _Rows(question, position.astype(np.float64), gain_of(grade, dcg))
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
@@ -164,11 +164,11 @@ def _sum_up_to(
         return np.zeros(len(question))
     # (question, place) as one number, to look all pairs up in one search; exact for halves
     span = max(float(listed.position.max()), float(place.max(initial=0.0))) + 1.0
-    found = np.searchsorted(listed.question * span + listed.position, question * span + place, side="right")
+    end = np.searchsorted(listed.question * span + listed.position, question * span + place, side="right")
     everything = np.r_[0.0, np.cumsum(listed.discounted)]
     size = np.bincount(listed.question, minlength=n_questions)
     first = np.cumsum(size) - size
-    return everything[found] - everything[first[question]]
+    return everything[end] - everything[first[question]]
 
 
 def normalized_gain(ranking: JudgedRanking) -> Values:

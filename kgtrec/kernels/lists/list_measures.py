@@ -137,8 +137,8 @@ def r_precision(ranking: Ranking, rel: int = 1, multiple: float = 1.0) -> Values
     >>> r_precision(ranking_of([[1, None, 1]])), r_precision(ranking_of([[1, None, 1]]), multiple=1.5)
     (array([0.5]), array([0.66666667]))
     """
-    place = (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64)
-    return ratio(ranking.count(rel, place), place)
+    last = (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64)
+    return ratio(ranking.count(rel, last), last)
 
 
 def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, rounding: float = ALMOST_UP) -> Values:

@@ -164,13 +164,13 @@ def _sums(
     single = np.clip(_TERMS - after, 0, count)
     start = after.astype(np.float64)
     sums = np.zeros(len(after))
-    own = np.flatnonzero(single)
+    rows = np.flatnonzero(single)
     for step in range(1, int(single.max()) + 1):
-        own = own[single[own] >= step]
-        sums[own] += term(start[own] + step)
-    rest = np.flatnonzero(count > single)
-    low, width_of_rest = start[rest] + single[rest] + 0.5, (count[rest] - single[rest]).astype(np.float64)
+        rows = rows[single[rows] >= step]
+        sums[rows] += term(start[rows] + step)
+    beyond = np.flatnonzero(count > single)
+    low, width_of_rest = start[beyond] + single[beyond] + 0.5, (count[beyond] - single[beyond]).astype(np.float64)
     (first, third), (first_end, third_end) = slopes(low), slopes(low + width_of_rest)
-    sums[rest] += integral(low, width_of_rest) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
+    sums[beyond] += integral(low, width_of_rest) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
     total[many] = sums[back]
     return total

@@ -106,11 +106,11 @@ def tied_ranking_of(
     """
     rows, judged, lengths = [], [], []
     for question, groups in enumerate(lists):
-        place = 1
+        position = 1
         for group in groups:
-            rows += [(question, place, len(group), grade) for grade in group if grade is not None]
-            place += len(group)
-        lengths.append(place - 1)
+            rows += [(question, position, len(group), grade) for grade in group if grade is not None]
+            position += len(group)
+        lengths.append(position - 1)
         judged += [(question, grade) for group in groups for grade in group if grade is not None]
         judged += [(question, grade) for grade in (not_retrieved[question] if not_retrieved else [])]
     columns = np.array(rows, np.int64).reshape(-1, 4).T
