@@ -222,14 +222,6 @@ def test_other_things_than_qrels_and_systems_are_refused(qrels, systems, message
         evaluate(frame if qrels is None else qrels, systems, "RR")
 
 
-@pytest.mark.parametrize("per", ["question", "answer"])
-def test_intervals_of_single_items_are_refused(per: str):
-    """One item has no spread to draw."""
-    built = collection()
-    with pytest.raises(KgtrecError, match=f"expected means for intervals, found one value per {per}"):
-        evaluate(built, ranks_of(built, [0] * len(built.qrels)), "micro.MRR", per=per, confidence=0.9)
-
-
 def test_what_other_libraries_hold_is_accepted(tmp_path):
     """Dicts of dicts, named tuples, PyTerrier's frames, ranx's objects and paths: the same numbers."""
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}

@@ -29,18 +29,11 @@ PLAIN = (
 
 
 #: measures that trec_eval has and ir-measures has not: pytrec_eval's request, and kgtrec's name
-TREC_EVAL_ONLY = {
-    "Rndcg": "Rndcg",
-    "ndcg_rel": "ndcg_rel",
-    "G": "G",
-    "binG": "binG",
-    "utility": "utility",
-    "num_nonrel_judged_ret": "num_nonrel_judged_ret",
-    "11pt_avg": "11pt_avg(rounding=0.9)",
-    "Rprec_mult_0.20": "Rprec_mult_0.20",
-    "Rprec_mult_1.40": "Rprec_mult_1.40",
-    "relative_P_5": "relative_P_5",
-    "relative_P_30": "relative_P_30",
+TREC_EVAL_ONLY = {"11pt_avg": "11pt_avg(rounding=0.9)"} | {
+    name: name
+    for name in names("""
+        Rndcg ndcg_rel G binG utility num_nonrel_judged_ret Rprec_mult_0.20 Rprec_mult_1.40 relative_P_5 relative_P_30
+    """)
 }
 
 
