@@ -28,11 +28,12 @@ from sessions import PAGES as SESSIONS
 from kgtrec.cli import LazyGroup, cli, main
 from kgtrec.errors import MeasureError
 from kgtrec.evaluation import chance_table
-from kgtrec.measures.names import MeasureDescription, describe_measures
+from kgtrec.measures.names import describe_measures
+from kgtrec.measures.record import Measure
 
 DOCS = Path(__file__).parent
 # each measure is of one family, which has a page of its own; those that fix their weights are shown on a second one too
-FAMILIES: dict[str, Callable[[MeasureDescription], bool]] = {
+FAMILIES: dict[str, Callable[[Measure], bool]] = {
     "micro": lambda about: about.form == "plain" and about.items == "answers",
     "macro": lambda about: about.form == "plain" and about.items == "questions",
     "chance": lambda about: about.form != "plain",
@@ -112,7 +113,7 @@ def family_table(family: str) -> str:
     return "".join(rows)
 
 
-def _cells(about: MeasureDescription) -> tuple[str, str, str, str, str, str]:
+def _cells(about: Measure) -> tuple[str, str, str, str, str, str]:
     options = ", ".join(f"{name}={default!r}" for name, default in about.parameters.items())
     return (
         f"`{about.name}`" + (f" ({options})" if options else ""),
@@ -124,7 +125,7 @@ def _cells(about: MeasureDescription) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def _chance(about: MeasureDescription) -> str:
+def _chance(about: Measure) -> str:
     """What a measure gives on average where every order is equally likely; empty where that is not known."""
     if about.form != "plain":
         return "1" if about.form == "ratio" else "0"

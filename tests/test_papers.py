@@ -1,7 +1,7 @@
 """Numbers of papers, made again: what docs/papers.md says of them, and what no other test has.
 
-Chance-adjusted numbers of Hoyt et al. (2022) are in golden/test_rank_metrics.py, correlations of Zhou et al. (2022) in
-golden/test_zhou_2022.py, their labels in campaign/test_qrels.py, and the theory of Yang et al. (2022) in
+The tables of the papers that kgtrec began with are in golden/test_seed_tables.py, other correlations of Zhou et al.
+(2022) in golden/test_zhou_2022.py, their labels in campaign/test_qrels.py, and the theory of Yang et al. (2022) in
 openworld/test_theory.py.
 """
 

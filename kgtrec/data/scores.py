@@ -184,13 +184,80 @@ class Scores(Framed, PlottedResult):
         """Make a dict of the totals: system to measure to value."""
         return {system: {measure: self.value(system, measure) for measure in self.measures} for system in self.systems}
 
-    def to_markdown(self) -> str:
-        """Make a table for Markdown, with the best values in bold."""
-        return str(named("report.show", "shown")(self, "markdown"))
+    def to_markdown(self, *, letters: Any = None) -> str:
+        """Make a table for Markdown, with the best values in bold; for ``letters`` see :meth:`to_latex`."""
+        return str(named("report.show", "table_markdown")(self._lettered(letters)))
 
-    def to_latex(self) -> str:
-        """Make a table for the LaTeX package booktabs, with the best values in bold."""
-        return str(named("report.show", "shown")(self, "latex"))
+    def to_latex(self, *, intervals: str = "beside", letters: Any = None) -> str:
+        r"""Make a table for the LaTeX package booktabs, with the best values in bold.
+
+        Parameters
+        ----------
+        intervals : {"beside", "row", "column", "none"}
+            Whether confidence intervals are after the values, in a row below them, or in a column of their own.
+        letters : Power, optional
+            What :func:`kgtrec.meta.power` gives for the same systems. Each system gets a letter, and each value the
+            letters of the systems that it is significantly better than, by :attr:`Power.main_test` and Holm's method.
+
+        Raises
+        ------
+        KgtrecError
+            If there is no such place for intervals; or there are letters of scores that are broken down, or of systems
+            that were not tested.
+
+        Examples
+        --------
+        >>> from kgtrec import evaluate
+        >>> from kgtrec.meta import power
+        >>> qrels = {f"q{number}": {"a": 1} for number in range(9)}
+        >>> good = {question: {"a": 1.0, "b": 0.0} for question in qrels}
+        >>> bad = {question: {"a": 0.0, "b": 1.0} for question in qrels} | {"q0": {"a": 1.0}}
+        >>> runs = {"good": good, "bad": bad}
+        >>> print(evaluate(qrels, runs, "RR").to_latex(letters=power(qrels, runs, "RR")), end="")
+        % letters: better than these systems by t-tests with errors clustered by question, p < 0.05 (Holm)
+        \begin{tabular}{lr}
+        \toprule
+        system & RR \\
+        \midrule
+        (a) good & \textbf{1.0000}\textsuperscript{b} \\
+        (b) bad & 0.5556 \\
+        \bottomrule
+        \end{tabular}
+        """
+        one_of("intervals to be one of", intervals, named("report.show", "INTERVALS"))
+        return str(named("report.show", "table_latex")(self._lettered(letters), intervals=intervals))
+
+    def _lettered(self, tests: Any) -> Table:
+        """The table, with the letters of the systems than which each one is significantly better."""
+        (table,) = self.tables()
+        if tests is None:
+            return table
+        if self.items:
+            raise KgtrecError(f"expected totals for letters of significance, found scores per {', '.join(self.items)}")
+        for system in self.systems:
+            one_of("scores of systems that were tested, of", system, tests.systems)
+        n, letters_of = len(self.systems), named("report.cells", "letters_of")
+        is_better = np.zeros((n, len(self.measures), n), np.bool_)
+        row_of = {system: row for row, system in enumerate(self.systems)}
+        is_significant = tests.adjusted[:, tests.tests.index(tests.main_test)] < tests.alpha
+        for measure, better, significant in zip(tests.measures, tests.better, is_significant, strict=True):
+            for winner, *pair in zip(better, *tests.pairs, significant, strict=True):
+                first, second, counts = tests.systems[pair[0]], tests.systems[pair[1]], pair[2]
+                if counts and measure in self.measures and {first, second} <= row_of.keys():
+                    loser = second if winner == first else first
+                    is_better[row_of[winner], self.measures.index(measure), row_of[loser]] = True
+        names = {system: f"({own}) {system}" for system, own in zip(self.systems, letters_of(np.eye(n)), strict=True)}
+        of_system, of_value = table.columns
+        about = (
+            f"letters: better than these systems by {named('report.figures', 'TESTS')[tests.main_test]}, "
+            f"p < {tests.alpha:g} (Holm)"
+        )
+        return replace(
+            table,
+            data=table.data.append_column("letters", pa.array(letters_of(is_better.reshape(-1, n)), pa.string())),
+            columns=(replace(of_system, names=names), replace(of_value, groups="letters")),
+            note="; ".join(filter(None, (table.note, about))),
+        )
 
 
 _MANY_CELLS = 1 << 24

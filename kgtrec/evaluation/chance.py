@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -229,7 +229,6 @@ class Adjusted(Result):
 
     def tables(self) -> tuple[Table]:
         """``adjusted``, a single row."""
-        names = [field.name for field in fields(self)]
         columns = (
             Column("measure"),
             Column("side"),
@@ -238,8 +237,7 @@ class Adjusted(Result):
             Column("index"),
             Column("z", digits=2),
         )
-        data = pa.table({name: [getattr(self, name)] for name in names})
-        return (Table("adjusted", "", "", data, columns, upright=True),)
+        return (Table("adjusted", "", "", pa.Table.from_pylist([asdict(self)]), columns, upright=True),)
 
 
 def adjust(measure: Any, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:

@@ -165,7 +165,7 @@ def evaluate(
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
     compared_with_chance: list[AgainstChance] = []
-    moved = _MovedByTies(inputs)
+    moved: list[Moved] = []
 
     def matched_systems() -> Iterator[tuple[MatchedSystem, ...]]:
         for system in inputs.systems:
@@ -181,59 +181,53 @@ def evaluate(
             if (own := against_chance(matched, n_entities)) is not None:
                 compared_with_chance.append(own)
             if ties is None and per is None:
-                moved.add(matched)
+                moved.extend(_moved_by_ties(inputs, matched))
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (matched, *(match(system, judgements, ties, seed, below) for below in BELOW if matched.is_cut))
 
     scores = _scored(inputs, matched_systems(), intervals)
     for _, line in no_better_than_chance(compared_with_chance):
         warn(line)
-    moved.report()
+    _warn_moved(moved, len(scores.systems) * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures))
     return scores
 
 
-class _MovedByTies:
-    """The totals whose printed digits depend on the order of tied candidates."""
+Moved = tuple[str, str, str, str]
 
-    def __init__(self, inputs: Prepared) -> None:
-        self._inputs = inputs
-        self._measures = [measure for measure in inputs.measures if isinstance(measure, ParsedMeasure)]
-        self._totals = 0
-        self._moved: list[tuple[str, str, str]] = []  # of each that moves: its name, and its values in both orders
-        self._realistic: dict[str, None] = {}  # the measures of those that have no exact mean over the orders
 
-    def add(self, matched: MatchedSystem) -> None:
-        """Compare the values of one system in the worst and in the best order of its ties."""
-        self._totals += len(self._measures)
-        if not matched.tied:
-            return
-        ends = [matched.in_order(ties, self._inputs.qrels) for ties in ("pessimistic", "optimistic")]
+def _moved_by_ties(inputs: Prepared, matched: MatchedSystem) -> Iterator[Moved]:
+    """Yield each total whose printed digits depend on the order of tied candidates.
+
+    That is its name, its values in the worst and in the best order, and the measure, if it has no exact mean over them.
+    """
+    if not matched.tied:
+        return
+    ends = [matched.in_order(ties, inputs.qrels) for ties in ("pessimistic", "optimistic")]
+    for measure in inputs.measures:
+        if isinstance(measure, ProvidedMeasure) or (measure.items == "answers" and matched.answers is None):
+            continue  # refused for a run, or without another order
         with unwarned():  # of values that are undefined, as those of the system
-            for measure in self._measures:
-                if measure.items == "answers" and matched.answers is None:
-                    continue  # refused for a run
-                digits = digits_of(measure.label)
-                values = (summarise(measure, self._inputs.items_of(measure, end), 1, end.name)[0] for end in ends)
-                worst, best = (f"{value:.{digits}f}" for value in values)
-                if worst != best:
-                    self._moved.append((f"{measure.label} of {matched.name}", worst, best))
-                    if matched.ties is None and measure.items == "questions" and measure.record.expected is None:
-                        self._realistic[measure.label] = None
+            values = [summarise(measure, inputs.items_of(measure, end), 1, end.name)[0] for end in ends]
+        worst, best = (f"{value:.{digits_of(measure.label)}f}" for value in values)
+        if worst != best:
+            has_mean = matched.ties is not None or measure.items == "answers" or measure.record.expected is not None
+            yield f"{measure.label} of {matched.name}", worst, best, "" if has_mean else measure.label
 
-    def report(self) -> None:
-        """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
-        if self._moved:
-            name, worst, best = self._moved[0]
-            depend = "depends" if len(self._moved) == 1 else "depend"
-            warn(
-                f"{len(self._moved):,} of {counted(self._totals, 'total')} {depend} on the order of ties: {name} is "
-                f"{worst} in the worst order and {best} in the best; kgtrec evaluate --ties all shows all"
-            )
-        if self._realistic:
-            warn(
-                f"{', '.join(self._realistic)}: no exact mean over the orders of ties is known; tied answers have the "
-                "middle places (--ties realistic)"
-            )
+
+def _warn_moved(moved: Sequence[Moved], n_totals: int) -> None:
+    """Warn of those totals in one line, and of measures that have no mean over the orders in another."""
+    if moved:
+        name, worst, best, _ = moved[0]
+        depend = "depends" if len(moved) == 1 else "depend"
+        warn(
+            f"{len(moved):,} of {counted(n_totals, 'total')} {depend} on the order of ties: {name} is "
+            f"{worst} in the worst order and {best} in the best; kgtrec evaluate --ties all shows all"
+        )
+    if realistic := dict.fromkeys(label for *_, label in moved if label):
+        warn(
+            f"{', '.join(realistic)}: no exact mean over the orders of ties is known; tied answers have the "
+            "middle places (--ties realistic)"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,10 +284,9 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
         Of measures that fix other weights.
     """
     judgements = qrels_of(qrels)
-    whole = None
+    whole = judgements if isinstance(judgements, Collection) else None
     if isinstance(judgements, Collection):
-        whole, judgements = judgements, judgements.qrels
-        scoring = replace(scoring, collection=whole)
+        judgements, scoring = judgements.qrels, replace(scoring, collection=whole)
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
     systems, measures = systems_and_measures(systems, measures)
@@ -309,9 +302,8 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
     weighting = Weighting(scoring.weights, judgements, collection)
     weighting.warn_fixed(measures)
     systems = without_unlisted_answers(systems, judgements, scoring, measures)
-    return Prepared(
-        judgements, systems, measures, scoring, weighting, breakdown_of(per, judgements, collection, measures)
-    )
+    breakdown = breakdown_of(per, judgements, collection, measures)
+    return Prepared(judgements, systems, measures, scoring, weighting, breakdown)
 
 
 def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[AnyMeasure]]:
@@ -351,8 +343,8 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
             spans.append([intervals.of(*own, breakdown.size, matched.name, alike=is_alike(own[0])) for own in items])
         names.append(matched.name)
         tied.append(matched.tied)
-    labels = tuple(measure.label for measure in measures)
-    scores = Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied))
+    labels = (measure.label for measure in measures)
+    scores = Scores(tuple(names), tuple(labels), np.array(values), breakdown.items, tuple(tied))
     if is_cut:
         both = np.array(ends)
         scores = replace(scores, least=both.min(axis=2), most=both.max(axis=2))
@@ -412,8 +404,7 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
 class Breakdown:
     """How values are broken down: a group for each question, or one row per answer."""
 
-    per: str | None
-    group: NDArray[np.int32]  # (questions,) row in items; empty if items are answers
+    group: NDArray[np.int32] | None  # (questions,) row in items; None if items are answers
     size: int  # number of items
     items: Mapping[str, pa.Array]
 
@@ -432,19 +423,18 @@ def breakdown_of(
     """
     n = len(qrels.questions)
     if per is None:
-        return Breakdown(per, np.zeros(n, np.int32), 1, {})
+        return Breakdown(np.zeros(n, np.int32), 1, {})
     if per == "question":
-        return Breakdown(per, np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
+        return Breakdown(np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
     if per == "answer":
-        over_questions = [measure.label for measure in measures if measure.items == "questions"]
-        if over_questions:
+        if over_questions := [measure.label for measure in measures if measure.items == "questions"]:
             raise MeasureError(f"{over_questions[0]} has one value per question, not per answer; use --per question")
         relevant = qrels.grade >= 1
         items = {
             "question": qrels.questions.decode(qrels.question[relevant]),
             "entity": qrels.entities.decode(qrels.entity[relevant]),
         }
-        return Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
+        return Breakdown(None, int(relevant.sum()), items)
     one_of("per to be one of", per, BREAKDOWNS)
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
@@ -456,7 +446,7 @@ def breakdown_of(
     else:
         code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
     used, group = np.unique(code, return_inverse=True)
-    return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
+    return Breakdown(group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 
 
 def warn_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
@@ -495,56 +485,36 @@ def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown:
             f"{measure.label} needs exact ranks, which the cut run {matched.name} does not have; evaluate the "
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
-    ranks = answers.best, answers.worst
-    value = measure.expected(*ranks) if leaves_order_open(matched.ties, measure) else measure(answers.rank)
-    n = len(value)
-    group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
-    open_ranks = ranks if leaves_order_open(matched.ties, measure) and measure.record.aggregate == "median" else None
+    ranks, is_open = (answers.best, answers.worst), leaves_order_open(matched.ties, measure)
+    value = measure.expected(*ranks) if is_open else measure(answers.rank)
+    group = np.arange(len(value), dtype=np.int32) if breakdown.group is None else breakdown.group[answers.question]
+    open_ranks = ranks if is_open and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
 
 def _items_of_questions(
     measure: AnyMeasure, matched: MatchedSystem, qrels: Qrels, breakdown: Breakdown, missing: Missing
 ) -> ItemValues:
-    ranking = matched.ranking
     if isinstance(measure, ProvidedMeasure):
-        if matched.run is None:
-            raise MeasureError(measure.needs_run_message)
-        if matched.ties != "trec":
-            raise MeasureError(measure.own_tie_rule_message)
-        if not isinstance(matched.run, Run):  # but one that is read in parts
-            raise MeasureError(measure.needs_whole_message(matched.run.n_rows))
-        value = measure.per_question(qrels, matched.run)
+        value = measure.per_question(qrels, matched.run, matched.ties)
     else:
         if measure.record.binary and np.any(qrels.grade > 1):
             raise MeasureError(
                 f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
             )
-        value = (
-            measure.expected(matched.tied_ranking)
-            if leaves_order_open(matched.ties, measure)
-            else measure(matched.ranking)
-        )
+        is_open = leaves_order_open(matched.ties, measure)
+        value = measure.expected(matched.tied_ranking) if is_open else measure(matched.ranking)
     # added up in byte order of the ids, as in trec_eval: then the last bit does not depend on the line order of a file
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     if missing == "skip":
-        order = order[ranking.num_retrieved[order] > 0]
+        order = order[matched.ranking.num_retrieved[order] > 0]
     candidates = matched.ranking.num_retrieved[order] if matched.run is None else None
-    return ItemValues(
-        value[order], breakdown.group[order], order, None, candidates, matched.ranking.num_relevant()[order]
-    )
+    group = order if breakdown.group is None else breakdown.group[order]  # measures over questions have no answers
+    return ItemValues(value[order], group, order, None, candidates, matched.ranking.num_relevant()[order])
 
 
 def _in_float32(run: Run) -> Run:
     with np.errstate(over="ignore"):
         score = run.score.astype(np.float32).astype(np.float64)
-    return Run.of(
-        run.name,
-        run.question,
-        run.entity,
-        score,
-        run.questions,
-        run.entities,
-        collection=run.collection,
-        filtered_by=run.filtered_by,
-    )
+    made = Run.of(run.name, run.question, run.entity, score, run.questions, run.entities)
+    return replace(made, collection=run.collection, filtered_by=run.filtered_by)

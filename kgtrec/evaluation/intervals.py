@@ -92,8 +92,8 @@ class Intervals:
             expectation = chance_level(measure, items, size, name)[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ends = (ends - expectation) / (record.optimum - expectation)
-        least = least_effective(measure, self.drawn, alike=alike)
-        return Interval(np.where(effective >= least, np.sort(ends, axis=0), np.nan), effective)
+        is_enough = effective >= least_effective(measure, self.drawn, alike=alike)
+        return Interval(np.where(is_enough, np.sort(ends, axis=0), np.nan), effective)
 
     def _units_of(self, measure: AnyMeasure, items: ItemValues, size: int) -> Units:
         """The units of the items; usually those of the measure before."""
@@ -133,19 +133,16 @@ def units_of_lists(
     """
     item = np.full(max(question.max(initial=-1), listed.max(initial=-1)) + 1, -1, np.intp)
     item[listed] = np.arange(len(listed))
-    own = item[question]
-    kept = own >= 0
-    answers = np.bincount(own[kept], minlength=len(listed))
-    return Units.of(triple[kept], group, size, own[kept], 1 / answers[own[kept]])
+    item_of = item[question]
+    kept = item_of >= 0
+    return Units.of(triple[kept], group, size, item_of[kept], 1 / np.bincount(item_of[kept])[item_of[kept]])
 
 
 def interval_of(measure: AnyMeasure, parts: Quotients, confidence: float) -> Floats:
     """Return (2, size) the ends of an interval, before adjustment for chance, in either order."""
-    record = measure.record
-    bounds = _LINKED_BOUNDS.get(record.aggregate, record.bounds)
+    how = measure.record.aggregate
     with np.errstate(divide="ignore", over="ignore"):
-        ends: Floats = LINKS[record.aggregate].back(t_interval(parts, confidence, bounds))
-    return ends
+        return LINKS[how].back(t_interval(parts, confidence, _LINKED_BOUNDS.get(how, measure.record.bounds)))
 
 
 def least_effective(measure: AnyMeasure, drawn: Drawn, *, alike: bool = False) -> float:
@@ -176,8 +173,7 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
     if items.open_ranks is None:
         medians: Medians | MedianRanks = Medians(items.value, items.group, units.size)
-        middle = medians(weight)
-        below = np.where(np.isnan(items.value), np.nan, items.value <= middle[items.group])
+        below = np.where(np.isnan(items.value), np.nan, items.value <= medians(weight)[items.group])
     else:
         best, worst = items.open_ranks
         medians = MedianRanks(best, worst, items.group, units.size)
@@ -185,8 +181,7 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
         below = np.clip(reached - best + 1, 0, worst - best + 1) / (worst - best + 1)
     parts = quotients(units, weight * below, weight)
     half = Quotients(np.where(np.isnan(parts.value), np.nan, 0.5), parts.error, parts.effective)
-    low, high = t_interval(half, confidence, (0.0, 1.0))
-    return np.array([medians.at(weight, low), medians.at(weight, high)]), parts.effective
+    return medians.at(weight, t_interval(half, confidence, (0.0, 1.0))), parts.effective
 
 
 def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:

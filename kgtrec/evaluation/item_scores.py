@@ -186,8 +186,7 @@ def _stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValu
                 f"{len(first.question)} or on others, and paired values need the same ones; count questions that a "
                 "run lacks as empty lists (missing='zero')"
             )
-    over_answers = measure.items == "answers"
-    relevant = np.flatnonzero(qrels.grade >= 1) if over_answers else None
+    relevant = np.flatnonzero(qrels.grade >= 1) if measure.items == "answers" else None
     return ItemScores(
         measure.label,
         measure.items,
@@ -259,7 +258,7 @@ def higher_terms_are_better(scores: ItemScores) -> bool:
 
 def totals(scores: ItemScores) -> NDArray[np.float64]:
     """Return (systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
-    n_systems, n = scores.value.shape
-    group = np.repeat(np.arange(n_systems, dtype=np.int32), n)
+    n_systems = len(scores.systems)
+    group = np.repeat(np.arange(n_systems, dtype=np.int32), len(scores))
     weight = None if scores.weight is None else np.tile(scores.weight, n_systems)
     return aggregate_groups(scores.value.ravel(), group, n_systems, cast(Aggregate, scores.aggregate), weight)

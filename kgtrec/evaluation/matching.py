@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -91,7 +91,7 @@ class MatchedSystem:
         if answers is not None:
             end = answers.best if ties == "optimistic" else answers.worst
             answers = replace(answers, rank=end.astype(np.float64))
-        ranking = _ranking(qrels, self.ranking.num_retrieved, replace(places, position=position))
+        ranking, _ = _rankings(qrels, self.ranking.num_retrieved, replace(places, position=position), ties)
         return replace(self, ties=ties, ranking=ranking, tied_ranking=None, answers=answers)
 
     @property
@@ -159,7 +159,7 @@ def _by_counts(ties: str | None) -> Ties:
 def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
     question = _question_codes(run.name, run.questions, qrels)
     _report_questions(run, question)
-    pairs = _JudgedPairs(question, run.entities, qrels)
+    pairs = JudgedPairs(question, run.entities, qrels)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
     # all at once: small arrays that stay, between large ones that go, would keep the memory of these
     judged, first, size = np.empty((3, len(qrels)), np.int64)
@@ -168,21 +168,18 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
         starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
         asked = question[part.question[starts]]
         num_retrieved[asked[asked >= 0]] = np.diff(np.append(starts, len(part)))[asked >= 0]
-        own = _places_in(part, starts, pairs, qrels, ties, seed)
-        rows = slice(n, n + len(own.judged))  # each pair is in the run once at most
-        for name in ("judged", "first", "size", "position"):
-            getattr(places, name)[rows] = getattr(own, name)
+        of_part = _places_in(part, starts, pairs, qrels, ties, seed)
+        rows = slice(n, n + len(of_part.judged))  # each pair is in the run once at most
+        for column in fields(places):
+            getattr(places, column.name)[rows] = getattr(of_part, column.name)
         n = rows.stop
-    places = JudgedPositions(places.judged[:n], places.first[:n], places.size[:n], places.position[:n])
-    judged = places.judged
-    ranking = _ranking(qrels, num_retrieved, places)
-    tied_ranking = _tied_ranking(qrels, num_retrieved, places) if ties == "expected" else None
-    group_size = places.size[qrels.grade[judged] >= 1]
-    return MatchedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
+    places = JudgedPositions(*(getattr(places, column.name)[:n] for column in fields(places)))
+    group_size = places.size[qrels.grade[places.judged] >= 1]
+    return MatchedSystem(run.name, ties, *_rankings(qrels, num_retrieved, places, ties), None, group_size, run, places)
 
 
 def _places_in(
-    run: Run, starts: NDArray[np.intp], pairs: _JudgedPairs, qrels: Qrels, ties: str, seed: int
+    run: Run, starts: NDArray[np.intp], pairs: JudgedPairs, qrels: Qrels, ties: str, seed: int
 ) -> JudgedPositions:
     """The positions of the judged entities in a run; ``starts``: the first row of each list."""
     row, judged = pairs.rows_of(run.question, run.entity)
@@ -227,14 +224,13 @@ def _shuffled_places(
     top = row - (place - first)  # the row of the run at which each group begins
     starts, where = np.unique(top[size > 1], return_index=True)
     sizes = size[size > 1][where]
-    group = np.repeat(np.arange(len(starts)), sizes)
-    number = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    members = starts[group] + number
-    within = places_by_key(group, _keys(run, members, seed))
     at = np.cumsum(sizes) - sizes
+    group = np.repeat(np.arange(len(starts)), sizes)
+    members = np.arange(len(group)) + (starts - at)[group]
+    within = places_by_key(group, _keys(run, members, seed))
     shuffled = first.copy()
-    own = np.flatnonzero(size > 1)
-    shuffled[own] += within[at[np.searchsorted(starts, top[own])] + (place - first)[own]] - 1
+    tied = np.flatnonzero(size > 1)
+    shuffled[tied] += within[at[np.searchsorted(starts, top[tied])] + (place - first)[tied]] - 1
     return shuffled
 
 
@@ -246,7 +242,7 @@ def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) 
 
 def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, below: Below | None) -> MatchedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
-    row, judged = _JudgedPairs(question, ranks.entities, qrels).rows_of(ranks.question, ranks.entity)
+    row, judged = JudgedPairs(question, ranks.entities, qrels).rows_of(ranks.question, ranks.entity)
     _require_relevant(ranks, qrels, judged)
 
     is_answer = ranks.answer & (question[ranks.question] < 0)  # those of questions that are not judged stay
@@ -261,25 +257,20 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
     listed = counts.is_listed[row]  # filtered entities that are judged wrong are not in the list
     row, judged = row[listed], judged[listed]
     counts, grade, rule = counts.take(row), qrels.grade[judged], _by_counts(ties)
-    relevant = grade >= 1
-    shuffled = _places_at_random(ranks, row, counts, seed) if ties == "nondeterministic" else None
-    if shuffled is not None:
-        position = shuffled.astype(np.float64)
+    relevant, above, tied = grade >= 1, counts.above, counts.tied
+    first, size = counts.listed_above + 1, counts.listed_tied + 1
+    if ties == "nondeterministic":
+        position = _places_at_random(ranks, row, counts, seed).astype(np.float64)
+        if "test" in ranks.filtered_by:  # other answers are not counted
+            rank = position - higher_and_equal(ranks.question[row], -position, relevant)[0]
+        else:
+            rank = position - counts.listed_above + above
     else:
         label_order = ranks.entities.byte_order[ranks.entity[row]]
-        position = places_in_tied_groups(
-            qrels.question[judged], counts.listed_above + 1, counts.listed_tied + 1, grade, label_order, rule
-        )
-    places = JudgedPositions(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
-    ranking = _ranking(qrels, num_retrieved, places)
-    tied_ranking = _tied_ranking(qrels, num_retrieved, places) if ties in (None, "expected") else None
-
-    above, tied = counts.above, counts.tied
-    if shuffled is not None and "test" in ranks.filtered_by:
-        shuffled = shuffled - higher_and_equal(ranks.question[row], -position, relevant)[0]
-    elif shuffled is not None:
-        shuffled = shuffled - counts.listed_above + above
-    rank = rank_among(above, tied, rule) if shuffled is None else shuffled.astype(np.float64)
+        position = places_in_tied_groups(qrels.question[judged], first, size, grade, label_order, rule)
+        rank = rank_among(above, tied, rule)
+    places = JudgedPositions(judged, first, size, position)
+    rankings = _rankings(qrels, num_retrieved, places, ties)
     answers = np.flatnonzero(relevant)
     answers = answers[np.argsort(judged[answers])]  # the order of the qrels
     micro = RankedAnswers(
@@ -292,12 +283,10 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str | None, seed: int, 
     )
     # what is below a cut list ties by ignorance, not by its scores
     of_scores = relevant if ranks.cut is None else relevant & ~ranks.cut[row]
-    group_size = np.where(of_scores, counts.listed_tied + 1, 1)[relevant]
-    is_cut, grades_open = False, False
-    if ranks.cut is not None:
-        is_cut = bool(ranks.cut[row].any())
-        grades_open = below is not None and _grades_open(ranks, ranks.cut, is_answer, row_grade)
-    return MatchedSystem(ranks.name, ties, ranking, tied_ranking, micro, group_size, None, places, is_cut, grades_open)
+    group_size = np.where(of_scores, size, 1)[relevant]
+    is_cut = ranks.cut is not None and bool(ranks.cut[row].any())
+    grades_open = ranks.cut is not None and below is not None and _grades_open(ranks, ranks.cut, is_answer, row_grade)
+    return MatchedSystem(ranks.name, ties, *rankings, micro, group_size, None, places, is_cut, grades_open)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -390,11 +379,11 @@ def _higher_and_equal(ranks: AnswerRanks, changed: NDArray[np.bool_]) -> tuple[N
     if ranks.cut is None:
         return higher, equal
     rows = np.flatnonzero(ranks.cut)
-    counted = np.r_[changed, np.zeros(len(rows), np.bool_)]
-    from_end = np.r_[place, ranks.above[rows] + 1.0]
-    above = higher_and_equal(np.r_[question, question[rows]], -from_end, counted)[0]
     others = np.bincount(question[changed], minlength=len(ranks.questions))[question] - changed
-    higher[rows] = above[len(question) :]
+    # the ends of the lists are rows of their own, which are not counted
+    from_end = np.r_[place, ranks.above[rows] + 1.0]
+    above = higher_and_equal(np.r_[question, question[rows]], -from_end, np.r_[changed, np.zeros(len(rows), np.bool_)])
+    higher[rows] = above[0][len(question) :]
     equal[rows] = (others - higher)[rows]
     return higher, equal
 
@@ -416,7 +405,12 @@ def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_], grade: NDArray[np.
     if cut is not None and below is not None:
         is_first = cut & (is_answer == (below == "best"))
         place = _settled(ranks, cut, is_first, grade)
-        above, tied = _settled_counts(question, place, cut, is_first, is_other, above, tied)
+        # candidates below the ends of lists are in no row's `above` yet, and in `tied` of all of these rows
+        counted = cut & is_other
+        higher = higher_and_equal(question, -place, counted)[0]
+        others = np.bincount(question[counted], minlength=len(ranks.questions))[question] - counted
+        above = np.select([is_first, cut], [above + higher, above + tied - (others - higher)], above)
+        tied = np.where(cut, 0, tied)
     higher, equal = higher_and_equal(question, -place, is_answer)
     listed_above, listed_tied = above + higher, tied + equal
     if cut is not None and below is None:
@@ -428,10 +422,10 @@ def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_], grade: NDArray[np.
     raw_above, raw_tied = listed_above, listed_tied
     if cut is not None and below is not None:
         # each answer on its own: at best no other one that is below the end of a list is above it, at worst all are
-        highest = _settled(ranks, cut, cut, grade)
-        higher, equal = higher_and_equal(question, -highest, is_answer if below == "worst" else is_answer & ~cut)
-        raw_above, raw_tied = above + higher, tied + np.where(cut, 0, equal)
-        raw_above = np.where(cut & (below == "worst"), length - 1, raw_above)
+        counted = is_answer if below == "worst" else is_answer & ~cut
+        higher, equal = higher_and_equal(question, -_settled(ranks, cut, cut, grade), counted)
+        raw_above = np.where(cut & (below == "worst"), length - 1, above + higher)
+        raw_tied = tied + np.where(cut, 0, equal)
     return _Counts(raw_above, raw_tied, length, listed_above, listed_tied, length, is_listed)
 
 
@@ -476,26 +470,6 @@ def _settled(
     new[1:] |= new[:-1] | (place[order][1:] != place[order][:-1]) | (question[order][1:] != question[order][:-1])
     place[order] = np.cumsum(new)
     return place
-
-
-def _settled_counts(
-    question: NDArray[np.int32],
-    place: NDArray[np.float64],
-    cut: NDArray[np.bool_],
-    is_first: NDArray[np.bool_],
-    is_other: NDArray[np.bool_],
-    above: NDArray[np.int64],
-    tied: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many candidates are above each row in these places, and how many tie with it.
-
-    The candidates among the rows below the ends of lists are in no row's ``above`` yet, and in ``tied`` of all of them.
-    """
-    counted = cut & is_other
-    higher = higher_and_equal(question, -place, counted)[0]
-    others = np.bincount(question[counted], minlength=int(question.max(initial=0)) + 1)[question] - counted
-    higher_in_all = np.select([is_first, cut], [above + higher, above + tied - (others - higher)], above)
-    return higher_in_all, np.where(cut, 0, tied)
 
 
 def _grades_open(
@@ -547,28 +521,23 @@ def _places_at_random(ranks: AnswerRanks, row: NDArray[np.intp], counts: _Counts
     return first + places_among_unknown(group, size[group], _keys(ranks, row, seed))
 
 
-def _tied_ranking(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: JudgedPositions) -> TiedRanking:
-    order = np.lexsort((judged.first, qrels.question[judged.judged]))
-    rows = _rows_of_rankings(qrels, num_retrieved, judged.judged[order])
-    return TiedRanking(first=judged.first[order], size=judged.size[order], **rows)
+def _rankings(
+    qrels: Qrels, num_retrieved: NDArray[np.int64], places: JudgedPositions, ties: str | None
+) -> tuple[JudgedRanking, TiedRanking | None]:
+    """The input of measures: by positions, and by groups that tie, if the rule leaves their order open."""
+    judged = places.judged
+    whole: dict[str, Any] = {"n_questions": len(qrels.questions), "num_retrieved": num_retrieved}
+    whole |= {"judged_question": qrels.question, "judged_grade": qrels.grade}
 
+    def rows(order: NDArray[np.intp]) -> dict[str, Any]:
+        return {"question": qrels.question[judged[order]], "grade": qrels.grade[judged[order]]} | whole
 
-def _ranking(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: JudgedPositions) -> JudgedRanking:
-    rows = judged.judged
-    order = np.lexsort((-qrels.grade[rows], judged.position, qrels.question[rows]))
-    return JudgedRanking(position=judged.position[order], **_rows_of_rankings(qrels, num_retrieved, rows[order]))
-
-
-def _rows_of_rankings(qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp]) -> dict[str, Any]:
-    """The common fields of both kinds of rankings."""
-    return {
-        "n_questions": len(qrels.questions),
-        "num_retrieved": num_retrieved,
-        "question": qrels.question[judged],
-        "grade": qrels.grade[judged],
-        "judged_question": qrels.question,
-        "judged_grade": qrels.grade,
-    }
+    order = np.lexsort((-qrels.grade[judged], places.position, qrels.question[judged]))
+    ranking = JudgedRanking(position=places.position[order], **rows(order))
+    if ties not in (None, "expected"):
+        return ranking, None
+    order = np.lexsort((places.first, qrels.question[judged]))
+    return ranking, TiedRanking(first=places.first[order], size=places.size[order], **rows(order))
 
 
 def _question_codes(name: str, questions: Vocabulary, qrels: Qrels) -> NDArray[np.int32]:
@@ -595,7 +564,7 @@ def _report_questions(run: AnyRun, question: NDArray[np.int32]) -> None:
         warn(f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names}){doubt}")
 
 
-class _JudgedPairs:
+class JudgedPairs:
     """Which rows of a system's table are judged; ``question``: the qrels' codes of the system's questions."""
 
     def __init__(self, question: NDArray[np.int32], entities: Vocabulary, qrels: Qrels) -> None:
@@ -625,7 +594,7 @@ class _JudgedPairs:
 
 
 def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]) -> None:
-    without = _without(qrels, judged)
+    without = rows_without(qrels, judged)
     missing = without[qrels.grade[without] >= 1]
     if len(missing):
         pair = qrels.questions[qrels.question[missing[0]]], qrels.entities[qrels.entity[missing[0]]]
@@ -648,12 +617,11 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
 def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
     """Return (n,) rows of the qrels for which the answer ranks have no row."""
     question = qrels.questions.encode(ranks.questions.labels)
-    _, judged = _JudgedPairs(question, ranks.entities, qrels).rows_of(ranks.question, ranks.entity)
-    return _without(qrels, judged)
+    return rows_without(qrels, JudgedPairs(question, ranks.entities, qrels).rows_of(ranks.question, ranks.entity)[1])
 
 
-def _without(qrels: Qrels, judged: NDArray[np.intp]) -> NDArray[np.intp]:
-    """(n,) rows of the qrels that are not in ``judged``."""
+def rows_without(qrels: Qrels, judged: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return (n,) rows of the qrels that are not in ``judged``."""
     without = np.ones(len(qrels), np.bool_)
     without[judged] = False
     return np.flatnonzero(without)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,15 +41,11 @@ def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float6
     >>> read_ranks(["1", "2.0", "x"], np.array([1, 0, 2], np.int32))
     array([ 2.,  1., nan])
     """
-    return np.array([_number(label) for label in labels], np.float64)[codes]
-
-
-def _number(label: str) -> float:
-    try:
-        rank = float(label)
-    except ValueError:
-        return np.nan
-    return rank if np.isfinite(rank) else np.nan
+    ranks = np.full(len(labels), np.nan)
+    for row, label in enumerate(labels):
+        with suppress(ValueError):
+            ranks[row] = float(label)
+    return np.where(np.isfinite(ranks), ranks, np.nan)[codes]
 
 
 def ranks_off(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> OffPlace:
@@ -76,8 +73,7 @@ def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
         first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]][: len(part)])
         last = np.r_[first[1:], len(part)][: len(first)] - 1
         several = last > first
-        flat = several & (part.score[first] == part.score[last])
-        questions.append(part.question[first[flat]])
+        questions.append(part.question[first[several & (part.score[first] == part.score[last])]])
         n_several += int(several.sum())
     return np.sort(np.concatenate(questions)), n_several
 
@@ -121,9 +117,8 @@ def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
                 example = int(own[known_rows[0]]), int(listed[known_rows[0]])
     if example is None:
         return None
-    by_split = {split: n for split, n in counts.items() if n}
     named = run.questions[example[0]], run.entities[example[1]]
-    return KnownListed(by_split, n_rows, int(is_among.sum()), named)
+    return KnownListed({split: n for split, n in counts.items() if n}, n_rows, int(is_among.sum()), named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +155,16 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
     width, asked = len(collection.entities), collection.questions.ids.encode(run.questions.labels)
     first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
     length = np.diff(np.r_[first, len(part)])
-    first, length = (each[asked[part.question[first]] >= 0] for each in (first, length))
+    first, length = (column[asked[part.question[first]] >= 0] for column in (first, length))
     if len(first) == 0:
         return None
     some = np.linspace(0, len(first) - 1, int(min(len(first), _LISTED / length.mean() + 1))).astype(np.intp)
     first, length = first[some], length[some]
     question = asked[part.question[first]]
     of_list = np.repeat(np.arange(len(first)), length)
-    place = np.arange(len(of_list)) - np.repeat(np.cumsum(length) - length, length)
-    entity = collection.entities.encode(run.entities.labels)[part.entity[first[of_list] + place]].astype(np.int64)
-    of_list, place, entity = (each[entity >= 0] for each in (of_list, place, entity))
+    position = np.arange(len(of_list)) - np.repeat(np.cumsum(length) - length, length)
+    entity = collection.entities.encode(run.entities.labels)[part.entity[first[of_list] + position]].astype(np.int64)
+    of_list, position, entity = (column[entity >= 0] for column in (of_list, position, entity))
     is_head = collection.questions.is_head[question]
     n_lists = np.maximum(np.bincount(is_head, minlength=2) - 1, 1)  # others of the same side
 
@@ -191,9 +186,8 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
 
     is_answer = collection.qrels.grade >= 1
     n, listed, others = counts_of(collection.qrels.question[is_answer], collection.qrels.entity[is_answer])
-    if n < _FEW_ANSWERS or _by_chance(others) > n / 4 or listed > _by_chance(others):
-        return None
-    if not _have_topics(is_head[of_list], of_list, entity, place):
+    shows_nothing = n < _FEW_ANSWERS or _by_chance(others) > n / 4 or listed > _by_chance(others)
+    if shows_nothing or not _have_topics(is_head[of_list], of_list, entity, position):
         return None
     n_known, known, known_others = counts_of(collection.known.question, collection.known.entity)
     if known > _by_chance(known_others) or (known == 0 and known_others >= _SURE_KNOWN):
@@ -217,11 +211,11 @@ def _have_topics(
     width, n_pairs = int(entity.max(initial=0)) + 1, 0.0
     times = [0.0, 0.0]  # that two lists of one side share an entity, and a pair of entities
     first, second = np.triu_indices(_TOP, 1)
-    for own in (np.sort(best[side]), np.sort(best[~side])):
-        for number, keys in enumerate((own, own[:, first] * np.int64(width) + own[:, second])):
+    for tops in (np.sort(best[side]), np.sort(best[~side])):
+        for number, keys in enumerate((tops, tops[:, first] * np.int64(width) + tops[:, second])):
             lists = np.unique(keys, return_counts=True)[1].astype(np.float64)
             times[number] += float((lists * (lists - 1)).sum())
-        n_pairs += len(own) * (len(own) - 1.0)
+        n_pairs += len(tops) * (len(tops) - 1.0)
     # where two lists share s entities on average, by chance, they share s^2 / 2 pairs of them
     return n_pairs > 0 and times[1] > _by_chance(times[0] ** 2 / n_pairs / 2)
 

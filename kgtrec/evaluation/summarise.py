@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import MeasureError, warn
+from kgtrec.kernels.chance import ranks as chance
 from kgtrec.measures.aggregate import LINKS, MedianRanks, aggregate_groups
 from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Measure
@@ -168,17 +169,14 @@ def _per_item(function: Callable[..., Floats], items: ItemValues, measure: AnyMe
     """(n,) values of a function of the chance record for each item, computed once for each distinct size."""
     sizes = np.stack(items.sizes)
     key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    return function(*sizes[:, first], **measure.own_parameters)[place]
+    _, first, row_of_size = np.unique(key, return_index=True, return_inverse=True)
+    return function(*sizes[:, first], **measure.own_parameters)[row_of_size]
 
 
 def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Floats | None) -> tuple[float, float]:
     """Expectation and variance of a number that is not a mean over items."""
-    from kgtrec.kernels.chance import ranks as chance
-
     if np.all(candidates == 1):  # exact, while a simulation would round
         return measure.optimum, 0.0
-
     if measure.aggregate == "geometric mean":
         return chance.geometric_mean_moments(candidates, weight)
     return chance.monte_carlo(

@@ -54,8 +54,8 @@ class TieComparison(Framed, PlottedResult):
 
     def value(self, system: str, measure: str, ties: str) -> float:
         """Look up one number."""
-        place = self.systems.index(system), self.measures.index(measure), self.policies.index(ties)
-        return float(self.values[place])
+        cell = self.systems.index(system), self.measures.index(measure), self.policies.index(ties)
+        return float(self.values[cell])
 
     def to_table(self) -> pa.Table:
         """Return a row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""

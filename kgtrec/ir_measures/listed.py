@@ -10,6 +10,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, counted
+from kgtrec.evaluation.matching import JudgedPairs, rows_without
 from kgtrec.kernels.ranking.positions import higher_and_equal
 
 
@@ -31,23 +32,18 @@ def ranks_of_lists(run: Run, qrels: Qrels, candidates: int | None) -> AnswerRank
     CollectionError
         If a list has more candidates, or a whole one lacks an answer.
     """
-    n, entities = len(qrels.questions), qrels.entities.extended(run.entities.labels)
-    question = qrels.questions.encode(run.questions.labels)[run.question]
-    asked = question >= 0
-    question, score = question[asked], run.score[asked]
-    entity = entities.encode(run.entities.labels)[run.entity[asked]]
-    judged = qrels.question.astype(np.int64) * len(entities) + qrels.entity
-    key = question.astype(np.int64) * len(entities) + entity
-    place = np.minimum(np.searchsorted(judged, key), max(len(judged) - 1, 0))
-    is_judged = judged[place] == key if len(judged) else np.zeros(len(key), np.bool_)
-    answer = is_judged & (qrels.grade[place] >= 1)
+    n, question_of = len(qrels.questions), qrels.questions.encode(run.questions.labels)
+    run = run.take(question_of[run.question] >= 0)
+    question, score = question_of[run.question], run.score
+    rows, judged = JudgedPairs(question_of, run.entities, qrels).rows_of(run.question, run.entity)
+    relevant = qrels.grade >= 1
+    answer = np.zeros(len(run), np.bool_)
+    answer[rows] = relevant[judged]
 
     length = np.bincount(question, minlength=n)
     size = length if candidates is None else np.where(length > 0, candidates, 0)
-    is_found = np.zeros(len(judged), np.bool_)
-    is_found[place[is_judged]] = True
-    relevant = qrels.grade >= 1
-    below = np.flatnonzero(relevant & ~is_found)
+    below = rows_without(qrels, judged)
+    below = below[relevant[below]]
     if candidates is not None:
         size[qrels.question[below]] = candidates
     _require_sizes(run, qrels, below, length, size)
@@ -58,8 +54,7 @@ def ranks_of_lists(run: Run, qrels: Qrels, candidates: int | None) -> AnswerRank
     is_open = (score == lowest[question]) & (length < size)[question]
     above_end = np.bincount(question[~answer & ~is_open], minlength=n)
 
-    rows = np.flatnonzero(is_judged)
-    codes = np.r_[place[rows], below]  # rows of the qrels
+    codes = np.r_[judged, below]  # rows of the qrels
     order = np.argsort(codes)
     codes = codes[order]
     own, is_answer = qrels.question[codes], relevant[codes]
@@ -77,7 +72,7 @@ def ranks_of_lists(run: Run, qrels: Qrels, candidates: int | None) -> AnswerRank
         n_other.astype(np.int32),
         np.r_[score[rows], np.full(len(below), -np.inf)][order],
         qrels.questions,
-        entities,
+        qrels.entities.extended(run.entities.labels),
         SPLITS if run.filtered_by is None else run.filtered_by,
         run.collection,
         cut if cut.any() else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any, ClassVar
 
 from ir_measures import Measure, ParamInfo
@@ -52,8 +52,8 @@ class KgtrecMeasure(Measure):
     @property
     def parsed(self) -> ParsedMeasure:
         """The measure as kgtrec computes it; ``candidates`` is about the run, and is no part of it."""
-        own = {name: value for name, value in self.params.items() if name != CANDIDATES}
-        parsed = parse_measure(type(self)(**own))
+        parameters = {name: value for name, value in self.params.items() if name != CANDIDATES}
+        parsed = parse_measure(type(self)(**parameters))
         assert isinstance(parsed, ParsedMeasure)  # noqa: S101  # nosec B101  # the name is registered
         return parsed
 
@@ -94,8 +94,8 @@ def measures(taken: Container[str]) -> dict[str, KgtrecMeasure]:
     ``micro.MRR`` becomes ``micro_MRR``, since ir-measures reads names as Python does; names that Python cannot read
     are left out.
     """
-    named = ((each.name.replace(".", "_"), each) for each in registered())
-    return {name: _measure(name, each) for name, each in named if name.isidentifier() and name not in taken}
+    named = ((record.name.replace(".", "_"), record) for record in registered())
+    return {name: _measure(name, record) for name, record in named if name.isidentifier() and name not in taken}
 
 
 def _again(name: str, parameters: Mapping[str, Any]) -> KgtrecMeasure:
@@ -109,10 +109,10 @@ def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
     parameters: dict[str, ParamInfo] = {}
     if of.cutoff != "none":
         parameters[of.at] = ParamInfo(required=of.cutoff == "required", desc=f"the number after @: {of.at}")
-    parameters |= {own: ParamInfo(default=default) for own, default in of.parameters.items()}
+    parameters |= {key: ParamInfo(default=default) for key, default in of.parameters.items()}
     if of.has_chance or of.items == "answers":
         parameters[CANDIDATES] = ParamInfo(desc=_EXPECTED)
-    own = {
+    attributes = {
         "NAME": name,
         "PRETTY_NAME": of.name,
         "SHORT_DESC": of.description,
@@ -124,12 +124,4 @@ def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
         "__doc__": f"{of.description}\n\n{of.source}",
         "__module__": __name__,
     }
-    return type(f"_{name}", (KgtrecMeasure,), own)()
-
-
-def by_candidates(measures: Iterable[Measure]) -> Mapping[int | str | None, list[Measure]]:
-    """Return the measures that see the same lists; those of ir-measures itself have no ``candidates``."""
-    groups: dict[int | str | None, list[Measure]] = {}
-    for measure in measures:
-        groups.setdefault(measure.candidates if isinstance(measure, KgtrecMeasure) else None, []).append(measure)
-    return groups
+    return type(f"_{name}", (KgtrecMeasure,), attributes)()

@@ -8,13 +8,12 @@ from typing import Any, cast
 from ir_measures import Evaluator, Measure, Metric, Provider
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.errors import MeasureError, kind_of
-from kgtrec.evaluation.given import qrels_of, system_of
+from kgtrec.evaluation.given import judgements_of, qrels_of, system_of
 from kgtrec.ir_measures.listed import ranks_of_lists
-from kgtrec.ir_measures.measures import CANDIDATES, LISTED, KgtrecMeasure, by_candidates
+from kgtrec.ir_measures.measures import CANDIDATES, LISTED, KgtrecMeasure
 from kgtrec.ir_measures.values import Evaluated, QuestionValue
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 
@@ -44,23 +43,22 @@ class KgtrecEvaluator(Evaluator):
 
     def __init__(self, measures: Iterable[Measure], qrels: Any) -> None:
         self._qrels = qrels_of(qrels)
-        judged = self._judged
-        super().__init__(list(measures), judged.questions.labels.to_pylist())
-
-    @property
-    def _judged(self) -> Qrels:
-        return self._qrels.qrels if isinstance(self._qrels, Collection) else self._qrels
+        self._judged = judgements_of(self._qrels)
+        super().__init__(list(measures), self._judged.questions.labels.to_pylist())
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         system = system_of(run)
-        for candidates, measures in by_candidates(self.measures).items():
+        groups: dict[int | str | None, list[Measure]] = {}  # of measures that see the same lists
+        for measure in self.measures:
+            candidates = measure.candidates if isinstance(measure, KgtrecMeasure) else None
+            groups.setdefault(candidates, []).append(measure)
+        for candidates, measures in groups.items():
             seen = _ranked(system, self._judged, candidates, measures)
             parsed = [cast(ParsedMeasure, _parsed(measure)) for measure in measures]
             evaluated = Evaluated(self._qrels, seen, parsed)
-            values = evaluated.per_question()
-            for row, measure in enumerate(measures):
-                for place, question in enumerate(self.qrel_qids):
-                    yield Metric(question, measure, QuestionValue(float(values[row, place]), evaluated, row, place))
+            for row, (measure, values) in enumerate(zip(measures, evaluated.per_question(), strict=True)):
+                for place, (question, value) in enumerate(zip(self.qrel_qids, values.tolist(), strict=True)):
+                    yield Metric(question, measure, QuestionValue(value, evaluated, row, place))
 
 
 def _parsed(measure: Measure) -> Any:

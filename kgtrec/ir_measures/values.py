@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +16,9 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
+from kgtrec.errors import KgtrecError, MeasureError, unwarned
 from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.given import judgements_of
 from kgtrec.measures.names import ParsedMeasure
 
 
@@ -29,10 +29,6 @@ class Evaluated:
     qrels: Qrels | Collection
     system: AnyRun | AnswerRanks
     measures: Sequence[ParsedMeasure]
-
-    @property
-    def judgements(self) -> Qrels:
-        return self.qrels.qrels if isinstance(self.qrels, Collection) else self.qrels
 
     def per_question(self) -> NDArray[np.float64]:
         """(measures, questions) values, in the order of the questions of the qrels.
@@ -47,7 +43,7 @@ class Evaluated:
         scores = self._quiet_scores(self.qrels, per="question")  # it would warn of bounds, and none is returned
         if len(wrong := np.argwhere(_is_open(scores))):
             measure, question = map(int, wrong[0])
-            holder = f"that of question {self.judgements.questions[question]}"
+            holder = f"that of question {judgements_of(self.qrels).questions[question]}"
             raise self._refused(scores, measure, question, holder, "value")
         return scores.values[0]
 
@@ -64,17 +60,15 @@ class Evaluated:
             If answers below the ends of cut lists leave it open. The median over all answers may be, where the median
             of each question is known.
         """
-        if len(rows) == len(self.judgements.questions):
-            scores = self._whole
-        else:
-            scores = self._quiet_scores(self.judgements.of_questions(np.unique(rows)))
+        judgements = judgements_of(self.qrels)
+        is_part = len(rows) != len(judgements.questions)
+        scores = self._quiet_scores(judgements.of_questions(np.unique(rows))) if is_part else self._whole
         if _is_open(scores)[measure, 0]:
             raise self._refused(scores, measure, 0, "that of some question", "total")
         return float(scores.values[0, measure, 0])
 
     def _quiet_scores(self, qrels: Qrels | Collection, per: str | None = None) -> Scores:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)
+        with unwarned():
             return evaluate(qrels, self.system, self.measures, per=per)
 
     def _refused(self, scores: Scores, measure: int, item: int, holder: str, what: str) -> MeasureError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.measures.record import Aggregate
 
-_JUST_HALF, _MORE_THAN_HALF = 0.5 - 5e-13, 0.5 + 5e-13  # of a sum of weights, which is rounded
+_MIDDLE = np.array([[0.5 - 5e-13], [0.5 + 5e-13]])  # just half and more than half of a sum of weights, which is rounded
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN: the value that 0 counts as in its geometric means
 
 Floats = NDArray[np.float64]
@@ -112,32 +112,20 @@ class Medians:
 
     def __call__(self, weight: Floats) -> Floats:
         """(size,) medians under (n,) weights of at least 0; NaN for a group without weight."""
-        low, high = self.middle(weight)
-        return (low + high) / 2.0
+        return self.at(weight, _MIDDLE).mean(axis=0)
 
-    def middle(self, weight: Floats) -> tuple[Floats, Floats]:
-        """(size,) each: the lowest values that half of the weight, and more than half, does not exceed."""
-        weight = weight[self._order]
-        ends = np.full((2, len(self._bounds) - 1), np.nan)
+    def at(self, weight: Floats, shares: Floats) -> Floats:
+        """(k, size) the lowest values that (k, size) shares of each group's weight do not exceed; NaN for NaN."""
+        weight, size = weight[self._order], len(self._bounds) - 1
+        shares = np.broadcast_to(shares, (len(shares), size))
+        values = np.full(shares.shape, np.nan)
         for own in np.flatnonzero(np.diff(self._bounds)):  # groups, not items
             part = slice(self._bounds[own], self._bounds[own + 1])
-            values, cumulated = self._value[part], np.cumsum(weight[part])
-            if not cumulated[-1] > 0 or np.isnan(values[-1]):
-                continue
-            ends[0, own] = values[np.searchsorted(cumulated, cumulated[-1] * _JUST_HALF)]
-            ends[1, own] = values[np.searchsorted(cumulated, cumulated[-1] * _MORE_THAN_HALF)]
-        return ends[0], ends[1]
-
-    def at(self, weight: Floats, share: Floats) -> Floats:
-        """(size,) the lowest value that this share of its group's weight does not exceed; NaN where the share is."""
-        weight = weight[self._order]
-        values = np.full(len(self._bounds) - 1, np.nan)
-        for own in np.flatnonzero((np.diff(self._bounds) > 0) & ~np.isnan(share)):  # groups, not items
-            part = slice(self._bounds[own], self._bounds[own + 1])
-            cumulated = np.cumsum(weight[part])
-            place = np.searchsorted(cumulated, cumulated[-1] * share[own])
-            values[own] = self._value[part][min(int(place), len(cumulated) - 1)]
-        return values
+            value, cumulated = self._value[part], np.cumsum(weight[part])
+            if cumulated[-1] > 0 and not np.isnan(value[-1]):
+                row = np.searchsorted(cumulated, cumulated[-1] * shares[:, own])
+                values[:, own] = value[np.minimum(row, len(value) - 1)]
+        return np.where(np.isnan(shares), np.nan, values)
 
 
 class MedianRanks:
@@ -168,32 +156,27 @@ class MedianRanks:
 
     def __call__(self, weight: Floats) -> Floats:
         """(size,) medians under (n,) weights of at least 0; NaN for a group without weight."""
-        # the weight at or below a rank is at most that of the best ranks there, and at least that of the worst
-        low, high = self._of_best.middle(weight)[0], self._of_worst.middle(weight)[1]
-        known = np.isfinite(low)
-        first, last = (np.where(known, end, 0.0).astype(np.int64) for end in (low, high))
-        whole = _sums(self._group, weight, self._size)
-        below = self._least(whole * _JUST_HALF, weight, first, last)
-        above = self._least(whole * _MORE_THAN_HALF, weight, below, last)
-        return np.where(known, (below + above) / 2.0, np.nan)
+        return self.at(weight, _MIDDLE).mean(axis=0)
 
-    def at(self, weight: Floats, share: Floats) -> Floats:
-        """(size,) the lowest rank that the (size,) share of its group's weight does not exceed; NaN where it is NaN."""
-        low, high = self._of_best.at(weight, share), self._of_worst.at(weight, share)
-        known = np.isfinite(low)
-        first, last = (np.where(known, end, 0.0).astype(np.int64) for end in (low, high))
-        whole = _sums(self._group, weight, self._size)
-        return np.where(known, self._least(whole * np.where(known, share, 0.0), weight, first, last), np.nan)
+    def at(self, weight: Floats, shares: Floats) -> Floats:
+        """(k, size) the lowest ranks that (k, size) shares of each group's weight do not exceed; NaN for NaN."""
+        # the weight at or below a rank is at most that of the best ranks there, and at least that of the worst
+        ends = self._of_best.at(weight, shares), self._of_worst.at(weight, shares)
+        known = np.isfinite(ends[0])
+        first, last = (np.where(known, end, 0.0).astype(np.int64) for end in ends)
+        whole = np.where(known, shares, 0.0) * _sums(self._group, weight, self._size)
+        ranks = [self._least(*row, weight) for row in zip(whole, first, last, strict=True)]
+        return np.where(known, ranks, np.nan)
 
     def _least(
-        self, least: Floats, weight: Floats, low: NDArray[np.int64], high: NDArray[np.int64]
+        self, least: Floats, low: NDArray[np.int64], high: NDArray[np.int64], weight: Floats
     ) -> NDArray[np.int64]:
         """(size,) the lowest rank from ``low`` to ``high`` at or below which there is so much weight."""
-        place = low  # usually it is the lowest one
+        rank = low  # usually it is the lowest one
         while np.any(low < high):
-            inside = np.clip(place[self._group] - self._best + 1, 0, self._length)
+            inside = np.clip(rank[self._group] - self._best + 1, 0, self._length)
             reached = _sums(self._group, weight * (inside / self._length), self._size) >= least
-            high, low = np.where(reached, place, high), np.where(reached, low, place + 1)
+            high, low = np.where(reached, rank, high), np.where(reached, low, rank + 1)
             low = np.minimum(low, high)
-            place = (low + high) // 2
+            rank = (low + high) // 2
         return high

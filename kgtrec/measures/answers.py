@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,26 @@ _RETHINKING = "Zhou et al. 2022, SIGIR"
 _AS_RANKS: dict[str, Any] = {"bounds": (1.0, np.inf), "better": "lower"}
 
 
+Add = Callable[[Measure], Any]
+
+
 def _of_answers(
-    name: str, value: Kernel, expected: Kernel, description: str, source: str = _UNIFIED, **more: Any
-) -> Measure:
-    return Measure(name, value, "answers", description, source, expected=expected, **more)
+    name: str,
+    value: Kernel,
+    expected: Kernel,
+    description: str,
+    source: str = _UNIFIED,
+    add: Add = register_with_forms,
+    **more: Any,
+) -> None:
+    """Register a measure over answers, with its forms if its chance level is known."""
+    add(Measure(name, value, "answers", description, source, expected=expected, **more))
 
 
-def _of_best_answers(name: str, value: Kernel, expected: Kernel, description: str, **more: Any) -> Measure:
-    return Measure(name, value, "questions", description, _RETHINKING, expected=expected, **more)
+def _of_best_answers(
+    name: str, value: Kernel, expected: Kernel, description: str, add: Add = register_with_forms, **more: Any
+) -> None:
+    add(Measure(name, value, "questions", description, _RETHINKING, expected=expected, **more))
 
 
 def _best_rank(ranking: JudgedRanking) -> NDArray[np.float64]:
@@ -50,113 +63,99 @@ def _known(best: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isinf(best), np.nan, best)  # a cut list does not show how far below the cut the answer is
 
 
-register_with_forms(
-    _of_answers(
-        "micro.MR",
-        identity,
-        expected_ties.rank,
-        "Mean rank of the answers.",
-        chance=Chance(chance.expected_rank, chance.variance_rank),
-        **_AS_RANKS,
-    ),
-    ratio="micro.AMR",
+_of_answers(
+    "micro.MR",
+    identity,
+    expected_ties.rank,
+    "Mean rank of the answers.",
+    chance=Chance(chance.expected_rank, chance.variance_rank),
+    add=partial(register_with_forms, ratio="micro.AMR"),
+    **_AS_RANKS,
 )
-register_with_forms(
-    _of_answers(
-        "micro.MRR",
-        reciprocal,
-        expected_ties.reciprocal,
-        "Mean reciprocal rank of the answers.",
-        chance=Chance(chance.expected_reciprocal_rank, chance.variance_reciprocal_rank),
-    )
+_of_answers(
+    "micro.MRR",
+    reciprocal,
+    expected_ties.reciprocal,
+    "Mean reciprocal rank of the answers.",
+    chance=Chance(chance.expected_reciprocal_rank, chance.variance_reciprocal_rank),
 )
-register_with_forms(
-    _of_answers(
-        "micro.Hits",
-        hit,
-        expected_ties.hit,
-        "Share of answers ranked at the cutoff or better: a success, not a precision.",
-        cutoff="required",
-        chance=Chance(chance.expected_hit, chance.variance_hit),
-    )
+_of_answers(
+    "micro.Hits",
+    hit,
+    expected_ties.hit,
+    "Share of answers ranked at the cutoff or better: a success, not a precision.",
+    cutoff="required",
+    chance=Chance(chance.expected_hit, chance.variance_hit),
 )
-register_with_forms(
-    _of_answers(
-        "micro.GMR",
-        identity,
-        expected_ties.geometric_rank,
-        "Geometric mean of the answers' ranks.",
-        aggregate="geometric mean",
-        **_AS_RANKS,
-    )
+_of_answers(
+    "micro.GMR",
+    identity,
+    expected_ties.geometric_rank,
+    "Geometric mean of the answers' ranks.",
+    aggregate="geometric mean",
+    **_AS_RANKS,
 )
-register(
-    _of_answers(
-        "micro.IGMR",
-        identity,
-        expected_ties.geometric_rank,
-        "1 / the geometric mean of the answers' ranks.",
-        aggregate="inverse geometric mean",
-    )
+_of_answers(
+    "micro.IGMR",
+    identity,
+    expected_ties.geometric_rank,
+    "1 / the geometric mean of the answers' ranks.",
+    aggregate="inverse geometric mean",
+    add=register,
 )
-register(
-    _of_answers(
-        "micro.HMR",
-        identity,
-        expected_ties.harmonic_rank,
-        "Harmonic mean of the answers' ranks, 1 / MRR.",
-        aggregate="harmonic mean",
-        **_AS_RANKS,
-    )
+_of_answers(
+    "micro.HMR",
+    identity,
+    expected_ties.harmonic_rank,
+    "Harmonic mean of the answers' ranks, 1 / MRR.",
+    aggregate="harmonic mean",
+    add=register,
+    **_AS_RANKS,
 )
-register(
-    _of_answers(
-        "micro.IMR", identity, expected_ties.rank, "1 / the mean rank of the answers.", aggregate="inverse mean"
-    )
+_of_answers(
+    "micro.IMR",
+    identity,
+    expected_ties.rank,
+    "1 / the mean rank of the answers.",
+    aggregate="inverse mean",
+    add=register,
 )
-register_with_forms(
-    _of_answers(
-        "micro.MedianRank",
-        identity,
-        expected_ties.rank,
-        "Median rank of the answers; chance by simulation.",
-        aggregate="median",
-        **_AS_RANKS,
-    )
+_of_answers(
+    "micro.MedianRank",
+    identity,
+    expected_ties.rank,
+    "Median rank of the answers; chance by simulation.",
+    aggregate="median",
+    **_AS_RANKS,
 )
-register_with_forms(
-    _of_answers(
-        "micro.logMRR",
-        log_reciprocal,
-        expected_ties.log_reciprocal,
-        "Mean of 1 / log2(rank + 1): less focus on the top than MRR.",
-        _OPEN_WORLD,
-        chance=Chance(chance.expected_log_reciprocal_rank, chance.variance_log_reciprocal_rank),
-    )
+_of_answers(
+    "micro.logMRR",
+    log_reciprocal,
+    expected_ties.log_reciprocal,
+    "Mean of 1 / log2(rank + 1): less focus on the top than MRR.",
+    _OPEN_WORLD,
+    chance=Chance(chance.expected_log_reciprocal_rank, chance.variance_log_reciprocal_rank),
 )
-register_with_forms(
-    _of_answers(
-        "micro.pMRR",
-        power,
-        expected_ties.power,
-        "Mean of 1 / rank**p, 0 < p <= 1: less focus on the top than MRR, which is p = 1.",
-        _OPEN_WORLD,
-        parameters={"p": 0.5},
-        rules={"p": Rule(float, low=1e-6, high=1.0)},
-        chance=Chance(chance.expected_power_rank, chance.variance_power_rank),
-    )
+_of_answers(
+    "micro.pMRR",
+    power,
+    expected_ties.power,
+    "Mean of 1 / rank**p, 0 < p <= 1: less focus on the top than MRR, which is p = 1.",
+    _OPEN_WORLD,
+    parameters={"p": 0.5},
+    rules={"p": Rule(float, low=1e-6, high=1.0)},
+    chance=Chance(chance.expected_power_rank, chance.variance_power_rank),
 )
-register(
-    _of_answers(
-        "micro.WMR",
-        identity,
-        expected_ties.geometric_rank,
-        "Geometric mean of the answers' ranks in which each relation counts equally.",
-        _AMBIGUITY,
-        aggregate="geometric mean",
-        weighting="relation",
-        **_AS_RANKS,
-    )
+_of_answers(
+    "micro.WMR",
+    identity,
+    expected_ties.geometric_rank,
+    "Geometric mean of the answers' ranks in which each relation counts equally.",
+    _AMBIGUITY,
+    aggregate="geometric mean",
+    weighting="relation",
+    add=register,
+    **_AS_RANKS,
 )
 for _name, _value, _expected, _more in (
     ("MR", identity, expected_ties.rank, _AS_RANKS),
@@ -165,57 +164,49 @@ for _name, _value, _expected, _more in (
 ):
     _shown = f"{_name}@k" if _name == "Hits" else _name
     _description = f"micro.{_shown}, each question counting equally, with all its answers, not only its best one."
-    register(
-        _of_answers(f"pykeen.macro.{_name}", _value, _expected, _description, _PYKEEN, weighting="question", **_more)
+    _of_answers(
+        f"pykeen.macro.{_name}", _value, _expected, _description, _PYKEEN, register, weighting="question", **_more
     )
-register_with_forms(
-    _of_best_answers(
-        "macro.MR",
-        _best_rank,
-        _expected_best_rank,
-        "Mean over questions of the best answer's rank; the other answers stay in the list.",
-        chance=Chance(chance_lists.expected_best_rank, chance_lists.variance_best_rank),
-        **_AS_RANKS,
-    )
+_of_best_answers(
+    "macro.MR",
+    _best_rank,
+    _expected_best_rank,
+    "Mean over questions of the best answer's rank; the other answers stay in the list.",
+    chance=Chance(chance_lists.expected_best_rank, chance_lists.variance_best_rank),
+    **_AS_RANKS,
 )
-register_with_forms(
-    _of_best_answers(
-        "macro.MRR",
-        list_measures.reciprocal_rank,
-        expected_ties.reciprocal_rank,
-        "Mean over questions of 1 / the best answer's rank; the other answers stay in the list.",
-        chance=Chance(chance_lists.expected_reciprocal_best_rank, chance_lists.variance_reciprocal_best_rank),
-    )
+_of_best_answers(
+    "macro.MRR",
+    list_measures.reciprocal_rank,
+    expected_ties.reciprocal_rank,
+    "Mean over questions of 1 / the best answer's rank; the other answers stay in the list.",
+    chance=Chance(chance_lists.expected_reciprocal_best_rank, chance_lists.variance_reciprocal_best_rank),
 )
-register_with_forms(
-    _of_best_answers(
-        "macro.Hits",
-        list_measures.success,
-        expected_ties.success,
-        "Share of questions whose best answer is ranked at the cutoff or better.",
-        cutoff="required",
-        chance=Chance(chance_lists.expected_success, chance_lists.variance_success),
-    )
+_of_best_answers(
+    "macro.Hits",
+    list_measures.success,
+    expected_ties.success,
+    "Share of questions whose best answer is ranked at the cutoff or better.",
+    cutoff="required",
+    chance=Chance(chance_lists.expected_success, chance_lists.variance_success),
 )
 # the plain forms of these two are registered in lists.py
-register_forms(
-    _of_best_answers(
-        "AP",
-        list_measures.average_precision,
-        expected_ties.average_precision,
-        "",
-        cutoff="optional",
-        chance=Chance(chance_lists.expected_average_precision, chance_lists.variance_average_precision),
-    )
+_of_best_answers(
+    "AP",
+    list_measures.average_precision,
+    expected_ties.average_precision,
+    "",
+    cutoff="optional",
+    chance=Chance(chance_lists.expected_average_precision, chance_lists.variance_average_precision),
+    add=register_forms,
 )
-register_forms(
-    _of_best_answers(
-        "nDCG",
-        gain.ndcg,
-        expected_ties.ndcg,
-        "",
-        cutoff="optional",
-        binary=True,
-        chance=Chance(chance_lists.expected_ndcg, chance_lists.variance_ndcg),
-    )
+_of_best_answers(
+    "nDCG",
+    gain.ndcg,
+    expected_ties.ndcg,
+    "",
+    cutoff="optional",
+    binary=True,
+    chance=Chance(chance_lists.expected_ndcg, chance_lists.variance_ndcg),
+    add=register_forms,
 )

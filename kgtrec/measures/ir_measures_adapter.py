@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
+from kgtrec.data.run import AnyRun, Run
 from kgtrec.errors import MeasureError
 from kgtrec.measures.record import Items, Measure, Rule
 
@@ -33,24 +33,7 @@ class ProvidedMeasure:
     def items(self) -> Items:
         return "questions"
 
-    @property
-    def needs_run_message(self) -> str:
-        return (
-            f"{self.label} is computed by ir-measures' providers, which need a run; evaluate the system's run instead"
-        )
-
-    def needs_whole_message(self, n_rows: int) -> str:
-        """Say that the whole run has to be in memory."""
-        return (
-            f"{self.label} is computed by ir-measures' providers, which need the whole run in memory, found one of "
-            f"{n_rows:,} rows that is read in parts; leave the measure out, or read the run with kgtrec.read_run"
-        )
-
-    @property
-    def own_tie_rule_message(self) -> str:
-        return f"{self.label} is computed by ir-measures' providers, which order ties in their own way; use --ties trec"
-
-    def per_question(self, qrels: Qrels, run: Run) -> NDArray[np.float64]:
+    def per_question(self, qrels: Qrels, run: AnyRun | None, ties: str | None = "trec") -> NDArray[np.float64]:
         """Compute the value of each question by the first provider that supports the measure.
 
         The providers see ordinal numbers instead of labels, and the positions in the run's order as scores, so that all
@@ -60,7 +43,9 @@ class ProvidedMeasure:
         ----------
         qrels : Qrels
         run : Run
-            Its vocabularies need not be those of the qrels.
+            Its vocabularies need not be those of the qrels. Anything else is refused.
+        ties : str, optional
+            The rule for ties of the other measures; only ``trec`` is possible.
 
         Returns
         -------
@@ -70,17 +55,27 @@ class ProvidedMeasure:
         Raises
         ------
         MeasureError
-            If no provider of the measure is installed (the message says how to install one), or it fails.
+            If no provider of the measure is installed (the message says how to install one), or it fails; or if there
+            is no run in memory.
         """
         import ir_measures
 
+        by_others = f"{self.label} is computed by ir-measures' providers, which"
+        if run is None:
+            raise MeasureError(f"{by_others} need a run; evaluate the system's run instead")
+        if ties != "trec":
+            raise MeasureError(f"{by_others} order ties in their own way; use --ties trec")
+        if not isinstance(run, Run):  # but one that is read in parts
+            raise MeasureError(
+                f"{by_others} need the whole run in memory, found one of {run.n_rows:,} rows that is read in parts; "
+                "leave the measure out, or read the run with kgtrec.read_run"
+            )
         values = np.zeros(len(qrels.questions))
         row_of = {_id(question): question for question in range(len(qrels.questions))}
         try:
             for result in ir_measures.iter_calc([self.measure], *_frames(qrels, run)):
-                question = row_of.get(result.query_id)  # gdeval gives the mean as one more question
-                if question is not None:
-                    values[question] = result.value
+                if result.query_id in row_of:  # gdeval gives the mean as one more question
+                    values[row_of[result.query_id]] = result.value
         except Exception as error:  # providers raise errors of any kind
             raise MeasureError(_failure(self, error)) from error
         return values
@@ -135,10 +130,10 @@ def provided(record: Measure, label: str, parameters: Mapping[str, Any]) -> Prov
     import ir_measures
 
     base = ir_measures.measures.registry[record.name]
-    own = {name: value for name, value in parameters.items() if value != record.parameters.get(name)}
-    if missing := [name for name, rule in base.SUPPORTED_PARAMS.items() if rule.required and name not in own]:
+    chosen = {name: value for name, value in parameters.items() if value != record.parameters.get(name)}
+    if missing := [name for name, rule in base.SUPPORTED_PARAMS.items() if rule.required and name not in chosen]:
         raise MeasureError(f"{label}: {record.name} needs {' and '.join(missing)}")
-    return ProvidedMeasure(record, label, base(**own))
+    return ProvidedMeasure(record, label, base(**chosen))
 
 
 def _record(measure: Any, name: str) -> Measure:
@@ -192,8 +187,7 @@ def _frames(qrels: Qrels, run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _failure(measure: ProvidedMeasure, error: Exception) -> str:
     """The error message, with the way out if ir-measures names one."""
-    ways = re.findall(r"^ - (\S+) \((.*)\)$", str(error), re.MULTILINE)
-    if ways:
+    if ways := re.findall(r"^ - (\S+) \((.*)\)$", str(error), re.MULTILINE):
         ways_out = " or ".join(f"{name} ({how})" for name, how in ways)
         return f"{measure.label} needs a provider of ir-measures that is not installed: {ways_out}"
     if "Unsupported measures" in str(error):

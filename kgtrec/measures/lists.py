@@ -36,39 +36,44 @@ def _judged_only(kernel: Kernel) -> Kernel:
 
 def _with_gains(kernel: Kernel) -> Kernel:
     """The kernel with parameters ``judged_only`` and ``gains``, which first replaces grades by other gains."""
-    judged_only = _judged_only(kernel)
 
     def value(ranking: Ranking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
-        return judged_only(ranking.regraded(gains), **parameters)
+        return _judged_only(kernel)(ranking.regraded(gains), **parameters)
 
     return value
 
 
-def _of_relevant(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> None:
+def _of_relevant(name: str, kernel: Kernel, description: str, **more: Any) -> None:
     """Register a measure of binary relevance that can leave unjudged candidates out."""
     if "expected" in more:
         more["expected"] = _judged_only(more["expected"])
     more["parameters"] = {"judged_only": False} | more.get("parameters", {})
-    _of_pool(name, _judged_only(kernel), source, description, **more)
+    _of_pool(name, _judged_only(kernel), description, **more)
 
 
-def _of_pool(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> None:
+def _of_pool(name: str, kernel: Kernel, description: str, **more: Any) -> None:
     """Register a measure of binary relevance that needs unjudged candidates."""
     more["parameters"] = {"rel": 1} | more.get("parameters", {})
     more["rules"] = _REL | more.get("rules", {})
-    _over_questions(name, kernel, source, description, **more)
+    _over_questions(name, kernel, description, **more)
 
 
-def _over_questions(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> None:
-    """Register a measure over questions."""
-    register(Measure(name, kernel, "questions", description, source, **more))
+def _over_questions(name: str, kernel: Kernel, description: str, **more: Any) -> None:
+    """Register a measure over questions, by default one that trec_eval has, and computes in a file of its name there.
+
+    A measure without a name of its own in trec_eval, and without another source, is one that only trec_eval has.
+    """
+    if "source" not in more:
+        more.setdefault("trec_eval", (name,))
+        more["source"] = _TREC_EVAL.format("m_" + more["trec_eval"][0].partition("_{")[0])
+    register(Measure(name, kernel, "questions", description, **more))
 
 
 _of_relevant(
     "AP",
     list_measures.average_precision,
-    _TREC_EVAL.format("m_map") + "; m_map_cut.c with a cutoff",
     "Average precision: the mean over all relevant candidates of the precision at their positions.",
+    source=_TREC_EVAL.format("m_map") + "; m_map_cut.c with a cutoff",
     cutoff="optional",
     expected=expected_ties.average_precision,
     trec_eval=("map", "map_cut_{cutoff}"),
@@ -77,8 +82,8 @@ _of_relevant(
 _over_questions(
     "nDCG",
     _with_gains(gain.ndcg),
-    "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
     "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
+    source="Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
     cutoff="optional",
     parameters={"dcg": "log2", "gains": None, "judged_only": False},
     rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
@@ -89,7 +94,6 @@ _over_questions(
 _of_relevant(
     "P",
     list_measures.precision,
-    _TREC_EVAL.format("m_P"),
     "Precision: relevant candidates at the first k positions, divided by k.",
     cutoff="required",
     expected=list_measures.precision,
@@ -99,7 +103,6 @@ _of_relevant(
 _of_relevant(
     "R",
     list_measures.recall,
-    _TREC_EVAL.format("m_recall"),
     "Recall: share of the relevant candidates that are at the first k positions.",
     cutoff="required",
     expected=list_measures.recall,
@@ -109,8 +112,8 @@ _of_relevant(
 _of_relevant(
     "RR",
     list_measures.reciprocal_rank,
-    "Kantor, Voorhees 2000, Information Retrieval 2; trec_eval, m_recip_rank.c",
     "Reciprocal rank: 1 / rank of the best relevant candidate.",
+    source="Kantor, Voorhees 2000, Information Retrieval 2; trec_eval, m_recip_rank.c",
     cutoff="optional",
     expected=expected_ties.reciprocal_rank,
     trec_eval=("recip_rank",),
@@ -118,7 +121,6 @@ _of_relevant(
 _of_relevant(
     "Success",
     list_measures.success,
-    _TREC_EVAL.format("m_success"),
     "1 if a relevant candidate ranks at k or better, else 0.",
     cutoff="required",
     expected=expected_ties.success,
@@ -127,8 +129,8 @@ _of_relevant(
 _of_relevant(
     "Rprec",
     list_measures.r_precision,
-    "Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
     "Precision at position R, where R is the number of relevant candidates.",
+    source="Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
     expected=list_measures.r_precision,
     trec_eval=("Rprec",),
     aliases={"RPrec": {}},
@@ -136,8 +138,8 @@ _of_relevant(
 _of_pool(
     "Bpref",
     preference.bpref,
-    "Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
     "Binary preference: how few judged non-relevant candidates are above the relevant ones.",
+    source="Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
     trec_eval=("bpref",),
     aliases={"BPref": {}},
     sees_wrong=True,
@@ -145,8 +147,8 @@ _of_pool(
 _of_pool(
     "infAP",
     preference.inferred_average_precision,
-    "Yilmaz, Aslam 2006, CIKM; trec_eval, m_infap.c",
     "Average precision estimated from a judged sample of the pool; a negative grade means pooled but not sampled.",
+    source="Yilmaz, Aslam 2006, CIKM; trec_eval, m_infap.c",
     trec_eval=("infAP",),
     sees_wrong=True,
     sees_unsampled=True,
@@ -155,7 +157,6 @@ _of_pool(
 _of_relevant(
     "IPrec",
     list_measures.interpolated_precision,
-    _TREC_EVAL.format("m_iprec_at_recall"),
     "Interpolated precision: the greatest precision at or below the position where a recall is reached.",
     cutoff="required",
     at="recall",
@@ -167,8 +168,8 @@ _of_relevant(
 _over_questions(
     "Judged",
     list_measures.judged_share,
-    "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
     "Share of judged candidates among the first k positions, or among all of a shorter list.",
+    source="ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
     cutoff="optional",
     expected=list_measures.judged_share,
     sees_wrong=True,
@@ -177,8 +178,8 @@ _over_questions(
 _over_questions(
     "RBP",
     list_measures.rank_biased_precision,
-    "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c",
     "Rank-biased precision with persistence p; graded by the question's highest grade unless rel is given.",
+    source="Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c",
     cutoff="optional",
     parameters={"p": 0.8, "rel": None},
     rules={"p": _SHARE, **_REL},
@@ -189,7 +190,6 @@ _over_questions(
 _of_relevant(
     "SetP",
     list_measures.set_precision,
-    _TREC_EVAL.format("m_set_P"),
     "Precision of the whole list; relative: divided by the greatest possible for a list of its length.",
     parameters={"relative": False},
     expected=list_measures.set_precision,
@@ -197,17 +197,11 @@ _of_relevant(
     aliases={"SetRelP": {"relative": True}, "set_relative_P": {"relative": True}},
 )
 _of_pool(
-    "SetR",
-    list_measures.recall,
-    _TREC_EVAL.format("m_set_recall"),
-    "Recall of the whole list.",
-    expected=list_measures.recall,
-    trec_eval=("set_recall",),
+    "SetR", list_measures.recall, "Recall of the whole list.", expected=list_measures.recall, trec_eval=("set_recall",)
 )
 _of_relevant(
     "SetF",
     list_measures.set_f,
-    _TREC_EVAL.format("m_set_F"),
     "Weighted harmonic mean of precision and recall of the whole list.",
     parameters={"beta": 1.0},
     rules={"beta": Rule(float, low=0.0)},
@@ -217,7 +211,6 @@ _of_relevant(
 _of_relevant(
     "SetAP",
     list_measures.set_average_precision,
-    _TREC_EVAL.format("m_set_map"),
     "Precision times recall of the whole list.",
     expected=list_measures.set_average_precision,
     trec_eval=("set_map",),
@@ -225,7 +218,6 @@ _of_relevant(
 _over_questions(
     "NumQ",
     list_measures.num_questions,
-    _TREC_EVAL.format("m_num_q"),
     "Number of questions.",
     **_COUNT,
     expected=list_measures.num_questions,
@@ -234,8 +226,8 @@ _over_questions(
 _over_questions(
     "NumRet",
     list_measures.num_retrieved,
-    "trec_eval, m_num_ret.c and m_num_rel_ret.c",
     "Number of retrieved candidates; with rel, of the relevant ones among them.",
+    source="trec_eval, m_num_ret.c and m_num_rel_ret.c",
     **_COUNT,
     parameters={"rel": None},
     rules=_REL,
@@ -246,7 +238,6 @@ _over_questions(
 _of_pool(
     "NumRel",
     list_measures.num_relevant,
-    _TREC_EVAL.format("m_num_rel"),
     "Number of relevant candidates in the qrels.",
     **_COUNT,
     expected=list_measures.num_relevant,
@@ -257,45 +248,38 @@ _of_pool(
 _of_relevant(
     "gm_map",
     list_measures.average_precision,
-    _TREC_EVAL.format("m_gm_map"),
     "Average precision, averaged by the geometric mean, in which 0 counts as 0.00001.",
     aggregate="floored geometric mean",
-    trec_eval=("gm_map",),
 )
 _of_pool(
     "gm_bpref",
     preference.bpref,
-    _TREC_EVAL.format("m_gm_bpref"),
     "Binary preference, averaged by the geometric mean, in which 0 counts as 0.00001.",
     aggregate="floored geometric mean",
-    trec_eval=("gm_bpref",),
     sees_wrong=True,
 )
 _of_relevant(
     "Rprec_mult",
-    list_measures.r_precision_multiple,
-    _TREC_EVAL.format("m_Rprec_mult"),
+    list_measures.r_precision,
     "Precision at a multiple of R, the number of relevant candidates.",
     cutoff="required",
     at="multiple",
     rules={"multiple": Rule(float, low=0.0)},
-    expected=list_measures.r_precision_multiple,
+    expected=list_measures.r_precision,
     trec_eval=("Rprec_mult_{multiple}",),
 )
 _of_relevant(
     "11pt_avg",
     list_measures.eleven_point_average,
-    _TREC_EVAL.format("m_11pt_avg"),
     "Mean of the interpolated precision at recall 0, 0.1, ..., 1.",
     parameters={"rounding": list_measures.NEAREST},
     rules={"rounding": _SHARE},
-    trec_eval=("11pt_avg",),
 )
 _of_relevant(
     "relative_P",
     list_measures.relative_precision,
-    _TREC_EVAL.format("m_rel_P"),
     "Precision at k, divided by the greatest possible there.",
+    source=_TREC_EVAL.format("m_rel_P"),
     cutoff="required",
     expected=list_measures.relative_precision,
     trec_eval=("relative_P_{cutoff}",),
@@ -303,65 +287,48 @@ _of_relevant(
 _of_relevant(
     "utility",
     list_measures.set_utility,
-    _TREC_EVAL.format("m_utility"),
     "Weighted count of retrieved relevant, retrieved non-relevant and missed relevant candidates.",
     bounds=(-np.inf, np.inf),
     parameters={"relevant": 1.0, "nonrelevant": -1.0, "missed": 0.0},
     expected=list_measures.set_utility,
-    trec_eval=("utility",),
 )
 _of_relevant(
-    "binG",
-    gain.binary_gain,
-    _TREC_EVAL.format("m_binG"),
-    "Mean over all relevant candidates of 1 / log2(2 + non-relevant candidates before it).",
-    trec_eval=("binG",),
+    "binG", gain.binary_gain, "Mean over all relevant candidates of 1 / log2(2 + non-relevant candidates before it)."
 )
-for _name, _kernel, _file, _description in (
+for _name, _kernel, _description in (
     (
         "G",
         gain.normalized_gain,
-        "m_G",
         "Gain discounted by how far the list is behind the best possible one, divided by the sum of all gains.",
     ),
-    (
-        "ndcg_rel",
-        gain.ndcg_at_relevant,
-        "m_ndcg_rel",
-        "nDCG averaged over the positions of the candidates with a gain.",
-    ),
+    ("ndcg_rel", gain.ndcg_at_relevant, "nDCG averaged over the positions of the candidates with a gain."),
     (
         "Rndcg",
         gain.ndcg_at_levels,
-        "m_Rndcg",
         "nDCG averaged over the positions where the best possible list changes to a lower grade, and the list's end.",
     ),
 ):
     _over_questions(
         _name,
         _with_gains(_kernel),
-        _TREC_EVAL.format(_file),
         _description,
         parameters={"gains": None, "judged_only": False},
         rules=_GAINS,
-        trec_eval=(_name,),
         by_relevance=_name != "G",
     )
 _of_pool(
     "num_nonrel_judged_ret",
     list_measures.num_nonrelevant_retrieved,
-    _TREC_EVAL.format("m_num_nonrel_judged_ret"),
     "Number of retrieved candidates that are judged not relevant.",
     **_COUNT,
     expected=list_measures.num_nonrelevant_retrieved,
-    trec_eval=("num_nonrel_judged_ret",),
     sees_wrong=True,
 )
 _over_questions(
     "rbp_resid",
     list_measures.rank_biased_residual,
-    "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c",
     "How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.",
+    source="Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c",
     better="neither",
     parameters={"p": 0.9},
     rules={"p": _SHARE},
@@ -371,8 +338,8 @@ _over_questions(
 _over_questions(
     "unj",
     list_measures.unjudged,
-    _TREC_EVAL.format("m_unjudged"),
     "Unjudged candidates at the first k positions, divided by k.",
+    source=_TREC_EVAL.format("m_unjudged"),
     better="lower",
     cutoff="required",
     expected=list_measures.unjudged,

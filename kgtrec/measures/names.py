@@ -6,7 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,10 @@ from kgtrec.errors import MeasureError, nearest, warn
 # importing a module of definitions registers them
 from kgtrec.measures import answers as _answers  # noqa: F401
 from kgtrec.measures import lists as _lists  # noqa: F401
-from kgtrec.measures.ir_measures_adapter import (
-    ProvidedMeasure,
-    is_foreign,
-    label_of,
-    provided,
-    provided_names,
-    provided_record,
-    wrapped,
-)
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure as ProvidedMeasure
+from kgtrec.measures.ir_measures_adapter import is_foreign, label_of, provided, provided_names, provided_record, wrapped
 from kgtrec.measures.record import Items, Measure, Rule
 from kgtrec.measures.registry import lookup, registered, spellings
-
-__all__ = [
-    "MeasureDescription",
-    "ParsedMeasure",
-    "ProvidedMeasure",
-    "describe_measures",
-    "parse_measure",
-    "parse_measures",
-]
 
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
 # up to a blank or comma that is not inside brackets; brackets inside quotes are none
@@ -77,8 +61,6 @@ _NEIGHBOURS = {
     "retrievalmrr": "RR",
 }
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
-
-
 _SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "R", "RBP", "Rprec", "Rprec_mult", "relative_P"})
 
 
@@ -108,11 +90,8 @@ class ParsedMeasure:
         >>> [parse_measure(name).sees_wrong for name in ("bpref", "AP@20", "AP(judged_only=True)", "P(rel=0)@5")]
         [True, False, True, True]
         """
-        parameters = self.parameters
-        gains = parameters.get("gains") or {}
-        return (
-            self.record.sees_wrong or parameters.get("judged_only") is True or parameters.get("rel") == 0 or 0 in gains
-        )
+        own, gains = self.parameters, self.parameters.get("gains") or {}
+        return self.record.sees_wrong or own.get("judged_only") is True or own.get("rel") == 0 or 0 in gains
 
     @property
     def sees_unsampled(self) -> bool:
@@ -236,8 +215,7 @@ def parse_measure(measure: Any) -> AnyMeasure:
             raise MeasureError(
                 f"expected a measure's name or one of ir-measures' measures, found {type(measure).__name__}"
             )
-        own = wrapped(measure)
-        if own is not None:
+        if own := wrapped(measure):
             return own
         measure = label_of(measure)
     label = measure.strip()
@@ -266,19 +244,21 @@ def _lookup(label: str) -> ParsedMeasure | ProvidedMeasure | None:
 
 def digits_of(measure: str) -> int:
     """Return the number of decimals of a measure: 2 for ranks, sums and z values, 4 for others and unknown ones."""
-    try:
-        record = parse_measure(measure).record
-    except MeasureError:
-        return 4
-    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+    record = _record_of(measure)
+    return 2 if record and (record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum") else 4
 
 
 def better_of(measure: str) -> str:
     """Return which values of a measure are better; "higher" if the name is unknown."""
+    record = _record_of(measure)
+    return record.better if record else "higher"
+
+
+def _record_of(measure: str) -> Measure | None:
     try:
-        return parse_measure(measure).record.better
+        return parse_measure(measure).record
     except MeasureError:
-        return "higher"
+        return None
 
 
 def two_meanings(label: str) -> str | None:
@@ -319,8 +299,7 @@ def warn_of_bare(names: Iterable[str], place: str) -> None:
     >>> print(noted[0].message)
     table.csv: read MRR, H@10 as micro.MRR, micro.Hits@10, over answers, as link-prediction papers report them
     """
-    bare = {name: over_answers(name) for name in names if two_meanings(name)}
-    if bare:
+    if bare := {name: over_answers(name) for name in names if two_meanings(name)}:
         read = f"{', '.join(bare)} as {', '.join(bare.values())}"
         warn(f"{place}: read {read}, over answers, as link-prediction papers report them")
 
@@ -330,13 +309,10 @@ def _meanings(label: str) -> tuple[str, str] | None:
     form = _FORM.fullmatch(label := label.strip())
     if form is None or lookup(form["name"]) is not None:
         return None
-    folded = {record.name.casefold(): record for record in registered()}
-    name = _SPOKEN.get(form["name"].casefold(), form["name"])
-    micro, macro = (folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro"))
-    if micro is None or macro is None:
-        return None
-    after = label[len(form["name"]) :]
-    return micro.name + after, macro.name + after
+    named = {record.name.casefold(): record.name for record in registered()}
+    name, after = _SPOKEN.get(form["name"].casefold(), form["name"]), label[len(form["name"]) :]
+    micro, macro = (named.get(f"{level}.{name}".casefold()) for level in ("micro", "macro"))
+    return None if micro is None or macro is None else (micro + after, macro + after)
 
 
 def named_by_pykeen(label: str) -> str | None:
@@ -397,25 +373,10 @@ def parse_measures(measures: Any) -> list[AnyMeasure]:
     return list(parsed_by_label.values())
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureDescription:
-    """What help and documentation say about a measure."""
-
-    name: str  # with the form of its cutoff: "AP[@k]", "P@k"
-    items: Items
-    trec_eval: tuple[str, ...]
-    aliases: tuple[str, ...]
-    description: str
-    source: str
-    better: str
-    bounds: tuple[float, float]
-    parameters: Mapping[str, Any]  # name -> default
-    form: str  # "plain", or how it is compared with chance: "ratio", "index", "z"
-    weighting: str | None  # the units that always count equally
-
-
-def describe_measures() -> list[MeasureDescription]:
+def describe_measures() -> list[Measure]:
     """Describe every registered measure, for documentation and help.
+
+    Names have the form of their cutoff, ``AP[@k]`` or ``P@k``; aliases are those that trec_eval does not have.
 
     Examples
     --------
@@ -423,10 +384,10 @@ def describe_measures() -> list[MeasureDescription]:
     [('map', 'map_cut_{cutoff}')]
     """
     return [
-        MeasureDescription(
-            **{field.name: getattr(measure, field.name) for field in fields(MeasureDescription)}
-            | {"name": measure.name + _cutoff_form(measure), "parameters": dict(measure.parameters)}
-            | {"aliases": tuple(alias for alias in measure.aliases if alias not in measure.trec_eval)}
+        replace(
+            measure,
+            name=measure.name + _cutoff_form(measure),
+            aliases={alias: fixed for alias, fixed in measure.aliases.items() if alias not in measure.trec_eval},
         )
         for measure in registered()
     ]
@@ -442,9 +403,8 @@ def _split(label: str) -> tuple[str, dict[str, Any], Any]:
     form = _FORM.fullmatch(label)
     if form is None:
         raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")
-    arguments = _arguments(label, form["arguments"] or "")
     at = None if form["at"] is None else _number(form["at"])
-    return form["name"], arguments, at
+    return form["name"], _arguments(label, form["arguments"] or ""), at
 
 
 def _arguments(label: str, text: str) -> dict[str, Any]:
@@ -515,9 +475,7 @@ def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
     if value is None and name in measure.parameters and measure.parameters[name] is None:
         return None
     if rule.type is dict:
-        if isinstance(value, dict) and all(
-            type(part) is int and _fits(part) for pair in value.items() for part in pair
-        ):
+        if isinstance(value, dict) and all(type(part) is int and _fits(part) for part in (*value, *value.values())):
             return value
         raise MeasureError(
             f"{label}: expected {name} as {{grade: gain, ...}} in whole numbers up to {_MOST:,}, found {value!r}"
@@ -551,13 +509,13 @@ def _expected(rule: Rule) -> str:
 def _unknown(label: str, name: str) -> str:
     """The message about an unknown name: the nearest ones, with the user's own parameters and cutoff."""
     number = re.search(r"\d+$", name)
-    rest = label[len(name) :]
+    after = label[len(name) :]
     # of names that differ only in case, the last one is shown: kgtrec's own spelling
-    names = [*provided_names(), *spellings(number[0] if number else "10"), *(found.name for found in registered())]
-    folded = {known.casefold(): known + rest for known in names}
+    names = [*provided_names(), *spellings(number[0] if number else "10"), *(measure.name for measure in registered())]
+    folded = {known.casefold(): known + after for known in names}
     if in_room := folded.get(f"micro.{name}".casefold()):
         return f"unknown measure {label!r}; did you mean {in_room}?"
-    hint = nearest(label, [known + rest for known in names if _is_measure(known + rest)]) or nearest(name, names)
+    hint = nearest(label, [known + after for known in names if _is_measure(known + after)]) or nearest(name, names)
     return f"unknown measure {label!r}" + (
         hint
         or "; known are ir-measures' names (AP@20, nDCG@20), trec_eval's (map_cut_20, bpref), micro.MRR and the like"

@@ -24,8 +24,7 @@ def register(measure: Measure) -> Measure:
     """
     aliases: dict[str, Mapping[str, Any]] = {**{name: {} for name in measure.trec_eval}, **measure.aliases}
     spellings = [measure.name, *(alias for alias in aliases if alias != measure.name)]
-    taken = [name for name in spellings if name in _NAMES or name in _PATTERNS]
-    if taken:
+    if taken := [name for name in spellings if name in _NAMES or name in _PATTERNS]:
         raise ValueError(f"a measure named {taken[0]} is already registered")
     _MEASURES.append(measure)
     for name in spellings:
@@ -52,8 +51,7 @@ def lookup(name: str) -> tuple[Measure, Mapping[str, Any]] | None:
     if name in _NAMES:
         return _NAMES[name]
     for form, measure, parameter, fixed in _PATTERNS.values():
-        match = form.fullmatch(name)
-        if match:
+        if match := form.fullmatch(name):
             return measure, {**fixed, parameter: match[1]}
     return None
 

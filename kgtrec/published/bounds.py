@@ -10,15 +10,14 @@ import numpy as np
 from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, mean_rank_bounds, reciprocal_rank_bounds
 from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, MeanBounds, PaperFinding, Row, Way, shown
 
-_PROGRAM = "linear program over all ranks"
 Bounds = tuple[float, float]
 
 
 def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
     """Leave out the numbers that are outside the range of their measure, with a finding about each."""
-    ranges = {name: _range(row, name) for name in row.values}
     findings: list[PaperFinding] = []
-    for name, (low, high, reason) in ranges.items():
+    for name in row.values:
+        low, high, reason = _range(row, name)
         possible = (_meet(row.ends(name, way), (low, high)) for way in WAYS)
         findings += row.unless_possible(possible, name, reason, low=low, high=high)
     outside = {finding.measure.partition(".")[2] for finding in findings if finding.severity == "impossible"}
@@ -79,11 +78,11 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
         finding = next(row.unless_possible(map(is_possible, WAYS), name, what, source), None)
         value, (low, high) = row.values[name], tried[0]
         if not np.isnan(low):
-            given = " and ".join(dict.fromkeys(other.partition("@")[0] for other in others))
+            kinds = " and ".join(dict.fromkeys(other.partition("@")[0] for other in others))
             whose = (row.size.data_set, row.setting or row.part)
-            bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, given, *whose))
-        of_these = {row.values[each].measure for each in (name, *others)}
-        shown_already = {each.severity for each in (*known, *findings) if each.measure in of_these}
+            bounds.append(MeanBounds(row.system, value.measure, value.text, low, high, kinds, *whose))
+        of_these = {row.values[other].measure for other in (name, *others)}
+        shown_already = {other.severity for other in (*known, *findings) if other.measure in of_these}
         if finding is not None and not shown_already & {"impossible", finding.severity}:
             low, high = next((ends for ends in tried if not np.isnan(ends[0])), tried[0])
             findings.append(replace(finding, low=low, high=high))
@@ -94,7 +93,7 @@ def bounds_of(row: Row, known: Sequence[PaperFinding]) -> tuple[list[MeanBounds]
         hold("MR", lambda way: mean_rank_bounds(_shares(row, way), step=way.step), hits, of_hits, DEFINITION)
     if {"MR", "MRR"} <= row.values.keys() and row.size.entities is not None:
         of_all = f"no ranks have another mean of 1 / rank with {_printed(row, ['MR', *hits])}"
-        hold("MRR", lambda way: _joint(row, way), [*hits, "MR"], of_all, _PROGRAM)
+        hold("MRR", lambda way: _joint(row, way), [*hits, "MR"], of_all, "linear program over all ranks")
     return bounds, findings
 
 

@@ -45,8 +45,8 @@ def unfitting_indices(row: Row) -> Iterator[PaperFinding]:
         if name not in row.values:
             continue
         limits = [sorted((rank - offset) / scale for rank in row.ends("MR", way)) for way in WAYS[:2]]
-        own = [row.ends(name, way) for way in WAYS[:2]]
-        if not any(ends[0] <= high and ends[1] >= low for ends, (low, high) in zip(own, limits, strict=True)):
+        printed = [row.ends(name, way) for way in WAYS[:2]]
+        if not any(ends[0] <= high and ends[1] >= low for ends, (low, high) in zip(printed, limits, strict=True)):
             reason = (
                 f"MR = {row.values['MR'].text} has these bounds where the mean rank by chance is {shown(expected)}, as "
                 "on this data set; other test triples or another filter have another"

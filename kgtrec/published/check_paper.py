@@ -127,19 +127,17 @@ def check_paper(
     if data_set:
         table = table.of_data_set(data_set)
     names = list(dict.fromkeys(value.data_set for value in table.values))
-    has_own_size = not (entities is None and triples is None and chance is None)
-    if has_own_size and len(names) > 1:
+    if len(names) > 1 and not (entities is None and triples is None and chance is None):
         raise KgtrecError(f"expected a table of one data set with its size, found {', '.join(names)}")
     sizes = {name: size_of(name, entities=entities, triples=triples, chance=chance) for name in names}
     for name, size in sizes.items():
         if size.entities is None or size.triples is None:
             of = f"of {name} is not known" if name else "of the data set is not known"
             warn(f"the size {of}: checks that need its entities or test triples are left out; give its name or both")
-    rows = _rows(table, sizes)
     findings: list[PaperFinding] = []
     bounds: list[MeanBounds] = []
     kept = []
-    for whole in rows:
+    for whole in _rows(table, sizes):
         row, outside = within_range(whole)
         falling = list(falling_hits(row))
         own_bounds, impossible = bounds_of(row, [*outside, *falling])
@@ -147,9 +145,10 @@ def check_paper(
         bounds += own_bounds
         kept.append(row)
     findings += [*filtered_and_raw(kept), *both_sides(kept), *small_leads(kept)]
-    order = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    systems = len({value.system for value in table.values})
-    return PaperCheck(table.name, tuple(order), tuple(bounds), len(table), systems)
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return PaperCheck(
+        table.name, tuple(findings), tuple(bounds), len(table), len({value.system for value in table.values})
+    )
 
 
 def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:
@@ -157,10 +156,10 @@ def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:
     by_row: dict[tuple[str, ...], list[dict[str, PublishedValue]]] = defaultdict(lambda: [{}])
     for value in table.values:
         level, _, name = value.measure.partition(".")
-        own = by_row[value.system, value.data_set, value.setting, value.side, value.part, level]
-        if name in own[-1]:
-            own.append({})
-        own[-1][name] = value
+        rows_of_key = by_row[value.system, value.data_set, value.setting, value.side, value.part, level]
+        if name in rows_of_key[-1]:
+            rows_of_key.append({})
+        rows_of_key[-1][name] = value
     rows = []
     for (system, data_set, setting, side, part, level), several in by_row.items():
         for place, values in enumerate(several):

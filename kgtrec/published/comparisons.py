@@ -32,8 +32,8 @@ def filtered_and_raw(rows: Sequence[Row]) -> Iterator[PaperFinding]:
                 for way in WAYS
             )
             low, high = other.ends(name, WAYS[0])
-            limits = (-math.inf, high) if sign < 0 else (low, math.inf)
             reason = f"no rank is worse without the other answers, and raw it is {other.values[name].text}"
+            limits = (-math.inf, high) if sign < 0 else (low, math.inf)
             yield from row.unless_possible(possible, name, reason, DEFINITION, *limits)
 
 
@@ -90,8 +90,7 @@ def small_leads(rows: Sequence[Row]) -> Iterator[PaperFinding]:
             others = ", ".join(systems[:_SHOWN]) + (
                 f" and {len(systems) - _SHOWN} more" if len(systems) > _SHOWN else ""
             )
-            number = best.values[name].value
-            bound = number - sign * least[kind]
+            bound = best.values[name].value - sign * least[kind]
             limits = (math.nan, bound) if sign > 0 else (bound, math.nan)
             yield best.finding("note", name, f"its lead over {others} {kind}", "two-sample comparison", *limits)
 
@@ -105,8 +104,7 @@ def _lead(best: Row, row: Row, name: str) -> tuple[str, float]:
     n = min((each.ranks or 0) for each in (best, row))
     if n == 0 or name not in {"MR", "MRR", *best.hits.values()}:
         return "", 0.0
-    entities = best.size.entities
-    one = 1 / n if name != "MR" else ((entities or 0) - 1) / n
+    one = 1 / n if name != "MR" else ((best.size.entities or 0) - 1) / n
     if lead <= one:
         return f"is no larger than what one of {n:,} ranks can change, {shown(one)}", one
     if name == "MR":

@@ -65,7 +65,7 @@ def report_files(
             found[data_file(block)] = table_csv(block.data).encode()
     if "latex" in formats:
         found |= {
-            f"tables/{table.key}.tex": table_latex(table, with_intervals=with_intervals).encode()
+            f"tables/{table.key}.tex": table_latex(table, intervals="beside" if with_intervals else "none").encode()
             for table in report.tables
         }
     for kind, draw in drawn.items():

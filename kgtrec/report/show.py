@@ -156,14 +156,18 @@ def table_text(table: Table, *, width: int | None = None, bold: bool = False) ->
     return "".join(f"{legible(line)}\n" for line in head) + aligned(cells, left, best if bold else None)
 
 
-def table_latex(table: Table, *, with_intervals: bool = True) -> str:
+#: where the intervals of a table for LaTeX are: after the values, below them, in columns of their own, or nowhere
+INTERVALS = ("beside", "row", "column", "none")
+
+
+def table_latex(table: Table, *, intervals: str = "beside") -> str:
     r"""Return a table for ``\usepackage{booktabs}``, with best values in bold and groups' letters as superscripts.
 
     Parameters
     ----------
     table : Table
-    with_intervals : bool
-        Whether intervals are shown after the values; a column of a paper rarely has room for them.
+    intervals : {"beside", "row", "column", "none"}
+        Whether intervals are after the values, in a row below them, or in a column of their own.
 
     Examples
     --------
@@ -180,9 +184,25 @@ def table_latex(table: Table, *, with_intervals: bool = True) -> str:
     note = f"% {legible(table.note)}\n" if table.note else ""
     wide = table.wide
     rows = table_cells(wide)
-    texts = _texts(wide, rows, with_groups=False, with_intervals=with_intervals)
-    raised = [[""] * len(wide.columns), *([cell.groups for cell in row] for row in rows)]
-    return note + booktabs(*texts, [list(row) for row in zip(*raised, strict=True)] if table.upright else raised)
+    texts, left, best = _texts(wide, rows, with_groups=False, with_intervals=intervals == "beside")
+    raised, ends = (
+        [[""] * len(wide.columns), *([getattr(cell, part) for cell in row] for row in rows)]
+        for part in ("groups", "interval")
+    )
+    if table.upright:
+        raised = [list(row) for row in zip(*raised, strict=True)]
+    elif intervals in ("row", "column"):
+        # each row, or column, is followed by its intervals, if it has any
+        axis = 0 if intervals == "row" else 1
+        kept = np.ravel([[True, any(line)] for line in (ends if axis == 0 else zip(*ends, strict=True))])
+        texts, best, raised = (
+            np.stack((np.array(part, object), np.array(after, object)), axis + 1)
+            .reshape((-1, len(wide.columns)) if axis == 0 else (len(ends), -1))
+            .compress(kept, axis)
+            .tolist()
+            for part, after in ((texts, ends), (best, np.zeros_like(best)), (raised, np.full_like(ends, "", object)))
+        )
+    return note + booktabs(texts, left, np.array(best, np.bool_), raised)
 
 
 def table_markdown(table: Table) -> str:

@@ -15,12 +15,12 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
-from kgtrec.errors import CollectionError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecWarning, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.evaluation.ties import compare_ties
-from kgtrec.measures.names import ParsedMeasure, parse_measure, parse_measures
+from kgtrec.measures.names import parse_measure, parse_measures
 from kgtrec.measures.registry import registered
 from kgtrec.meta.comparison import compare
 from kgtrec.meta.sparsity import label_scores
@@ -77,8 +77,7 @@ def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_n
     if measure in SEEING:
         alike &= len({frozenset(judged) for _, judged in drawn}) == 1
     made, parsed = collection(QRELS), parse_measures(measure)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         for order in itertools.permutations(found):
             given_so = {"qrels": made.qrels, "measures": parsed}
             assert len(list(different_systems(order, made, **given_so, mixed=True))) == len(found)
@@ -95,57 +94,47 @@ def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_n
 def test_equal_scores_are_worth_the_same_whatever_else_was_judged(judged, ties):
     """That is why blind measures need no equal judged pairs."""
     made = collection(QRELS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         found = evaluate(
             made, [ranks("few", judged=tuple(sorted(judged))), ranks("all", judged=tuple(WRONG))], BLIND, ties=ties
         )
     np.testing.assert_array_equal(found.values[0], found.values[1])
 
 
+@pytest.mark.parametrize("kind", ["sees_wrong", "sees_unsampled"])
 @pytest.mark.parametrize("measure", registered(), ids=lambda measure: measure.name)
-def test_measures_that_do_not_look_at_judged_non_answers_say_so(measure):
-    """Every registered measure: one that says that it is blind has the same value without their ranks."""
-    made = collection(QRELS)
-    names = [name for name in spelled(measure) if measure.weighting is None]
-    for name in names:
-        parsed = parse_measure(name)
-        assert isinstance(parsed, ParsedMeasure)
+def test_measures_say_which_candidates_they_look_at(measure, kind):
+    """Every registered measure has the same value without ranks of judged non-answers, unless it says otherwise.
+
+    So of what was pooled and not sampled, under every rule for ties.
+    """
+    made, judged, rules = collection(QRELS), {"bare": (), "full": tuple(WRONG)}, [None]
+    seeds = 4
+    if kind == "sees_unsampled":
+        made = collection({(0, 0): 1, (1, 3): 1, **dict.fromkeys(WRONG, -1), (0, 3): 0, (1, 2): 0})
+        judged = {name: ((0, 3), (1, 2), *pairs) for name, pairs in judged.items()}
+        rules, seeds = ["realistic", "optimistic", "pessimistic"], 3
+    for name in (name for name in spelled(measure) if measure.weighting is None):
         apart = False
-        for seed in range(4):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
-                both = drawn_ranks("bare", (), seed), drawn_ranks("full", tuple(WRONG), seed)
-                values = evaluate(made, both, name, mixed=True).values
+        for seed, ties in itertools.product(range(seeds), rules):
+            both = [drawn_ranks(who, pairs, seed) for who, pairs in judged.items()]
+            with unwarned():
+                values = evaluate(made, both, name, mixed=True, ties=ties).values
             apart |= not np.array_equal(values[0], values[1], equal_nan=True)
-        assert apart == parsed.sees_wrong
+        assert apart == getattr(parse_measure(name), kind)
 
 
 def test_the_refusal_names_what_differs_and_the_ways_out():
     """And a mixture that is meant is a warning."""
     made, mixture = collection(), [ranks("one"), ranks("other", ())]
-    expected = (
-        r"expected answer ranks that were filtered in the same way, found one filtered by train, valid, test and other "
-        r"not filtered \(raw\), so that their candidates differ; rank the scores of one of them again "
-        r"\(kgtrec rank --filter\), or allow mixtures \(--mixed; mixed=True in Python, mixed = true in a study\)"
-    )
-    with pytest.raises(CollectionError, match=expected):
+    with pytest.raises(CollectionError, match=r"train, valid, test and other not filtered \(raw\).*--filter.*--mixed"):
         evaluate(made, mixture, "micro.MRR")
-    with pytest.warns(KgtrecWarning, match="a mixture: expected answer ranks that were filtered in the same way"):
+    with pytest.warns(KgtrecWarning, match="a mixture"):
         evaluate(made, mixture, "micro.MRR", mixed=True)
-    with pytest.raises(
-        CollectionError,
-        match=r"expected ranks of the same judged non-answers, which bpref uses, found that one lacks 4 of 4 and "
-        r"other 2; rank the scores of both with these qrels \(kgtrec rank --judged\), leave out the measure, or allow",
-    ):
-        list(
-            different_systems(
-                [ranks("one"), ranks("other", judged=((0, 2), (1, 0)))],
-                None,
-                qrels=collection(QRELS).qrels,
-                measures=parse_measures("AP bpref"),
-            )
-        )
+    unequal = [ranks("one"), ranks("other", judged=((0, 2), (1, 0)))]
+    options = {"qrels": collection(QRELS).qrels, "measures": parse_measures("AP bpref")}
+    with pytest.raises(CollectionError, match=r"bpref uses, found that one lacks 4 of 4 and other 2.*--judged"):
+        list(different_systems(unequal, None, **options))
 
 
 def test_ranks_of_what_was_not_sampled_must_be_alike_for_infap_alone():
@@ -156,22 +145,6 @@ def test_ranks_of_what_was_not_sampled_must_be_alike_for_infap_alone():
         with pytest.raises(CollectionError, match=r"uses, found that one lacks 2 of 2 and other 1; rank the sc"):
             list(different_systems(unequal, made, qrels=made.qrels, measures=parse_measures(f"AP {measure}")))
     assert len(list(different_systems(unequal, made, qrels=made.qrels, measures=parse_measures("bpref Judged@3")))) == 2
-
-
-@pytest.mark.parametrize("measure", registered(), ids=lambda measure: measure.name)
-def test_measures_that_do_not_look_at_unsampled_candidates_say_so(measure):
-    """Every registered measure but infAP has the same value without their ranks, under every rule for ties."""
-    made = collection({(0, 0): 1, (1, 3): 1, **dict.fromkeys(WRONG, -1), (0, 3): 0, (1, 2): 0})
-    judged = {"bare": ((0, 3), (1, 2)), "full": ((0, 3), (1, 2), *WRONG)}
-    for name in [name for name in spelled(measure) if measure.weighting is None]:
-        parsed, apart = parse_measure(name), False
-        for seed, ties in itertools.product(range(3), ("realistic", "optimistic", "pessimistic")):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
-                both = [drawn_ranks(who, pairs, seed) for who, pairs in judged.items()]
-                values = evaluate(made, both, name, mixed=True, ties=ties).values
-            apart |= not np.array_equal(values[0], values[1], equal_nan=True)
-        assert apart == parsed.sees_unsampled
 
 
 def test_every_verb_that_takes_systems_refuses_mixtures():

@@ -57,20 +57,6 @@ def test_micro_and_macro_are_what_their_definitions_say(world: World, rule: str)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-@given(worlds(), st.sampled_from(["AP@20", "nDCG@20", "RR", "Success@3", "P@2", "R@2", "Rprec"]))
-def test_ranks_and_an_uncut_run_without_ties_score_the_same(world: World, measure: str):
-    """Where no two scores are equal, an uncut run and the answer ranks are the same list."""
-    distinct = World(
-        [[score * 100 + place for place, score in enumerate(np.nan_to_num(row, neginf=-9.0))] for row in world.scores],
-        world.known,
-        world.answers,
-        world.grades,
-    )
-    from_run = evaluate(distinct.qrels(), distinct.run(), measure, per="question")
-    from_ranks = evaluate(distinct.qrels(), distinct.answer_ranks(), measure, per="question")
-    np.testing.assert_allclose(from_run.values, from_ranks.values, rtol=1e-12)
-
-
 def collection() -> Collection:
     """Two relations over five people; 'likes' is 1-N, 'boss' is N-1."""
     train = Triples.of([("a", "likes", "b"), ("a", "likes", "c"), ("b", "boss", "c"), ("d", "boss", "c")])
@@ -151,20 +137,6 @@ def test_frames_and_measure_objects_are_taken_as_they_are():
     }
 
 
-@pytest.mark.parametrize("grade", [0.5, 2.0**31, math.inf, -math.inf])
-def test_grades_of_a_frame_are_whole_numbers_of_32_bits(grade: float):
-    """As in files; nothing is rounded or wraps round."""
-    with pytest.raises(KgtrecError, match="expected whole numbers of 32 bits in column 'relevance', found"):
-        evaluate(QRELS.assign(relevance=[1.0, grade, 1.0]), RUN, "RR")
-
-
-def test_questions_without_judgements_are_told_and_left_out():
-    """An extra question changes no mean."""
-    extra = pd.concat([RUN, pd.DataFrame({"query_id": ["zz"], "doc_id": ["a"], "score": [1.0]})])
-    with pytest.warns(KgtrecWarning, match=r"run: 1 of its questions are not in the qrels and are left out \(zz\)"):
-        assert evaluate(QRELS, extra, "RR").values.tolist() == [[[0.25]]]
-
-
 def test_a_run_most_of_whose_questions_have_no_judgements_may_be_of_another_collection():
     """Which is told of a run that does not say what it is of; a few more questions are no reason to."""
     few, many = (
@@ -172,7 +144,7 @@ def test_a_run_most_of_whose_questions_have_no_judgements_may_be_of_another_coll
         for n in (1, 9)
     )
     with pytest.warns(KgtrecWarning, match=r"\(z0\)$"):
-        evaluate(QRELS, few, "RR")
+        assert evaluate(QRELS, few, "RR").values.tolist() == [[[0.25]]]
     with pytest.warns(KgtrecWarning, match=r"\(z0, z1, z2, \.\.\.\); if these qrels are of another collection"):
         evaluate(QRELS, many, "RR")
 
@@ -183,16 +155,13 @@ def test_mean_rank_of_a_cut_run_is_undefined_where_no_answer_was_returned():
         assert np.isnan(evaluate(QRELS, RUN, "macro.MR").values).all()
 
 
-def test_micro_measures_of_a_run_stop():
-    """A cut run has no exact ranks; the message names the way out."""
-    with pytest.raises(MeasureError, match=r"micro\.MRR needs exact ranks, .* or use macro\.MRR"):
-        evaluate(QRELS, RUN, "micro.MRR")
-
-
-@pytest.mark.parametrize("label", ["micro.AMRI", "micro.GMR", "pykeen.macro.MRR"])
-def test_what_a_run_cannot_have_either_is_no_way_out(label: str):
-    """macro.AMRI asks for candidate counts, macro.GMR is no measure: neither is named as the way out."""
-    with pytest.raises(MeasureError, match=r"needs exact ranks, [^,]*; evaluate the .* \(kgtrec rank\)$"):
+@pytest.mark.parametrize(
+    ("label", "way_out"),
+    [("micro.MRR", r"or use macro\.MRR$"), *((name, r"\(kgtrec rank\)$") for name in ("micro.AMRI", "micro.GMR"))],
+)
+def test_micro_measures_of_a_run_stop(label: str, way_out: str):
+    """A cut run has no exact ranks; macro.AMRI asks for candidate counts, macro.GMR is no measure: no way out."""
+    with pytest.raises(MeasureError, match=way_out):
         evaluate(QRELS, RUN, label)
 
 
@@ -251,14 +220,6 @@ def test_other_things_than_qrels_and_systems_are_refused(qrels, systems, message
     frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
     with pytest.raises(KgtrecError, match=message):
         evaluate(frame if qrels is None else qrels, systems, "RR")
-
-
-@pytest.mark.parametrize("per", ["question", "answer"])
-def test_intervals_of_single_items_are_refused(per: str):
-    """One item has no spread to draw."""
-    built = collection()
-    with pytest.raises(KgtrecError, match=f"expected means for intervals, found one value per {per}"):
-        evaluate(built, ranks_of(built, [0] * len(built.qrels)), "micro.MRR", per=per, confidence=0.9)
 
 
 def test_what_other_libraries_hold_is_accepted(tmp_path):
@@ -326,7 +287,7 @@ def test_what_is_no_system_is_refused(given, message):
         list(each_system(given))
 
 
-@pytest.mark.parametrize("grade", [0.5, float("nan"), float("inf"), 2.0**31])
+@pytest.mark.parametrize("grade", [0.5, math.nan, math.inf, -math.inf, 2.0**31])
 def test_what_is_no_grade_is_refused(grade):
     """In a dict as in a data frame, without a warning of numpy."""
     for qrels in ({"q": {"a": grade}}, pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [grade]})):

@@ -107,16 +107,15 @@ def test_what_is_drawn_by_default(collection: Collection, ranks):
 
 def test_what_is_wrong_is_named(collection: Collection, ranks):
     """With what was expected, and the way out."""
-    with pytest.raises(KgtrecError, match="expected drawn to be one of triple, question, found 'answer'"):
-        evaluate(collection, ranks, "AP", confidence=0.9, drawn="answer")
-    with pytest.raises(KgtrecError, match=r"intervals over triples need the questions' topics.* give a collection"):
-        evaluate(collection.qrels, ranks, "AP", confidence=0.9, drawn="triple")
-    with pytest.raises(KgtrecError, match=r"expected a confidence, such as 0\.95, .* triples, found none"):
-        evaluate(collection, ranks, "AP", drawn="triple")
-    with pytest.raises(KgtrecError, match=r"expected a confidence between 0 and 1, found 1\.0"):
-        evaluate(collection, ranks, "AP", confidence=1.0)
-    with pytest.raises(KgtrecError, match="expected means for intervals, found one value per answer"):
-        evaluate(collection, ranks, "micro.MRR", confidence=0.9, per="answer")
+    for word, qrels, options in (
+        ("'answer'", collection, {"confidence": 0.9, "drawn": "answer"}),
+        ("give a collection", collection.qrels, {"confidence": 0.9, "drawn": "triple"}),
+        ("such as 0.95", collection, {"drawn": "triple"}),
+        ("between 0 and 1", collection, {"confidence": 1.0}),
+        *((f"one value per {per}", collection, {"confidence": 0.9, "per": per}) for per in ("answer", "question")),
+    ):
+        with pytest.raises(KgtrecError, match=word):
+            evaluate(qrels, ranks, "micro.MRR", **options)
 
 
 def test_an_interval_is_the_same_alone_and_in_company(collection: Collection, ranks):

@@ -60,17 +60,13 @@ def test_one_side_is_not_compared_with_both():
     """Answer ranks are refused, a run is told of; both say how to compare."""
     collection, scores = some_world()
     tails = ranked(collection, scores, sides=["tail"])
-    with pytest.raises(CollectionError, match="found those of tail questions only; kgtrec evaluate --sides tail"):
+    with pytest.raises(CollectionError, match="--sides tail"):
         evaluate(collection, tails, "micro.MRR")
-    with pytest.warns(
-        KgtrecWarning, match="answers tail questions only, on which kgtrec evaluate --sides tail compares all systems"
-    ):
+    with pytest.warns(KgtrecWarning, match="--sides tail"):
         evaluate(collection, tails.run, "AP@20")
-    with pytest.raises(
-        KgtrecError, match="expected a collection, which has the sides of the questions, found qrels alone"
-    ):
+    with pytest.raises(KgtrecError, match="qrels alone"):
         evaluate(collection.qrels, tails, "micro.MRR", sides=["tail"])
-    with pytest.raises(KgtrecError, match="expected a side of head, tail, found 'tails'; did you mean tail"):
+    with pytest.raises(KgtrecError, match="'tails'; did you mean tail"):
         evaluate(collection, tails, "micro.MRR", sides=["tails"])
 
 
@@ -89,19 +85,13 @@ def test_one_side_may_be_named_alone():
         rank_model(collection, lambda heads, relations: np.zeros((len(heads), 3)), None, **named)
 
 
-def test_the_path_of_a_collection_is_refused():
-    """With the function that reads it."""
-    message = "expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found str"
-    with pytest.raises(KgtrecError, match=message):
+def test_paths_are_refused():
+    """With the function that reads a collection, or a system."""
+    with pytest.raises(KgtrecError, match="read_collection"):
         rank_scores("C", np.zeros((2, 3)))
-    with pytest.raises(KgtrecError, match=message):
+    with pytest.raises(KgtrecError, match="read_collection"):
         rank_model("C", None, None, entities=["a"], relations=["r"])
-
-
-def test_what_is_no_system_is_refused():
-    """Such as the path of one, or a model without its labels."""
-    message = r"expected a system, of kgtrec.read_system or of a framework's own function .*, found str"
-    with pytest.raises(KgtrecError, match=message):
+    with pytest.raises(KgtrecError, match="read_system"):
         rank_system(some_world()[0], "transe.jsonl")
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.weighting import Weighting
@@ -151,8 +151,7 @@ def test_all_weight_on_an_unasked_relation_is_undefined_and_told():
     with pytest.warns(KgtrecWarning, match=r"micro\.MRR of s is undefined where there are no answers"):
         value = evaluate(table.collection(), table.inputs()[1], "micro.MRR", weights={"r0": 1}).values[0, 0, 0]
     assert np.isnan(value)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         for label in ("micro.AMRI", "micro.AGMRI", "micro.AMedianRankI", "micro.ZGMR", "macro.AMRR", "AAP@3"):
             assert np.isnan(
                 evaluate(table.collection(), table.inputs()[1], label, weights={"r0": 1}).values[0, 0, 0]

@@ -14,8 +14,14 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.measures import names as _names  # noqa: F401  (its import registers every measure)
+from kgtrec.measures.names import parse_measures
 from kgtrec.measures.record import Measure
+
+
+def names(measures: str) -> tuple[str, ...]:
+    """The measures of a text, each as it is written there."""
+    return tuple(measure.label for measure in parse_measures(measures))
+
 
 _AT = {"cutoff": ("@3", "@1"), "recall": ("@0.5",), "multiple": ("@1.5",)}
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from kgtrec.errors import KgtrecWarning
+from kgtrec.errors import unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
@@ -90,8 +88,7 @@ def flat(world: World) -> World:
 
 
 def adjusted(world: World, labels: list[str], ties: str) -> np.ndarray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         values = evaluate(world.qrels(), world.answer_ranks(), labels, ties=ties).values[0, :, 0]
     return np.nan_to_num(values)  # undefined where no question leaves a choice
 

@@ -110,13 +110,6 @@ def test_all_tied_and_all_minus_infinity(measure: Measure, score: float, ties: s
         assert value == told(tied(1.0).qrels(), tied(1.0).answer_ranks(), label, ties=ties, seed=3)[0]
 
 
-def test_all_tied_by_hand():
-    """Six candidates: micro ranks 1..5 twice and 1..5, so the realistic rank is 3 and 1 / 3 its reciprocal."""
-    world = tied(0.0)
-    for ties, mean_rank in (("optimistic", 1), ("realistic", 3), ("pessimistic", 5), ("expected", 3)):
-        assert told(world.qrels(), world.answer_ranks(), "micro.MR", ties=ties)[0] == mean_rank
-
-
 CUT = Run.of(
     "cut",
     np.array([0, 0], np.int32),

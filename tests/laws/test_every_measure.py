@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kgtrec.errors import KgtrecWarning
+from kgtrec.errors import unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
@@ -36,8 +35,7 @@ def values(table_or_world: Table | World, measure: Measure, **options) -> dict[s
     else:
         qrels, ranks = table_or_world.inputs()
         collection = table_or_world.collection()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         scores = evaluate(qrels, ranks, spelled(measure), collection=collection, **options)
     return dict(zip(scores.measures, scores.values[0, :, 0].tolist(), strict=True))
 
@@ -93,8 +91,7 @@ def test_the_order_of_questions_and_entities_does_not_matter(measure: Measure, t
     if not same_bits:
         random.shuffle(entities)
     qrels, ranks = table.inputs(order, entities)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         collection = table.collection(order, entities)
         shuffled = evaluate(qrels, ranks, spelled(measure), collection=collection).values[0, :, 0]
     plain = np.array(list(values(table, measure).values()))
@@ -153,8 +150,7 @@ def test_micro_equals_macro_where_each_question_has_one_answer(world: World, tie
     single = World(world.scores, world.known, answers, grades)
     wanted = [f"{room}.{name}" for name in PAIRS for room in ("micro", "macro")]
     wanted += [f"pykeen.macro.{name}" for name in ("MR", "MRR", "Hits@2")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         scores = evaluate(single.qrels(), single.answer_ranks(), wanted, ties=ties)
     found = dict(zip(scores.measures, scores.values[0, :, 0], strict=True))
     for name in PAIRS:

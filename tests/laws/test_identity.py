@@ -23,7 +23,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.collections import read_collection, write_collection
@@ -97,8 +97,7 @@ def ranked(model: Model, collection: Collection) -> Ranked:
 
 def numbers(qrels: object, system: Run | AnswerRanks, **options: object) -> dict[str, float]:
     measures = FROM_RUNS if isinstance(system, Run) else MEASURES
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         found = evaluate(qrels, system, list(measures), **options)  # type: ignore[arg-type]
     return dict(zip(found.measures, found.values[0, :, 0].tolist(), strict=True))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import KgtrecWarning
+from kgtrec.errors import unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.scoring import UNLISTED_ANSWERS, UnlistedAnswers
 from kgtrec.measures.record import Measure
@@ -56,8 +54,7 @@ def test_run_and_ranks_of_the_same_scores_have_the_same_value(
     if ties == "expected" and measure.expected is None:
         ties = "realistic"
     ranked, collection, qrels = drawn
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # of undefined values
+    with unwarned():
         found = evaluate(
             qrels,
             {"ranks": ranked.answer_ranks, "run": ranked.run},

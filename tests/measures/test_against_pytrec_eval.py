@@ -11,84 +11,29 @@ import pytest
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.measures.names import ParsedMeasure, parse_measure
+from tests.laws.tables import names
 
-PLAIN = [
-    "P@1",
-    "P@7",
-    "P(rel=2)@5",
-    "P(judged_only=True)@5",
-    "RR",
-    "RR(rel=2)",
-    "RR(judged_only=True)",
-    "Rprec",
-    "Rprec(rel=2)",
-    "Rprec(judged_only=True)",
-    "AP",
-    "AP@5",
-    "AP@20",
-    "AP(rel=2)@10",
-    "AP(rel=3)",
-    "AP(judged_only=True)",
-    "AP(judged_only=True)@3",
-    "nDCG",
-    "nDCG@1",
-    "nDCG@3",
-    "nDCG@20",
-    "nDCG(judged_only=True)",
-    "nDCG(judged_only=True)@3",
-    "nDCG(gains={1: 3, 2: 1, 3: 7})",
-    "nDCG(gains={0: 1, 3: 0})@5",
-    "R@1",
-    "R@5",
-    "R@1000",
-    "R(judged_only=True)@5",
-    "Bpref",
-    "Bpref(rel=2)",
-    "NumRet",
-    "NumRet(rel=2)",
-    "NumRelRet",
-    "NumRel",
-    "SetAP",
-    "SetAP(rel=2)",
-    "SetAP(judged_only=True)",
-    "SetF",
-    "SetF(rel=2)",
-    "SetF(beta=0.5)",
-    "SetF(beta=2.0,judged_only=True)",
-    "SetP",
-    "SetP(rel=2)",
-    "SetP(judged_only=True)",
-    "SetRelP",
-    "SetP(relative=True,rel=2)",
-    "SetP(relative=True,judged_only=True)",
-    "SetR",
-    "SetR(rel=2)",
-    "Success@1",
-    "Success@5",
-    "Success(rel=3)@10",
-    "Success(judged_only=True)@1",
+PLAIN = (
+    *names("""
+    P@1 P@7 P(rel=2)@5 P(judged_only=True)@5 RR RR(rel=2) RR(judged_only=True) Rprec Rprec(rel=2)
+    Rprec(judged_only=True) AP AP@5 AP@20 AP(rel=2)@10 AP(rel=3) AP(judged_only=True) AP(judged_only=True)@3 nDCG
+    nDCG@1 nDCG@3 nDCG@20 nDCG(judged_only=True) nDCG(judged_only=True)@3 nDCG(gains={1: 3, 2: 1, 3: 7})
+    nDCG(gains={0: 1, 3: 0})@5 R@1 R@5 R@1000 R(judged_only=True)@5 Bpref Bpref(rel=2) NumRet NumRet(rel=2)
+    NumRelRet NumRel SetAP SetAP(rel=2) SetAP(judged_only=True) SetF SetF(rel=2) SetF(beta=0.5)
+    SetF(beta=2.0,judged_only=True) SetP SetP(rel=2) SetP(judged_only=True) SetRelP SetP(relative=True,rel=2)
+    SetP(relative=True,judged_only=True) SetR SetR(rel=2) Success@1 Success@5 Success(rel=3)@10
+    Success(judged_only=True)@1 IPrec(rel=2)@0.3 IPrec(judged_only=True)@0.7 infAP infAP(rel=2) NumQ
+"""),
     *(f"IPrec@{tenth / 10}" for tenth in range(11)),
-    "IPrec(rel=2)@0.3",
-    "IPrec(judged_only=True)@0.7",
-    "infAP",
-    "infAP(rel=2)",
-    "NumQ",
-]
+)
 
 
 #: measures that trec_eval has and ir-measures has not: pytrec_eval's request, and kgtrec's name
-TREC_EVAL_ONLY = {
-    "Rndcg": "Rndcg",
-    "ndcg_rel": "ndcg_rel",
-    "G": "G",
-    "binG": "binG",
-    "utility": "utility",
-    "num_nonrel_judged_ret": "num_nonrel_judged_ret",
-    "11pt_avg": "11pt_avg(rounding=0.9)",
-    "Rprec_mult_0.20": "Rprec_mult_0.20",
-    "Rprec_mult_1.40": "Rprec_mult_1.40",
-    "relative_P_5": "relative_P_5",
-    "relative_P_30": "relative_P_30",
+TREC_EVAL_ONLY = {"11pt_avg": "11pt_avg(rounding=0.9)"} | {
+    name: name
+    for name in names("""
+        Rndcg ndcg_rel G binG utility num_nonrel_judged_ret Rprec_mult_0.20 Rprec_mult_1.40 relative_P_5 relative_P_30
+    """)
 }
 
 

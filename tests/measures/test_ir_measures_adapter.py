@@ -94,9 +94,8 @@ def test_a_provider_that_fails_gives_one_error():
 
 def test_ranks_do_not_do():
     """A provider needs the whole list; the message says what to give."""
-    assert provided("Compat").needs_run_message == (
-        "Compat is computed by ir-measures' providers, which need a run; evaluate the system's run instead"
-    )
+    with pytest.raises(MeasureError, match="need a run"):
+        provided("Compat").per_question(QRELS, None)
     with pytest.raises(MeasureError, match="computed from a run, not from ranks"):
         provided("Compat").record.value(np.array([1.0]))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from scipy.optimize import linprog
 
 from kgtrec.data.scores import PublishedTable, PublishedValue
 from kgtrec.data.table import Table
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, unwarned
 from kgtrec.formats.published_tables import read_published_table
 from kgtrec.published.check_paper import PaperCheck, check_paper
 from kgtrec.published.sizes import known_names
@@ -136,19 +135,59 @@ def test_numbers_are_impossible_together_exactly_where_no_ranks_give_them(ranks,
         assert told(found, "impossible") == []
 
 
-def test_a_row_that_is_doubtful_by_its_hits_can_be_impossible_by_its_mean_rank_too(tmp_path):
-    """No ranks have .458 with MR 17.8 and these Hits, cut or tied: the program asks although Hits alone leave a way."""
-    table = "model,MRR,MR,H@1,H@3,H@10\nx,.458,17.8,.413,.505,.634\n"
-    found = checked(tmp_path, table, "mine", entities=129, triples=309)
-    assert told(found, "impossible") == [("x", "micro.MRR")]
-    assert found.findings[0].source == "linear program over all ranks"
-    assert [finding.severity for finding in found.findings] == ["impossible", "doubtful"]
+TABLES = {
+    # .8 can be anything from .75 to .9, so that it fits both neighbours, which do not fit each other
+    "model,H@1,H@3,H@10\nx,.88,.8,.84\n": {"impossible": "x Hits@10"},
+    # no ranks have .458 with MR 17.8 and these Hits, cut or tied, although the Hits alone leave a way
+    "model,MRR,MR,H@1,H@3,H@10\nx,.458,17.8,.413,.505,.634\n": {
+        "impossible": "x MRR",
+        "doubtful": "x MRR",
+        "source": "linear program",
+        "sizes": {"entities": 129, "triples": 309},
+    },
+    # 101 of 402 is not a number of one side, where only even counts come
+    "model,side,Hits@1\na,tail,.2512\n": {
+        "doubtful": "a Hits@1",
+        "reason": "of 201 ranks of tails, 50 and 51 give these two",
+        "data_set": "nations",
+    },
+    # with Hits@1 = .250 at most (1 + .2505) / 2 without ties, and below .7508 with all others at 1 1/2
+    "model,MRR,Hits@1\na,.625,.250\nb,.740,.250\nc,.760,.250\n": {
+        "doubtful": "b MRR",
+        "impossible": "c MRR",
+        "reason": "only with tied scores, whose ranks lie between two positions",
+    },
+    "model,MRR,Hits@1 (%),Hits@3 (%),Hits@10 (%)\na,.300,24.1,37.5,53.3\n": {
+        "doubtful": "a MRR",
+        "reason": "only if digits were cut off",
+    },
+    # a share above 1, a mean rank below 1 and one above the candidates, an index above 1, Hits@14 of 14 entities
+    "model,MRR,MR,Hits@1,Hits@14,AMRI\na,1.2,.5,.1,.90,1.2\nb,.6,9,.5,1.0,.1\nc,.6,3,.5,1.0,.5\n": {
+        "impossible": "a MRR, a MR, a Hits@14, a AMRI, b MR",
+        "data_set": "nations",
+    },
+    # MR 177 on FB15k-237 is an AMRI of .9754 and an AMR of .0247
+    "model,MR,AMRI,AMR\na,177,.975,.025\nb,177,.995,.021\n": {
+        "doubtful": "b AMR, b AMRI",
+        "bound": "0.0246739 to 0.0248137",
+    },
+    "model,head MRR,tail MRR,MRR\na,.20,.50,.35\nb,.20,.50,.30\n": {
+        "impossible": "b MRR",
+        "reason": "this is their mean: .20 (head), .50 (tail)",
+    },
+}
 
 
-def test_hits_are_held_against_those_of_every_smaller_cutoff(tmp_path):
-    """.8 can be anything from .75 to .9, so that it fits both neighbours, which do not fit each other."""
-    found = checked(tmp_path, "model,H@1,H@3,H@10\nx,.88,.8,.84\n")
-    assert told(found, "impossible") == [("x", "micro.Hits@10")]
+@pytest.mark.parametrize(("table", "expected"), TABLES.items())
+def test_what_a_small_table_shows(tmp_path, table, expected):
+    """By severity; part of the reason, the bound, or the source of one finding."""
+    sizes = expected.get("sizes", {})
+    found = checked(tmp_path, table, "mine" if sizes else expected.get("data_set", "fb15k-237"), **sizes)
+    for severity in expected.keys() & {"impossible", "doubtful"}:
+        names = (f"{system} {measure.removeprefix('micro.')}" for system, measure in told(found, severity))
+        assert ", ".join(names) == expected[severity]
+    for part in ("reason", "bound", "source"):
+        assert any(expected.get(part, "") in getattr(finding, part) for finding in found.findings)
 
 
 def test_each_number_of_the_impossible_example_is_found_with_its_reason():
@@ -197,8 +236,7 @@ def test_a_table_of_a_paper_has_nothing_impossible():
 )
 def test_published_files_have_nothing_impossible(data, file, data_set, sizes):
     """At full precision every Hits@k is a count of ranks, and MRR is within its bounds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # of columns that are no means of ranks
+    with unwarned():
         table = read_published_table(data / file, data_sets=known_names())
     found = check_paper(table, data_set, **sizes)
     assert told(found, "impossible") == []
@@ -207,8 +245,7 @@ def test_published_files_have_nothing_impossible(data, file, data_set, sizes):
 
 def test_some_systems_of_hoyt_et_al_are_like_chance_on_nations(data):
     """ComplEx' Hits@3 and Hits@10 and TransE's MRR are within what random orders have, TransE's Hits@1 is below."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         table = read_published_table(data / "rank-metrics" / "collated.tsv", data_sets=known_names())
     found = check_paper(table)
     assert {(each.system, each.data_set, each.measure) for each in found.findings if each.severity == "doubtful"} == {
@@ -236,8 +273,7 @@ def test_the_wrong_number_of_test_triples_is_seen_by_the_digits(tmp_path):
 def test_the_digits_of_scores_tell_how_many_test_triples_there_were(data):
     """Zhou et al. (2022): at a depth of the pool only the 1,023 triples and its new positives fit Hits@1 to 10."""
     path = data / "kgc-sparsity" / "result" / "FB-Test-S-C" / "pooling_depth.csv"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
+    with unwarned():
         table = read_published_table(path)
     triples = [1023 + new for new in (0, 118, 287, 428, 614, 786, 965, 1168, 1327, 1520, 1715)]
     for depth in (0, 4, 10):
@@ -255,54 +291,6 @@ def test_the_digits_of_scores_tell_how_many_test_triples_there_were(data):
         ]
         assert off[depth] == 0
         assert min(off[:depth] + off[depth + 1 :]) > 90
-
-
-def test_ranks_of_one_side_are_half_as_many(tmp_path):
-    """101 of 402 is not a number of one side, where only even counts come."""
-    found = checked(tmp_path, "model,side,Hits@1\na,tail,.2512\n", "nations")
-    assert found.findings[0].reason.startswith("of 201 ranks of tails, 50 and 51 give these two;")
-
-
-def test_cut_digits_and_tied_ranks_are_doubtful(tmp_path):
-    """With Hits@1 = .250 at most (1 + .2505) / 2 without ties, and below .7508 with all others at 1 1/2."""
-    found = checked(tmp_path, "model,MRR,Hits@1\na,.625,.250\nb,.740,.250\nc,.760,.250\n")
-    assert told(found, "doubtful") == [("b", "micro.MRR")]
-    assert told(found, "impossible") == [("c", "micro.MRR")]
-    assert found.findings[1].reason.endswith("; possible only with tied scores, whose ranks lie between two positions")
-    found = checked(tmp_path, "model,MRR,Hits@1 (%),Hits@3 (%),Hits@10 (%)\na,.300,24.1,37.5,53.3\n")
-    assert told(found, "doubtful") == [("a", "micro.MRR")]
-    assert found.findings[0].reason.endswith("; possible only if digits were cut off and not rounded")
-
-
-def test_numbers_out_of_range_are_found_and_used_no_further(tmp_path):
-    """A share above 1, a mean rank below 1 and one above the candidates, an index above 1, Hits@14 of 14 entities."""
-    text = "model,MRR,MR,Hits@1,Hits@14,AMRI\na,1.2,.5,.1,.90,1.2\nb,.6,9,.5,1.0,.1\nc,.6,3,.5,1.0,.5\n"
-    found = checked(tmp_path, text, "nations")
-    assert told(found, "impossible") == [
-        ("a", "micro.MRR"),
-        ("a", "micro.MR"),
-        ("a", "micro.Hits@14"),
-        ("a", "micro.AMRI"),
-        ("b", "micro.MR"),
-    ]
-
-
-def test_an_index_that_does_not_fit_its_mean_rank(tmp_path):
-    """MR 177 on FB15k-237 is an AMRI of .9754 and an AMR of .0247."""
-    text = "model,MR,AMRI,AMR\na,177,.975,.025\nb,177,.995,.021\n"
-    found = checked(tmp_path, text)
-    assert told(found, "doubtful") == [("b", "micro.AMR"), ("b", "micro.AMRI")]
-    assert found.findings[0].bound == "0.0246739 to 0.0248137"
-
-
-def test_both_sides_are_the_mean_of_head_and_tail(tmp_path):
-    """.30 of .20 and .50 is not."""
-    text = "model,head MRR,tail MRR,MRR\na,.20,.50,.35\nb,.20,.50,.30\n"
-    found = checked(tmp_path, text)
-    assert told(found, "impossible") == [("b", "micro.MRR")]
-    assert found.findings[0].reason == (
-        "each test triple has one rank on either side, and this is their mean: .20 (head), .50 (tail)"
-    )
 
 
 def test_small_leads_are_told_by_their_kind(tmp_path):

@@ -134,10 +134,9 @@ def _harmonic_difference(upper: Counts, lower: Counts) -> Floats:
         y = 1.0 / (x * x)
         return y * (1 / 24 - y * (7 / 960 - y * (31 / 8064 - y * 127 / 30720)))
 
-    large = lower >= 64
-    u, low = upper + 0.5, np.where(large, lower, 64) + 0.5
+    u, low = upper + 0.5, np.maximum(lower, 64) + 0.5
     smooth = np.log1p((u - low) / low) + (rest(u) - rest(low))
-    out = np.where(large, smooth, harmonic(upper) - harmonic(lower))
+    out = np.where(lower >= 64, smooth, harmonic(upper) - harmonic(lower))
     near = (lower < 64) & (upper - lower <= 64)  # small numbers close to each other: add the terms
     if near.any():
         out[near] = _ragged_sum((upper - lower)[near], lambda row, j: 1.0 / (lower[near][row] + 1 + j))
@@ -174,8 +173,7 @@ def expected_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutof
     """
     r, n, k = _arrays(relevant, candidates, cutoff)
     h = harmonic(k)
-    others = (r - 1.0) / np.maximum(n - 1.0, 1.0)
-    return np.where(r > 0, (h + others * (k - h)) / n, 0.0)
+    return np.where(r > 0, (h + (r - 1.0) / np.maximum(n - 1.0, 1.0) * (k - h)) / n, 0.0)
 
 
 def variance_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
@@ -269,7 +267,6 @@ def _ragged_sum(lengths: Counts, term: Callable[[NDArray[np.intp], Counts], Floa
     for first in range(0, int(ends[-1]) if ends.size else 0, block):
         places = np.arange(first, min(first + block, int(ends[-1])))
         row = np.searchsorted(ends, places, side="right")
-        start = int(row[0])
         value = term(row, places - (ends[row] - lengths[row]))
-        total[start : int(row[-1]) + 1] += np.bincount(row - start, weights=value)
+        total[row[0] : row[-1] + 1] += np.bincount(row - row[0], weights=value)
     return total

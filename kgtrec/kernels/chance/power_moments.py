@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.polynomial.polynomial import polyfromroots
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
@@ -20,6 +21,7 @@ Exponent = Floats | float  # one per count, or the same for all: then values tha
 Form = Callable[[NDArray[np.int64], Exponent], Floats]
 
 DIRECT = 16  # from this many candidates on, the expansion replaces the sum
+_BLOCK = 1 << 16  # counts at a time
 SMALL = 0.125  # exponents up to this size take the form of `log_power_spread` that is exact to first order
 
 # Taylor coefficients at s = 0 of the entire function zeta(s) - 1 / (s - 1); those left out add < 1e-17 for |s| <= 2
@@ -51,20 +53,9 @@ BERNOULLI = tuple(Fraction(*pair) for pair in ((1, 6), (-1, 30), (1, 42), (-1, 3
 EULER_MACLAURIN = tuple(float(b / math.factorial(2 * k)) for k, b in enumerate(BERNOULLI, start=1))
 
 
-def _falling_coefficients(order: int) -> list[int]:
-    """Coefficients, from t^1 on, of t (t - 1) ... (t - order + 1)."""
-    coefficients = [1]
-    for shift in range(1, order):
-        coefficients = [
-            (coefficients[i - 1] if i else 0) - shift * (coefficients[i] if i < len(coefficients) else 0)
-            for i in range(len(coefficients) + 1)
-        ]
-    return coefficients
-
-
 # The same weights times the second difference f(2t) - 2 f(t) of each falling factorial, coefficients from t^2 on
 SECOND_DIFFERENCES = tuple(
-    tuple(weight * c * (2.0**j - 2.0) for j, c in enumerate(_falling_coefficients(2 * k - 1), start=1) if j > 1)
+    tuple(weight * float(c) * (2.0**j - 2.0) for j, c in enumerate(polyfromroots(range(2 * k - 1))) if j > 1)
     for k, weight in enumerate(EULER_MACLAURIN, start=1)
 )
 
@@ -126,46 +117,47 @@ def log_power_spread(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
     return _in_blocks(_spread_below, _spread_above, candidates, exponent)
 
 
-def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayLike, block: int = 1 << 16) -> Floats:
+def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayLike) -> Floats:
     """Apply the form for few or for many candidates to each count, a cache-sized block at a time."""
-    if np.ndim(exponent) == 0:
-        counts = np.asarray(candidates, np.int64)
-        flat, power = counts.ravel(), float(np.asarray(exponent, np.float64))
-        few = flat < DIRECT
-        if not few.any():
-            return above(flat, power).reshape(counts.shape)
-        out = np.empty(flat.size)
-        out[few], out[~few] = below(flat[few], power), above(flat[~few], power)
-        return out.reshape(counts.shape)
+    if isinstance(exponent, float) or np.ndim(exponent) == 0:
+        counts, power = np.asarray(candidates, np.int64), float(np.asarray(exponent))
+        return _either(below, counts.ravel() < DIRECT, above, counts.ravel(), power).reshape(counts.shape)
     counts, exponents = np.broadcast_arrays(np.asarray(candidates, np.int64), np.asarray(exponent, np.float64))
     flat, powers = counts.ravel(), exponents.ravel()
-    out = np.zeros(flat.size)
-    for start in range(0, flat.size, block):
-        part = slice(start, start + block)
-        few = flat[part] < DIRECT
-        result = out[part]
-        for chosen, form in ((few, below), (~few, above)):
-            if chosen.any():
-                result[chosen] = form(flat[part][chosen], powers[part][chosen])
+    out = np.empty(flat.size)
+    for start in range(0, flat.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out[part] = _either(below, flat[part] < DIRECT, above, flat[part], powers[part])
     return out.reshape(counts.shape)
 
 
-def _log_mean_power_below(n: NDArray[np.int64], t: Exponent) -> Floats:
-    """Direct sum of r^t - 1, without loss of digits for a tiny t."""
+def _either(first: Form, is_first: NDArray[np.bool_] | bool, second: Form, n: NDArray[np.int64], t: Exponent) -> Floats:
+    """One form where ``is_first``, the other elsewhere."""
+    chosen = np.broadcast_to(is_first, n.shape)
+    if chosen.all():
+        return first(n, t)
+    if not chosen.any():
+        return second(n, t)
+    out = np.empty(n.size)
+    for rows, form in ((chosen, first), (~chosen, second)):
+        out[rows] = form(n[rows], t if isinstance(t, float) else t[rows])
+    return out
+
+
+def _mean_excess_below(n: NDArray[np.int64], t: Exponent) -> Floats:
+    """E[r^t] - 1 by a direct sum of r^t - 1, without loss of digits for a tiny t."""
     excess = np.zeros(n.size)
     for rank in range(2, DIRECT):
         excess += np.where(rank <= n, np.expm1(t * math.log(rank)), 0.0)
-    return np.log1p(excess / n)
+    return excess / n
+
+
+def _log_mean_power_below(n: NDArray[np.int64], t: Exponent) -> Floats:
+    return np.log1p(_mean_excess_below(n, t))
 
 
 def _spread_below(n: NDArray[np.int64], t: Exponent) -> Floats:
-    """Direct sums of (r^t - 1) and its square."""
-    first, second = np.zeros(n.size), np.zeros(n.size)
-    for rank in range(2, DIRECT):
-        excess = np.where(rank <= n, np.expm1(t * math.log(rank)), 0.0)
-        first += excess
-        second += excess * excess
-    mean = first / n
+    mean = _mean_excess_below(n, t)
     # the variance in a second pass, as the mean squared distance from the mean: it is small if t is negative, n large
     spread = mean * mean
     for rank in range(2, DIRECT):
@@ -175,31 +167,20 @@ def _spread_below(n: NDArray[np.int64], t: Exponent) -> Floats:
 
 def _log_mean_power_above(n: NDArray[np.int64], t: Exponent) -> Floats:
     """The expansion: t ln N + ln E[(r/N)^t]."""
-    log_n = np.log(n)
-    if isinstance(t, float):
-        x = n.astype(np.float64)
-        share = np.log(_mean_share_power(x, t)) if t < -0.5 else np.log1p(_mean_share_power_less_one(x, t))
-        return share + t * log_n
-    near_pole = t < -0.5
-    out = np.empty(n.size)
-    if near_pole.any():
-        out[near_pole] = np.log(_mean_share_power(n[near_pole].astype(np.float64), t[near_pole]))
-    plain = ~near_pole
-    if plain.any():
-        out[plain] = np.log1p(_mean_share_power_less_one(n[plain].astype(np.float64), t[plain]))
-    return out + t * log_n
+    return _either(_log_share_near_pole, t < -0.5, _log_share, n, t) + t * np.log(n)
+
+
+def _log_share_near_pole(n: NDArray[np.int64], t: Exponent) -> Floats:
+    return np.log(_mean_share_power(n.astype(np.float64), t))
+
+
+def _log_share(n: NDArray[np.int64], t: Exponent) -> Floats:
+    return np.log1p(_mean_share_power_less_one(n.astype(np.float64), t))
 
 
 def _spread_above(n: NDArray[np.int64], t: Exponent) -> Floats:
     """From the second difference where t is small, else from the two logarithms."""
-    if isinstance(t, float):
-        return _spread_of_small(n, t) if abs(t) <= SMALL else _spread_of_large(n, t)
-    small = np.abs(t) <= SMALL
-    out = np.empty(n.size)
-    for chosen, form in ((small, _spread_of_small), (~small, _spread_of_large)):
-        if chosen.any():
-            out[chosen] = form(n[chosen], t[chosen])
-    return out
+    return _either(_spread_of_small, np.abs(t) <= SMALL, _spread_of_large, n, t)
 
 
 def _spread_of_large(n: NDArray[np.int64], t: Exponent) -> Floats:

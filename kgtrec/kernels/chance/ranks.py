@@ -213,12 +213,9 @@ def discount_sums(n: ArrayLike) -> tuple[Floats, Floats]:
     inside = np.minimum(counts, TABLE)
     first, second = _tables()[2][inside], _tables()[3][inside]
     if counts.size and counts.max() > TABLE:
-        upper = np.maximum(counts, TABLE) + 1.0
-        lower = np.array(TABLE + 1.0)
-        steps = zip(_discount_antidifference(upper), _discount_antidifference(lower), strict=True)
-        more, more_squared = (np.where(counts > TABLE, above - below, 0.0) for above, below in steps)
-        log2 = np.log(2.0)
-        first, second = first + more * log2, second + more_squared * log2**2
+        ends = (_discount_antidifference(end) for end in (np.maximum(counts, TABLE) + 1.0, np.array(TABLE + 1.0)))
+        more, more_squared = (np.where(counts > TABLE, above - below, 0.0) for above, below in zip(*ends, strict=True))
+        first, second = first + more * np.log(2.0), second + more_squared * np.log(2.0) ** 2
     return first, second
 
 
@@ -289,10 +286,8 @@ def geometric_mean_moments(candidates: ArrayLike, weight: ArrayLike | None = Non
         values, code = np.unique(weights, return_inverse=True)
         rows, times = np.unique(counts * np.int64(values.size) + code, return_counts=True)
         n, exponent = rows // values.size, values[rows % values.size] if values.size > 1 else float(values[0])
-    log_mean = np.sum(times * log_mean_power(n, exponent))
-    spread = np.sum(times * log_power_spread(n, exponent))
-    mean = float(np.exp(log_mean))
-    return Moments(mean, mean * mean * float(np.expm1(spread)))
+    mean = float(np.exp(np.sum(times * log_mean_power(n, exponent))))
+    return Moments(mean, mean * mean * float(np.expm1(np.sum(times * log_power_spread(n, exponent)))))
 
 
 def median_rank(ranks: Floats, weight: Floats) -> Floats:
@@ -312,12 +307,11 @@ def median_rank(ranks: Floats, weight: Floats) -> Floats:
     order = np.argsort(ranks, axis=-1, kind="stable")
     ordered = np.take_along_axis(ranks, order, axis=-1)
     below = np.cumsum(weight[order], axis=-1)
-    slack = 1e-12
-    last = ranks.shape[-1] - 1
-    low = np.minimum(np.sum(below < 0.5 - slack, axis=-1, keepdims=True), last)
-    high = np.minimum(np.sum(below <= 0.5 + slack, axis=-1, keepdims=True), last)
-    middle = np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
-    return middle[..., 0] / 2
+    low, high = (
+        np.take_along_axis(ordered, np.minimum(np.sum(left, axis=-1, keepdims=True), ranks.shape[-1] - 1), axis=-1)
+        for left in (below < 0.5 - 1e-12, below <= 0.5 + 1e-12)
+    )
+    return (low + high)[..., 0] / 2
 
 
 def monte_carlo(
@@ -367,14 +361,11 @@ def monte_carlo(
         counts, weights = counts[order], weights[order]
     rng = np.random.default_rng(seed)
     values = np.empty(repeats)
-    step = max(1, block // n)
-    for start in range(0, repeats, step):
-        rows = min(step, repeats - start)
-        ranks = rng.random((rows, n))  # one draw of the generator per rank, so blocks do not shift the stream
+    for part in np.split(values, range(max(1, block // n), repeats, max(1, block // n))):
+        ranks = rng.random((len(part), n))  # one draw of the generator per rank, so blocks do not shift the stream
         ranks *= counts
         np.floor(ranks, out=ranks)
         ranks += 1.0
-        np.minimum(ranks, counts, out=ranks)
-        values[start : start + rows] = statistic(ranks, weights)
+        part[:] = statistic(np.minimum(ranks, counts, out=ranks), weights)
     mean = values.mean()
     return Moments(float(mean), float(np.sum((values - mean) ** 2) / (repeats - 1)))

@@ -58,7 +58,7 @@ def reciprocal(best: Counts, worst: Counts) -> Values:
     >>> reciprocal(np.array([1, 2]), np.array([4, 2]))
     array([0.52083333, 0.5       ])
     """
-    return _mean_over_places(sum_reciprocals(best - 1, worst - best + 1), best, worst)
+    return sum_reciprocals(best - 1, worst - best + 1) / (worst - best + 1)
 
 
 def geometric_rank(best: Counts, worst: Counts) -> Values:
@@ -69,7 +69,7 @@ def geometric_rank(best: Counts, worst: Counts) -> Values:
     >>> geometric_rank(np.array([1, 3]), np.array([4, 3])).round(6)  # 24 ** (1 / 4)
     array([2.213364, 3.      ])
     """
-    return np.exp(_mean_over_places(sum_logs(best - 1, worst - best + 1), best, worst))
+    return np.exp(sum_logs(best - 1, worst - best + 1) / (worst - best + 1))
 
 
 def harmonic_rank(best: Counts, worst: Counts) -> Values:
@@ -92,7 +92,7 @@ def hit(best: Counts, worst: Counts, cutoff: int) -> Values:
     array([0.75, 1.  ])
     """
     places = worst - best + 1
-    return _mean_over_places(np.clip(cutoff - best + 1, 0, places).astype(np.float64), best, worst)
+    return np.clip(cutoff - best + 1, 0, places) / places
 
 
 def log_reciprocal(best: Counts, worst: Counts) -> Values:
@@ -103,7 +103,7 @@ def log_reciprocal(best: Counts, worst: Counts) -> Values:
     >>> log_reciprocal(np.array([1, 3]), np.array([1, 3]))
     array([1. , 0.5])
     """
-    return _mean_over_places(sum_log_discounts(best - 1, worst - best + 1), best, worst)
+    return sum_log_discounts(best - 1, worst - best + 1) / (worst - best + 1)
 
 
 def power(best: Counts, worst: Counts, p: float) -> Values:
@@ -114,11 +114,7 @@ def power(best: Counts, worst: Counts, p: float) -> Values:
     >>> power(np.array([1, 4]), np.array([1, 4]), p=0.5)
     array([1. , 0.5])
     """
-    return _mean_over_places(sum_powers(best - 1, worst - best + 1, p), best, worst)
-
-
-def _mean_over_places(total: Values, best: Counts, worst: Counts) -> Values:
-    return total / (worst - best + 1)
+    return sum_powers(best - 1, worst - best + 1, p) / (worst - best + 1)
 
 
 # over questions: the best relevant candidate
@@ -195,9 +191,8 @@ def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = N
     array([0.75      , 0.91666667])
     """
     groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
-    before = np.cumsum(groups.members) - groups.members
     per_question = ranking.total(groups.question, groups.members.astype(np.float64)).astype(np.int64)
-    above = before - (np.cumsum(per_question) - per_question)[groups.question]
+    above = np.cumsum(groups.members) - groups.members - (np.cumsum(per_question) - per_question)[groups.question]
     places = groups.up_to(cutoff)
     total = (above + 1) * sum_reciprocals(groups.before, places)
     total += ratio(groups.members - 1, groups.size - 1) * sum_places_behind(groups.before, places)
@@ -218,9 +213,10 @@ def ndcg(ranking: TiedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> 
     """
     worth = np.where(ranking.grade > 0, gain.gain_of(ranking.grade, dcg), 0.0)
     groups = groups_of(ranking, worth)
-    places = groups.up_to(cutoff)
-    total = ranking.total(groups.question, groups.worth / groups.size * sum_log_discounts(groups.before, places))
-    return ratio(total, gain.ideal_dcg(ranking, cutoff, dcg))
+    discount = sum_log_discounts(groups.before, groups.up_to(cutoff))
+    return ratio(
+        ranking.total(groups.question, groups.worth / groups.size * discount), gain.ideal_dcg(ranking, cutoff, dcg)
+    )
 
 
 def rank_biased_precision(

@@ -42,20 +42,16 @@ def share_with(size: Counts, taken: Counts, relevant: Counts) -> Floats:
     >>> share_with(np.array([4, 10**8]), np.array([2, 1]), np.array([1, 1]))
     array([5.e-01, 1.e-08])
     """
-    return -np.expm1(_log_share_without(size, taken, relevant))
-
-
-def _log_share_without(size: Counts, taken: Counts, relevant: Counts) -> Floats:
-    """-inf where the relevant candidates cannot all be after the taken ones."""
     few, many = np.minimum(taken, relevant), np.maximum(taken, relevant)
-    log = np.where(taken + relevant <= size, 0.0, -np.inf)
-    own = np.flatnonzero((log == 0) & (few > 0))
+    # -inf where the relevant candidates cannot all be after the taken ones
+    log_without = np.where(taken + relevant <= size, 0.0, -np.inf)
+    open_rows = np.flatnonzero((log_without == 0) & (few > 0))
     step = 0
-    while len(own):
-        log[own] += np.log1p(-many[own] / (size[own] - step))
+    while len(open_rows):
+        log_without[open_rows] += np.log1p(-many[open_rows] / (size[open_rows] - step))
         step += 1
-        own = own[few[own] > step]
-    return log
+        open_rows = open_rows[few[open_rows] > step]
+    return -np.expm1(log_without)
 
 
 def mean_first(size: Counts, relevant: Counts) -> Floats:
@@ -107,15 +103,15 @@ def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: 
     cut = (last > 0) & (last < size - relevant + 1)
     whole = last == size - relevant + 1
     single = relevant == 1
-    value[whole & single] = sum_reciprocals(before[whole & single], size[whole & single]) / size[whole & single]
-    value[cut & single] = sum_reciprocals(before[cut & single], last[cut & single]) / size[cut & single]
+    rows = (whole | cut) & single
+    value[rows] = sum_reciprocals(before[rows], last[rows]) / size[rows]
     downward = (size - relevant) <= np.maximum(4 * relevant, 64)
     downward |= relevant * np.log1p(before / size) > _FORWARD_LOSS
     for chosen, function in ((downward, _downwards), (~downward, _upwards)):
-        own = whole & ~single & chosen
-        value[own] = function(before[own], size[own], relevant[own])
-    own = cut & ~single
-    value[own] = _place_by_place(before[own], size[own], relevant[own], last[own])
+        rows = whole & ~single & chosen
+        value[rows] = function(before[rows], size[rows], relevant[rows])
+    rows = cut & ~single
+    value[rows] = _place_by_place(before[rows], size[rows], relevant[rows], last[rows])
     values = np.empty(len(order))
     values[order] = value[np.cumsum(new) - 1]
     return values
@@ -123,13 +119,13 @@ def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: 
 
 def _upwards(before: Counts, size: Counts, relevant: Counts) -> Floats:
     value = sum_reciprocals(before, size) / size
-    own = np.flatnonzero(relevant > 1)
+    rows = np.flatnonzero(relevant > 1)
     r = 2
-    while len(own):
-        s = size[own]
-        value[own] = ((s + before[own] - r + 2) * value[own] - 1.0) * (r / ((r - 1) * (s - r + 1.0)))
+    while len(rows):
+        s = size[rows]
+        value[rows] = ((s + before[rows] - r + 2) * value[rows] - 1.0) * (r / ((r - 1) * (s - r + 1.0)))
         r += 1
-        own = own[relevant[own] >= r]
+        rows = rows[relevant[rows] >= r]
     return value
 
 
@@ -138,24 +134,24 @@ def _downwards(before: Counts, size: Counts, relevant: Counts) -> Floats:
         steps = np.ceil(_FORGOTTEN / np.log1p(before / size))
     r = relevant + np.minimum(steps, size - relevant).astype(np.int64)
     value = np.where(r == size, 1.0 / (before + 1.0), 1.0 / (before + mean_first(size, r)))
-    own = np.flatnonzero(r > relevant)
-    while len(own):
-        s, now = size[own], r[own]
-        value[own] = ((now - 1.0) * (s - now + 1) / now * value[own] + 1.0) / (s + before[own] - now + 2)
-        r[own] -= 1
-        own = own[r[own] > relevant[own]]
+    rows = np.flatnonzero(r > relevant)
+    while len(rows):
+        s, now = size[rows], r[rows]
+        value[rows] = ((now - 1.0) * (s - now + 1) / now * value[rows] + 1.0) / (s + before[rows] - now + 2)
+        r[rows] -= 1
+        rows = rows[r[rows] > relevant[rows]]
     return value
 
 
 def _place_by_place(before: Counts, size: Counts, relevant: Counts, last: Counts) -> Floats:
     chance = relevant / size  # that the first one is at the current position
     total = chance / (before + 1.0)
-    own = np.flatnonzero(last > 1)
-    place = 1
-    while len(own):
-        s = size[own]
-        chance[own] *= (s - place - relevant[own] + 1) / (s - place)
-        place += 1
-        total[own] += chance[own] / (before[own] + place)
-        own = own[(last[own] > place) & (chance[own] * s > _NEGLIGIBLE * total[own])]
+    rows = np.flatnonzero(last > 1)
+    position = 1
+    while len(rows):
+        s = size[rows]
+        chance[rows] *= (s - position - relevant[rows] + 1) / (s - position)
+        position += 1
+        total[rows] += chance[rows] / (before[rows] + position)
+        rows = rows[(last[rows] > position) & (chance[rows] * s > _NEGLIGIBLE * total[rows])]
     return total

@@ -60,11 +60,11 @@ def _ideal(ranking: Ranking, dcg: Dcg = "log2", cutoff: int | None = None) -> _R
     if np.any((grade[1:] > grade[:-1]) & (question[1:] == question[:-1])):
         order = np.lexsort((-grade, question))
         question, grade = question[order], grade[order]
-    place = number_within(question, ranking.n_questions)
+    position = number_within(question, ranking.n_questions)
     if cutoff is not None:
-        seen = place <= cutoff
-        question, grade, place = question[seen], grade[seen], place[seen]
-    return _Rows(question, place.astype(np.float64), gain_of(grade, dcg))
+        seen = position <= cutoff
+        question, grade, position = question[seen], grade[seen], position[seen]
+    return _Rows(question, position.astype(np.float64), gain_of(grade, dcg))
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
@@ -122,13 +122,11 @@ def ndcg_at_relevant(ranking: JudgedRanking) -> Values:
     n = ranking.n_questions
     listed, ideal = _retrieved(ranking), _ideal(ranking)
     size = ranking.per_question(ideal.question)
-    best = running_sum(ideal.discounted, ideal.question, n)
     # the best possible list ends at position R: from there on its sum is constant
     place = np.minimum(np.floor(listed.position).astype(np.int64), size[listed.question])
-    row = (np.cumsum(size) - size)[listed.question] + place - 1
-    at_rows = running_sum(listed.discounted, listed.question, n) / best[row]
-    missing = size - ranking.per_question(listed.question)
-    return ratio(ranking.total(listed.question, at_rows) + missing * ndcg(ranking), size)
+    best = running_sum(ideal.discounted, ideal.question, n)[(np.cumsum(size) - size)[listed.question] + place - 1]
+    total = ranking.total(listed.question, running_sum(listed.discounted, listed.question, n) / best)
+    return ratio(total + (size - ranking.per_question(listed.question)) * ndcg(ranking), size)
 
 
 def ndcg_at_levels(ranking: JudgedRanking) -> Values:
@@ -148,12 +146,12 @@ def ndcg_at_levels(ranking: JudgedRanking) -> Values:
     """
     listed, ideal = _retrieved(ranking), _ideal(ranking)
     best = running_sum(ideal.discounted, ideal.question, ranking.n_questions)
-    same_question = ideal.question[1:] == ideal.question[:-1]
-    last_of_level = np.r_[~same_question | (ideal.gain[1:] != ideal.gain[:-1]), True][: len(best)]
+    changes = (ideal.question[1:] != ideal.question[:-1]) | (ideal.gain[1:] != ideal.gain[:-1])
+    last_of_level = np.r_[changes, True][: len(best)]
     question, place = ideal.question[last_of_level], ideal.position[last_of_level]
     at_levels = _sum_up_to(listed, ranking.n_questions, question, place) / best[last_of_level]
-    at_end = ranking.num_retrieved > ranking.per_question(ideal.question) + 1
-    at_end &= ranking.per_question(ideal.question) > 0
+    size = ranking.per_question(ideal.question)
+    at_end = (size > 0) & (ranking.num_retrieved > size + 1)
     total = ranking.total(question, at_levels) + np.where(at_end, ndcg(ranking), 0.0)
     return ratio(total, ranking.per_question(question) + at_end)
 
@@ -166,11 +164,11 @@ def _sum_up_to(
         return np.zeros(len(question))
     # (question, place) as one number, to look all pairs up in one search; exact for halves
     span = max(float(listed.position.max()), float(place.max(initial=0.0))) + 1.0
-    found = np.searchsorted(listed.question * span + listed.position, question * span + place, side="right")
+    end = np.searchsorted(listed.question * span + listed.position, question * span + place, side="right")
     everything = np.r_[0.0, np.cumsum(listed.discounted)]
     size = np.bincount(listed.question, minlength=n_questions)
     first = np.cumsum(size) - size
-    return everything[found] - everything[first[question]]
+    return everything[end] - everything[first[question]]
 
 
 def normalized_gain(ranking: JudgedRanking) -> Values:
@@ -189,7 +187,6 @@ def normalized_gain(ranking: JudgedRanking) -> Values:
     >>> normalized_gain(ranking_of([[None, None, 1]]))
     array([0.5])
     """
-    n = ranking.n_questions
     listed, ideal = _retrieved(ranking), _ideal(ranking)
     size = ranking.per_question(ideal.question)
     first = (np.cumsum(size) - size)[listed.question]
@@ -200,7 +197,7 @@ def normalized_gain(ranking: JudgedRanking) -> Values:
     by_then = best[first + whole] - best[first]
     by_then += (place - whole) * (best[last] - best[first + whole])  # a half is between two positions
     by_then += listed.position - place
-    behind = np.maximum(by_then - running_sum(listed.gain, listed.question, n), 0.0)
+    behind = np.maximum(by_then - running_sum(listed.gain, listed.question, ranking.n_questions), 0.0)
     total = ranking.total(listed.question, listed.gain / np.log2(2.0 + behind))
     return ratio(total, ranking.total(ideal.question, ideal.gain))
 
@@ -219,5 +216,5 @@ def binary_gain(ranking: JudgedRanking, rel: int = 1) -> Values:
     array([0.75])
     """
     rows = relevant_rows(ranking, rel)
-    before = rows.position - rows.nth
-    return ratio(ranking.total(rows.question, 1.0 / np.log2(2.0 + before)), ranking.num_relevant(rel))
+    gain = 1.0 / np.log2(2.0 + (rows.position - rows.nth))
+    return ratio(ranking.total(rows.question, gain), ranking.num_relevant(rel))

@@ -49,10 +49,7 @@ class Ranking(ABC):
             return self
 
         def mapped(grade: NDArray[np.int32]) -> NDArray[np.int32]:
-            replaced = grade.copy()
-            for old, new in gains.items():
-                replaced[grade == old] = new
-            return replaced
+            return np.select([grade == old for old in gains], list(gains.values()), grade).astype(np.int32)
 
         return replace(self, grade=mapped(self.grade), judged_grade=mapped(self.judged_grade))
 

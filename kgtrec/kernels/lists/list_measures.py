@@ -123,39 +123,22 @@ def reciprocal_rank(ranking: JudgedRanking, rel: int = 1, cutoff: int | None = N
     return 1.0 / best
 
 
-def r_precision(ranking: Ranking, rel: int = 1) -> Values:
-    """Precision at position R, R = number of relevant candidates.
+def r_precision(ranking: Ranking, rel: int = 1, multiple: float = 1.0) -> Values:
+    """Precision at position R, R = number of relevant candidates; or at ``multiple`` x R + 0.9, rounded down.
 
     References
     ----------
     Buckley, Voorhees (2005), Retrieval System Evaluation, in TREC: Experiment and Evaluation in Information
-    Retrieval; trec_eval, m_Rprec.c.
+    Retrieval; trec_eval, m_Rprec.c and m_Rprec_mult.c.
 
     Examples
     --------
     >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
-    >>> r_precision(ranking_of([[1, None, 1]]))
-    array([0.5])
+    >>> r_precision(ranking_of([[1, None, 1]])), r_precision(ranking_of([[1, None, 1]]), multiple=1.5)
+    (array([0.5]), array([0.66666667]))
     """
-    place = ranking.num_relevant(rel)
-    return ratio(ranking.count(rel, place), place)
-
-
-def r_precision_multiple(ranking: Ranking, multiple: float, rel: int = 1) -> Values:
-    """Precision at position ``multiple`` x R, rounded down after adding 0.9.
-
-    References
-    ----------
-    trec_eval, m_Rprec_mult.c.
-
-    Examples
-    --------
-    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
-    >>> r_precision_multiple(ranking_of([[1, None, 1]]), multiple=2.0)
-    array([0.5])
-    """
-    place = (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64)
-    return ratio(ranking.count(rel, place), place)
+    last = (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64)
+    return ratio(ranking.count(rel, last), last)
 
 
 def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, rounding: float = ALMOST_UP) -> Values:
@@ -202,10 +185,8 @@ def eleven_point_average(ranking: JudgedRanking, rel: int = 1, rounding: float =
     >>> eleven_point_average(ranking_of([[None, 1]]))
     array([0.5])
     """
-    total = np.zeros(ranking.n_questions)
-    for point in RECALL_POINTS:
-        total += interpolated_precision(ranking, point, rel, rounding)
-    return total / len(RECALL_POINTS)
+    at_points = (interpolated_precision(ranking, point, rel, rounding) for point in RECALL_POINTS)
+    return sum(at_points, np.zeros(ranking.n_questions)) / len(RECALL_POINTS)
 
 
 def set_precision(ranking: Ranking, rel: int = 1, relative: bool = False) -> Values:
@@ -278,10 +259,8 @@ def set_utility(
     array([-1.])
     """
     retrieved = ranking.count(rel)
-    value: Values = relevant * retrieved
-    value += nonrelevant * (ranking.num_retrieved - retrieved)
-    value += missed * (ranking.num_relevant(rel) - retrieved)
-    return value
+    wrong, lacking = ranking.num_retrieved - retrieved, ranking.num_relevant(rel) - retrieved
+    return relevant * retrieved + nonrelevant * wrong + missed * lacking
 
 
 def rank_biased_precision(
@@ -339,10 +318,9 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     """
     judged = ranking.grade >= 0
     question = ranking.question[judged]
-    weight = (1.0 - p) * p ** (ranking.position[judged] - 1.0)
+    seen = ranking.total(question, (1.0 - p) * p ** (ranking.position[judged] - 1.0))
     # the weights of all positions add up to 1
-    rest = 1.0 - ranking.total(question, weight)
-    return np.where(ranking.num_retrieved > ranking.per_question(question), rest, 0.0)
+    return np.where(ranking.num_retrieved > ranking.per_question(question), 1.0 - seen, 0.0)
 
 
 def judged_share(ranking: Ranking, cutoff: int | None = None) -> Values:

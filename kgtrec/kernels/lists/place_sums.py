@@ -40,11 +40,9 @@ def sum_reciprocals(after: Counts, count: Counts) -> Floats:
     >>> sum_reciprocals(np.array([0, 2]), np.array([4, 1]))
     array([2.08333333, 0.33333333])
     """
-
-    def slopes(x: Floats) -> tuple[Floats, Floats]:
-        return -1.0 / x**2, -6.0 / x**4
-
-    return _sums(lambda x: 1.0 / x, slopes, lambda low, width: np.log1p(width / low), after, count)
+    return _sums(
+        lambda x: 1.0 / x, lambda x: (-1.0 / x**2, -6.0 / x**4), lambda low, width: np.log1p(width / low), after, count
+    )
 
 
 def sum_log_discounts(after: Counts, count: Counts) -> Floats:
@@ -72,14 +70,11 @@ def sum_logs(after: Counts, count: Counts) -> Floats:
     array([ 6., 20.])
     """
 
-    def slopes(x: Floats) -> tuple[Floats, Floats]:
-        return 1.0 / x, 2.0 / x**3
-
     def integral(low: Floats, width: Floats) -> Floats:
         # the terms that cancel where the width is small are small compared with width * log(low)
         return width * np.log(low) + ((low + width) * np.log1p(width / low) - width)
 
-    return _sums(np.log, slopes, integral, after, count)
+    return _sums(np.log, lambda x: (1.0 / x, 2.0 / x**3), integral, after, count)
 
 
 def sum_powers(after: Counts, count: Counts, p: float) -> Floats:
@@ -169,13 +164,13 @@ def _sums(
     single = np.clip(_TERMS - after, 0, count)
     start = after.astype(np.float64)
     sums = np.zeros(len(after))
-    own = np.flatnonzero(single)
+    rows = np.flatnonzero(single)
     for step in range(1, int(single.max()) + 1):
-        own = own[single[own] >= step]
-        sums[own] += term(start[own] + step)
-    rest = np.flatnonzero(count > single)
-    low, width_of_rest = start[rest] + single[rest] + 0.5, (count[rest] - single[rest]).astype(np.float64)
+        rows = rows[single[rows] >= step]
+        sums[rows] += term(start[rows] + step)
+    beyond = np.flatnonzero(count > single)
+    low, width_of_rest = start[beyond] + single[beyond] + 0.5, (count[beyond] - single[beyond]).astype(np.float64)
     (first, third), (first_end, third_end) = slopes(low), slopes(low + width_of_rest)
-    sums[rest] += integral(low, width_of_rest) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
+    sums[beyond] += integral(low, width_of_rest) - (first_end - first) / 24.0 + (third_end - third) * 7.0 / 5760.0
     total[many] = sums[back]
     return total

@@ -29,14 +29,12 @@ def bpref(ranking: JudgedRanking, rel: int = 1) -> Values:
     >>> bpref(ranking_of([[1, None, 0, 1, 0]]))
     array([0.75])
     """
-    num_relevant = ranking.num_relevant(rel)
-    num_judged = ranking.num_relevant(0)
-    relevant = ranking.grade >= rel
+    num_relevant, relevant = ranking.num_relevant(rel), ranking.grade >= rel
     wrong = (ranking.grade >= 0) & ~relevant
     above = running_sum(wrong, ranking.question, ranking.n_questions)[relevant]
     question = ranking.question[relevant]
     bound = num_relevant[question]
-    lost = ratio(np.minimum(above, bound), np.minimum(num_judged[question] - bound, bound))
+    lost = ratio(np.minimum(above, bound), np.minimum(ranking.num_relevant(0)[question] - bound, bound))
     return ratio(ranking.total(question, 1.0 - lost), num_relevant)
 
 
@@ -57,12 +55,11 @@ def inferred_average_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
     array([1.])
     """
     relevant = ranking.grade >= rel
-    judged = ranking.grade >= 0
-    n = ranking.n_questions
     # numbers above each relevant candidate: in the pool, judged, and relevant
-    pooled = running_sum(np.ones(len(relevant)), ranking.question, n)[relevant] - 1.0
-    seen = running_sum(judged, ranking.question, n)[relevant] - 1.0
-    hits = running_sum(relevant, ranking.question, n)[relevant] - 1.0
+    pooled, seen, hits = (
+        running_sum(counted, ranking.question, ranking.n_questions)[relevant] - 1.0
+        for counted in (np.ones(len(relevant)), ranking.grade >= 0, relevant)
+    )
     position, question = ranking.position[relevant], ranking.question[relevant]
     likely = (hits + SMOOTHING) / (seen + 2.0 * SMOOTHING)
     # pooled is 0 at the first position, so the estimate there is 1

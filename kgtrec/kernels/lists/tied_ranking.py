@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -39,14 +38,12 @@ class TiedRanking(Ranking):
         >>> shorter.first, shorter.size
         (array([1, 1, 3]), array([2, 2, 1]))
         """
-        judged = self.grade >= 0
-        names = ("question", "first", "size", "grade")
-        kept = dataclasses.replace(self, **{name: getattr(self, name)[judged] for name in names})
+        columns = ("question", "first", "size", "grade")
+        kept = replace(self, **{column: getattr(self, column)[self.grade >= 0] for column in columns})
         groups = groups_of(kept, np.ones(len(kept.question)))
         length = self.per_question(kept.question)
-        above = np.cumsum(groups.members) - groups.members
-        first = above - (np.cumsum(length) - length)[groups.question] + 1
-        return dataclasses.replace(
+        first = np.cumsum(groups.members) - groups.members - (np.cumsum(length) - length)[groups.question] + 1
+        return replace(
             kept,
             num_retrieved=length,
             first=np.repeat(first, groups.members),
@@ -85,8 +82,8 @@ def groups_of(ranking: TiedRanking, worth: NDArray[np.float64]) -> TiedGroups:
     new[1:] = (question[1:] != question[:-1]) | (first[1:] != first[:-1])
     starts = np.flatnonzero(new)
     total = np.add.reduceat(worth[rows], starts) if len(starts) else np.zeros(0)
-    members = np.diff(np.append(starts, len(rows)))
-    return TiedGroups(question[starts], first[starts] - 1, ranking.size[rows][starts], members, total)
+    length = np.diff(np.append(starts, len(rows)))
+    return TiedGroups(question[starts], first[starts] - 1, ranking.size[rows][starts], length, total)
 
 
 def tied_ranking_of(
@@ -109,11 +106,11 @@ def tied_ranking_of(
     """
     rows, judged, lengths = [], [], []
     for question, groups in enumerate(lists):
-        place = 1
+        position = 1
         for group in groups:
-            rows += [(question, place, len(group), grade) for grade in group if grade is not None]
-            place += len(group)
-        lengths.append(place - 1)
+            rows += [(question, position, len(group), grade) for grade in group if grade is not None]
+            position += len(group)
+        lengths.append(position - 1)
         judged += [(question, grade) for group in groups for grade in group if grade is not None]
         judged += [(question, grade) for grade in (not_retrieved[question] if not_retrieved else [])]
     columns = np.array(rows, np.int64).reshape(-1, 4).T

@@ -59,14 +59,6 @@ def test_closed_forms_are_the_moments_over_all_orders(name):
         assert found[1][row] == pytest.approx(np.var(values), rel=1e-10, abs=1e-15), case
 
 
-def test_one_relevant_among_four_by_hand():
-    """RR: 25/48; AP is RR; Success@2 is 1/2; nDCG@1 is 1/4."""
-    assert lists.expected_reciprocal_best_rank([1], [4])[0] == pytest.approx(25 / 48)
-    assert lists.expected_average_precision([1], [4])[0] == pytest.approx(25 / 48)
-    assert lists.expected_success([1], [4], 2)[0] == pytest.approx(0.5)
-    assert lists.expected_ndcg([1], [4], 1)[0] == 0.25
-
-
 def exact_rr(r, n):
     """E and Var of 1/J by the sum over its law, in high precision."""
     p = mpmath.mpf(r) / n
@@ -79,23 +71,7 @@ def exact_rr(r, n):
 
 
 @pytest.mark.parametrize(
-    ("r", "n"),
-    [
-        (1, 3000),
-        (2, 3000),
-        (17, 3000),
-        (64, 3000),
-        (65, 3000),
-        (700, 3000),
-        (749, 3000),
-        (750, 3000),
-        (2000, 3000),
-        (2999, 3000),
-        (3000, 3000),
-        (60, 63),
-        (3, 64),
-        (5, 5),
-    ],
+    ("r", "n"), [*((r, 3000) for r in (1, 2, 17, 64, 65, 700, 749, 750, 2000, 2999, 3000)), (60, 63), (3, 64), (5, 5)]
 )
 def test_reciprocal_best_rank_holds_nine_digits(r, n):
     """Against a sum in 40 digits, on both sides of every switch of forms."""

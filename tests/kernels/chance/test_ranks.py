@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.chance import ranks as chance
 from kgtrec.kernels.chance.ranks import geometric_mean_moments, median_rank, monte_carlo
-from tests.kernels.chance.published import Items, compatible_candidates, continuous_reciprocal_rank, mean_moments
+from tests.kernels.chance.published import Items, continuous_reciprocal_rank, mean_moments
 
 PER_ITEM = {
     "rank": (lambda r: r, {}),
@@ -41,12 +41,6 @@ def mean_power(n, t):
     for k in range(1, 12):
         total += mpmath.bernoulli(2 * k) / mpmath.factorial(2 * k) * mpmath.ff(t, 2 * k - 1) * n ** (t - 2 * k + 1)
     return total / n
-
-
-def test_expected_reciprocal_rank_of_four_candidates():
-    """H_4 / 4 = 25/48, and the variance (4 * 205/144 - (25/12)^2) / 16."""
-    assert chance.expected_reciprocal_rank([4])[0] == pytest.approx(25 / 48, rel=1e-15)
-    assert chance.variance_reciprocal_rank([4])[0] == pytest.approx((4 * 205 / 144 - (25 / 12) ** 2) / 16, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", PER_ITEM)
@@ -281,53 +275,3 @@ def test_pykeen_finds_the_same_moments(weighted):
     ):
         assert found.expectation == pytest.approx(peer.expected_value(num_candidates=n, weights=w), rel=1e-9)
         assert found.variance == pytest.approx(peer.variance(num_candidates=n, weights=w), rel=1e-6)
-
-
-def candidates_of(folder):
-    """Filtered candidate counts of both sides, test triples with a train-unseen entity left out."""
-    splits = {}
-    for name in ("train", "valid", "test"):
-        lines = (folder / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
-        splits[name] = [tuple(line.split("\t")) for line in lines]
-    entities = {entity for head, _, tail in splits["train"] for entity in (head, tail)}
-    heads, tails = {}, {}
-    for head, relation, tail in itertools.chain(*splits.values()):
-        heads.setdefault((relation, tail), set()).add(head)
-        tails.setdefault((head, relation), set()).add(tail)
-    test = [row for row in splits["test"] if row[0] in entities and row[2] in entities]
-    others = [len(heads[r, t]) for _, r, t in test] + [len(tails[h, r]) for h, r, _ in test]
-    return len(entities) - np.array(others) + 1
-
-
-@pytest.mark.parametrize(("name", "mean"), [("nations", 7.955224), ("kinships", 94.438082)])
-def test_the_collated_results_reproduce_with_their_candidate_counts(data, name, mean):
-    """AMR, AMRI, AHits@k with N; Z* and AGMRI with N - 1 (only its ZGMR is flipped); AMRR as ln m / (m - 1)."""
-    n = candidates_of(data / "small" / name)
-    assert n.mean() == pytest.approx(mean, abs=5e-7)
-    exact, fewer = Items(n), Items(compatible_candidates(n, "one fewer"))
-    file_mrr = continuous_reciprocal_rank(n)
-    with (data / "rank-metrics" / "collated.tsv").open(encoding="utf-8") as lines:
-        rows = [row for row in csv.DictReader(lines, delimiter="\t") if row["dataset"] == name]
-    assert len(rows) == 4
-    for row in rows:
-        at = {key: float(value) for key, value in row.items() if key not in ("dataset", "model")}
-        long = {"rank": "arithmetic_mean_rank", "reciprocal_rank": "inverse_harmonic_mean_rank"}
-        for item, key in long.items():
-            moments = mean_moments(fewer, *functions(item))
-            assert (at[key] - moments[0]) / moments[1] ** 0.5 == pytest.approx(at[f"z_{key}"], rel=1e-5)
-        mr = mean_moments(exact, *functions("rank"))[0]
-        assert at[long["rank"]] / mr == pytest.approx(at["adjusted_arithmetic_mean_rank"], abs=1e-6)
-        index = (at[long["rank"]] - mr) / (1 - mr)
-        assert index == pytest.approx(at["adjusted_arithmetic_mean_rank_index"], abs=1e-6)
-        index = (at[long["reciprocal_rank"]] - file_mrr) / (1 - file_mrr)
-        assert index == pytest.approx(at["adjusted_inverse_harmonic_mean_rank"], abs=1e-6)
-        for k in (1, 3, 5, 10):
-            hits = at[f"hits_at_{k}"]
-            chances = mean_moments(exact, *functions("hit"), cutoff=k)[0]
-            assert (hits - chances) / (1 - chances) == pytest.approx(at[f"adjusted_hits_at_{k}"], abs=1e-6)
-            moments = mean_moments(fewer, *functions("hit"), cutoff=k)
-            assert (hits - moments[0]) / moments[1] ** 0.5 == pytest.approx(at[f"z_hits_at_{k}"], rel=1e-5, abs=1e-6)
-        gmr, moments = at["geometric_mean_rank"], geometric_mean_moments(*fewer)
-        assert (moments[0] - gmr) / moments[1] ** 0.5 == pytest.approx(at["z_geometric_mean_rank"], rel=1e-5)
-        index = (gmr - moments[0]) / (1 - moments[0])
-        assert index == pytest.approx(at["adjusted_geometric_mean_rank_index"], abs=1e-6)

@@ -15,6 +15,7 @@ from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 from kgtrec.measures.registry import registered
 from tests.examples import examples
+from tests.laws.tables import names
 
 log2 = math.log2
 
@@ -160,27 +161,10 @@ def test_no_questions_give_no_values(measure: ParsedMeasure):
     assert measure(ranking_of([])).shape == (0,)
 
 
-PROMOTED = [
-    "AP",
-    "AP@3",
-    "nDCG",
-    "nDCG@3",
-    "nDCG(dcg='exp-log2')",
-    "RR",
-    "RR@2",
-    "P@3",
-    "R@3",
-    "Success@2",
-    "RBP",
-    "RBP(rel=1)@4",
-    "Rprec",
-    "binG",
-    "IPrec@0.5",
-    "11pt_avg",
-    "relative_P_3",
-    "ndcg_rel",
-    "Rndcg",
-]
+PROMOTED = names("""
+    AP AP@3 nDCG nDCG@3 nDCG(dcg='exp-log2') RR RR@2 P@3 R@3 Success@2 RBP RBP(rel=1)@4 Rprec binG IPrec@0.5
+    11pt_avg relative_P_3 ndcg_rel Rndcg
+""")
 
 
 @pytest.mark.parametrize("name", PROMOTED)
