@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
+from kgtrec.kernels.integer_keys import ranges
 
 Places = NDArray[np.int64]
 
@@ -72,20 +73,6 @@ def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Places, Places]
     """Give (anchor, direction) of the questions at ``rows``."""
     against = questions.is_head[rows] * len(questions.relations)
     return questions.anchor[rows].astype(np.int64), questions.relation[rows].astype(np.int64) + against
-
-
-def ranges(first: Places, count: Places) -> tuple[Places, Places]:
-    """List the indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
-
-    Examples
-    --------
-    >>> owner, place = ranges(np.array([5, 0]), np.array([2, 1]))
-    >>> owner.tolist(), place.tolist()
-    ([0, 0, 1], [5, 6, 0])
-    """
-    owner = np.repeat(np.arange(len(count)), count)
-    before = np.cumsum(count) - count
-    return owner, np.arange(len(owner)) + (first - before)[owner]
 
 
 def slices(size: Places, limit: int) -> list[tuple[int, int]]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Graph, Places, ranges, slices
+from kgtrec.baselines.graph import Graph, Places, slices
 from kgtrec.baselines.record import Baseline, Option, Scorer, each
-from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.integer_keys import distinct, ranges
 
 _CHUNK = 4_000_000  # body pairs in memory at a time
 _DIGITS = 12

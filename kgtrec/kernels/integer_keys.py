@@ -58,3 +58,17 @@ def is_among_sorted(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArr
         return np.zeros(len(keys), bool)
     place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
     return others[place] == keys
+
+
+def ranges(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """List the indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
+
+    Examples
+    --------
+    >>> owner, place = ranges(np.array([5, 0]), np.array([2, 1]))
+    >>> owner.tolist(), place.tolist()
+    ([0, 0, 1], [5, 6, 0])
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    before = np.cumsum(count) - count
+    return owner, np.arange(len(owner)) + (first - before)[owner]

@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -81,8 +80,9 @@ class Journal:
 
     def _path(self, number: int, block: QuestionBlock) -> Path:
         digest = hashlib.sha256(self._common)
-        for field in fields(block):
-            _add(digest, getattr(block, field.name))
+        pairs = *block.ranked, block.is_answer, *block.uncounted, *block.excluded
+        for array in (block.rows, block.queries, *pairs):
+            _add(digest, array)
         return self._folder / f"{number:05}-{digest.hexdigest()[:32]}.block"
 
     @cached_property

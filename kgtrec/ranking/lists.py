@@ -263,7 +263,7 @@ def _scores(
 def _ranks(entries: _Entries) -> AnswerRanks:
     """The row of each ranked pair: from the list that was made for it, else from one that holds it, else below."""
     plan, width = entries.plan, entries.plan.width
-    question, entity = np.divmod(plan.ranked, width)
+    question = plan.ranked // width
     n_other = plan.n_other()
     rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
     _require_one_place(entries, rows)
@@ -313,8 +313,7 @@ def _ranks(entries: _Entries) -> AnswerRanks:
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
     cut[is_listed] = tied[is_listed] > entries.tied[entry]
-    pairs = {"question": question, "entity": entity, "answer": plan.is_answer}
-    return plan.ranks(entries.name, **pairs, above=above, tied=tied, n_other=n_other, score=score, cut=cut)
+    return plan.ranks(entries.name, above=above, tied=tied, n_other=n_other, score=score, cut=cut)
 
 
 def _require_no_gap(
@@ -485,11 +484,9 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
             f"{_pair(collection, plan.ranked[first])}, found {above[first] + 1:,} to "
             f"{above[first] + tied[first] + 1:,}; was it filtered by other splits? See --filter"
         )
-    question, entity = np.divmod(plan.ranked, width)
     # answers of one question in the order of what stands above them, and then of what ties with them
     score = -(above * (width + 1) + tied).astype(np.float64)
-    pairs = {"question": question, "entity": entity, "answer": plan.is_answer}
-    return Ranked(plan.ranks(ranks.name, **pairs, above=above, tied=tied, n_other=n_other, score=score), None)
+    return Ranked(plan.ranks(ranks.name, above=above, tied=tied, n_other=n_other, score=score), None)
 
 
 def _pair(collection: Collection, key: int) -> str:

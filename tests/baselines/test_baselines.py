@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.baselines import BASELINES, baseline, baseline_blocks, fit_baseline
-from kgtrec.baselines.graph import Graph, ranges, slices
+from kgtrec.baselines.graph import Graph, slices
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.kernels.integer_keys import ranges
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.ranking.rank import rank_scores
 from tests.examples import examples
