@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.run import repeated_row
 from kgtrec.errors import FormatError, kind_of
-from kgtrec.formats.files import reading
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec.runs import default_name
-from kgtrec.formats.trec.text import joined_codes, shown, whole_lines
+from kgtrec.formats.trec.text import joined_codes, numbered_blocks, shown
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.first_lines import first_bytes
 from kgtrec.systems.kinds import RankedLists
@@ -40,11 +39,8 @@ class _Lists:
 
 def _read(path: Path, given: Given) -> RankedLists:
     found = _Lists()
-    with reading(path) as stream:
-        first_line = 1
-        for data in whole_lines(stream, str(path)):
-            _add(found, data, first_line, path)
-            first_line += data.count(b"\n")
+    for first_line, data in numbered_blocks(path):
+        _add(found, data, first_line, path)
     n = len(found.line)
     if n == 0:
         raise FormatError(f"expected lines such as {_EXAMPLE}, found an empty file", path=path)

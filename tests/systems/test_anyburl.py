@@ -191,7 +191,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, triples, block_size, tab
             TWO.replace("eve\t0.8\tcid", "cid\t0.8\tcid"),
             "preds.txt:6: expected each entity once in a list, found 'cid'",
         ),
-        (TWO.encode().replace(b"eve", b"\xe9ve"), "preds.txt:3: expected text in UTF-8, found other bytes"),
+        (TWO.encode().replace(b"eve", b"\xe9ve"), "preds.txt:3: expected UTF-8 text, found 'Tails: "),
         (TWO.replace("cid\n", "c\0d\n"), "preds.txt:4: expected text in UTF-8, found a zero byte"),
     ],
 )
