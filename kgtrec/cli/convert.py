@@ -203,15 +203,12 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
 
 def _to_factors(source: str, target: str, options: Mapping[str, Any]) -> None:
     from kgtrec.formats.factor_folders import write_factor_folder
-    from kgtrec.systems.adapter import Given
     from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
 
-    entities, relations, data = (
-        Path(options[name]) if options[name] else None for name in ("entities", "relations", "data")
-    )
     with in_file(source):
-        arrays = arrays_of(read_system(source, given=Given(entities, relations, data=data)))
+        entities, relations, data = (options[name] for name in ("entities", "relations", "data"))
+        arrays = arrays_of(read_system(source, entities=entities, relations=relations, data=data))
     write_factor_folder(target, arrays)
     say(f"{target}: {arrays.score}, {len(arrays.E):,} entities x {arrays.E.shape[1]} numbers ({arrays.E.dtype})")
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
+from kgtrec.formats.files import PathLike
 from kgtrec.systems.kinds import SystemOutput
 
 
+class ReadKeywords(TypedDict, total=False):
+    """The fields of :class:`ReadOptions`, as keywords of :func:`kgtrec.read_system`."""
+
+    entities: PathLike | None
+    relations: PathLike | None
+    topics: PathLike | None
+    data: PathLike | None
+    trust: bool
+    device: str | None
+
+
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What a person says about a source beside its path; each adapter takes what it needs."""
+class ReadOptions:
+    """What :func:`kgtrec.read_system` explains; each adapter takes what it needs."""
 
     #: labels of entities in the order of their numbers; of a source that has names, each label with its name
     entities: Path | None = None
@@ -32,4 +45,4 @@ class Adapter:
     gives: str  # "scores", "factors", "ranked lists" or "ranks"
     needs: str  # packages and options; "" where there are none
     recognises: Callable[[Path], bool]  # by what lies in it; opens at most the first lines, and runs nothing
-    read: Callable[[Path, Given], SystemOutput]
+    read: Callable[[Path, ReadOptions], SystemOutput]

@@ -20,7 +20,7 @@ from kgtrec.errors import FormatError, counted, require
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.text import BLOCK_SIZE, NUMBER, decoded, joined_codes, numbered_blocks, shown
 from kgtrec.kernels.integer_keys import ranges
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.first_lines import first_lines
 from kgtrec.systems.kinds import RankedLists
 
@@ -102,7 +102,7 @@ class _Lines:
                     raise self.error(message, self.line[row[place]]) from None
 
 
-def _read(path: Path, given: Given) -> RankedLists:
+def _read(path: Path, options: ReadOptions) -> RankedLists:
     lines = _Lines(path)
     for first_line, data in numbered_blocks(path, _BLOCK_SIZE):
         lines.add(data, first_line)

@@ -16,7 +16,7 @@ from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.hdf5 import hdf5_array, hdf5_matrix, opened_hdf5
 from kgtrec.formats.json_text import read_json
 from kgtrec.kernels.rows import Rows
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.biggraph_models import BigGraphModel, RelationType
 from kgtrec.systems.kinds import Factors, Scorer
 from kgtrec.systems.numbered_labels import labels_in, require_labels
@@ -65,8 +65,8 @@ class _LookedUp:
 class _Checkpoint:
     """The folder of the last finished checkpoint, and its settings."""
 
-    def __init__(self, path: Path, given: Given) -> None:
-        self.path, self.given, self.config = path, given, read_json(path / _CONFIG)
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        self.path, self.options, self.config = path, options, read_json(path / _CONFIG)
         config = self.config
         if not isinstance(config, dict) or not isinstance(config.get("relations"), list):
             raise self.wrong("expected the settings of torchbiggraph_train, with relations, found others")
@@ -139,7 +139,7 @@ class _Checkpoint:
     def names(self, file: str, option: str) -> list[str]:
         """Read the names in a file of the data set's folder, in whose place ``option`` may name labels."""
         named = self.config.get("entity_path")
-        folders = (self.given.data, self.path, Path(named) if isinstance(named, str) else None)
+        folders = (self.options.data, self.path, Path(named) if isinstance(named, str) else None)
         source = next((folder / file for folder in folders if folder and (folder / file).is_file()), None)
         if source is None:
             raise FormatError(
@@ -154,8 +154,8 @@ class _Checkpoint:
 
     def entity_labels(self) -> Vocabulary:
         """Read the labels of all entity types, one after the other."""
-        if self.given.entities is not None:
-            return labels_in(self.given.entities)
+        if self.options.entities is not None:
+            return labels_in(self.options.entities)
         labels = []
         for kind, partitions in self.partitions.items():
             for part, rows in enumerate(partitions):
@@ -173,8 +173,8 @@ class _Checkpoint:
 
     def relation_labels(self) -> Vocabulary:
         """Read the labels of relation types, or of dynamic relations."""
-        if self.given.relations is not None:
-            return labels_in(self.given.relations)
+        if self.options.relations is not None:
+            return labels_in(self.options.relations)
         if self.is_dynamic:
             names = self.names("dynamic_rel_names.json", "relations")
         else:
@@ -235,8 +235,8 @@ class _Checkpoint:
         }
 
 
-def _read(path: Path, given: Given) -> Factors | Scorer:
-    checkpoint = _Checkpoint(path, given)
+def _read(path: Path, options: ReadOptions) -> Factors | Scorer:
+    checkpoint = _Checkpoint(path, options)
     entities = checkpoint.entity_labels()
     n_entities = sum(len(part) for parts in checkpoint.partitions.values() for part in parts)
     require_labels(entities, n_entities, "entities", path=path)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, RelationVectors
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
@@ -35,7 +35,7 @@ _MODELS: dict[str, tuple[str, dict[str, float | str]]] = {
 _MAPS = {"entities": ("emap_file", "emp_file"), "relations": ("rmap_file",)}
 
 
-def _read(path: Path, given: Given) -> Factors:
+def _read(path: Path, options: ReadOptions) -> Factors:
     config = read_json(path / _CONFIG)
     if not isinstance(config, dict) or not isinstance(config.get("model_name"), str):
         raise FormatError("expected the settings of dglke_train with a model_name, found none", path=path / _CONFIG)
@@ -43,7 +43,7 @@ def _read(path: Path, given: Given) -> Factors:
     one_of("a model among", model, _MODELS, path=path / _CONFIG)
     score, parameters = _MODELS[model]
     E, R = (_matrix(path, config, ending) for ending in (_ENTITIES, _RELATIONS))
-    entities, relations = (labels_beside(path, path, _names(config, what), what, given) for what in _MAPS)
+    entities, relations = (labels_beside(path, path, _names(config, what), what, options) for what in _MAPS)
     require_labels(entities, len(E), "entities", path=path)
     require_labels(relations, len(R), "relations", path=path)
     if model == "RotatE":

@@ -11,13 +11,13 @@ import numpy as np
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorArrays, read_factor_folder
 from kgtrec.formats.factorised import numbered_questions
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, QuestionVectors, RelationVectors, Scoring, SystemOutput, kind_in_words
 
 
-def _read(path: Path, given: Given) -> Factors:
-    arrays = read_factor_folder(path, entities=given.entities, relations=given.relations)
+def _read(path: Path, options: ReadOptions) -> Factors:
+    arrays = read_factor_folder(path, entities=options.entities, relations=options.relations)
     return factors_of(arrays, path, path.resolve().name, f"a factor folder ({arrays.score})")
 
 

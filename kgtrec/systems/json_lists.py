@@ -15,7 +15,7 @@ from kgtrec.errors import FormatError, kind_of
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.text import joined_codes, numbered_blocks, shown
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.first_lines import first_bytes
 from kgtrec.systems.kinds import RankedLists
 from kgtrec.systems.names import with_labels
@@ -37,7 +37,7 @@ class _Lists:
     levels: list[NDArray[np.bool_]] = field(default_factory=list)  # whether each entity begins a level
 
 
-def _read(path: Path, given: Given) -> RankedLists:
+def _read(path: Path, options: ReadOptions) -> RankedLists:
     found = _Lists()
     for first_line, data in numbered_blocks(path):
         _add(found, data, first_line, path)
@@ -65,14 +65,14 @@ def _read(path: Path, given: Given) -> RankedLists:
             np.cumsum(np.concatenate([np.zeros(0, np.bool_), *found.levels])),
             f"{n:,} ranked lists as JSON Lines",
         ),
-        given.entities,
-        given.relations,
+        options.entities,
+        options.relations,
     )
     of_list = np.repeat(np.arange(n, dtype=np.int32), found.length)
     if (row := repeated_row(of_list, lists.entity, len(lists.entities))) is not None:
         raise FormatError(
             f"expected each entity once among the candidates, found {lists.entities[lists.entity[row]]!r} more than "
-            "once" + ("" if given.entities is None else ", perhaps under two names") + "; keep the first",
+            "once" + ("" if options.entities is None else ", perhaps under two names") + "; keep the first",
             path=path,
             line=found.line[of_list[row]],
         )

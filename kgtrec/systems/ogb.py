@@ -16,7 +16,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.topics import read_label_lines
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import RankedLists
 
 _ARRAY = "t_pred_top10"
@@ -25,7 +25,7 @@ _QUESTIONS = ("test-dev", "test-challenge")
 _MOST = np.iinfo(np.int32).max
 
 
-def _read(path: Path, given: Given) -> RankedLists:
+def _read(path: Path, options: ReadOptions) -> RankedLists:
     best = archived_arrays(path, [_ARRAY], [])[_ARRAY]
     if best.ndim != 2 or best.dtype.kind not in "iu" or best.size == 0:
         raise FormatError(
@@ -33,7 +33,7 @@ def _read(path: Path, given: Given) -> RankedLists:
             f"{' x '.join(map(str, best.shape)) or 'a single number'}",
             path=path,
         )
-    asked = _asked(path, given)
+    asked = _asked(path, options)
     if len(asked) != len(best):
         raise FormatError(
             f"expected tails for each of {len(asked):,} questions, found them for {len(best):,}; --data gives the "
@@ -44,8 +44,8 @@ def _read(path: Path, given: Given) -> RankedLists:
     length = is_listed.sum(axis=1)
     of_list = np.repeat(np.arange(n, dtype=np.int32), length)
     entity = _whole(best[is_listed], path)
-    entities, code = _labelled(np.concatenate([asked[:, 0], entity]), given.entities, "entities", path)
-    relations, relation = _labelled(asked[:, 1], given.relations, "relations", path)
+    entities, code = _labelled(np.concatenate([asked[:, 0], entity]), options.entities, "entities", path)
+    relations, relation = _labelled(asked[:, 1], options.relations, "relations", path)
     if (row := repeated_row(of_list, code[n:], len(entities))) is not None:
         raise FormatError(
             f"expected each entity once in a row, found {entity[row]} more than once in row {of_list[row]}", path=path
@@ -59,16 +59,16 @@ def _read(path: Path, given: Given) -> RankedLists:
     return RankedLists(default_name(path.with_suffix("")), *columns, start, code[n:], level, kind)
 
 
-def _asked(path: Path, given: Given) -> NDArray[np.int64]:
+def _asked(path: Path, options: ReadOptions) -> NDArray[np.int64]:
     """(n, 2) number of head and relation of each question."""
     split = next((name for name in _QUESTIONS if name in path.name), "val")
-    if given.data is None:
+    if options.data is None:
         raise FormatError(
             f"expected --data, the heads and relations of the questions ({split}_hr.npy, or the folder with it: "
             "processed/ of WikiKG90Mv2), found none; a submission has tails alone",
             path=path,
         )
-    file = given.data / f"{split}_hr.npy" if given.data.is_dir() else given.data
+    file = options.data / f"{split}_hr.npy" if options.data.is_dir() else options.data
     asked = mapped_matrix(file)
     if asked.shape[1] not in (2, 3) or asked.dtype.kind not in "iu":
         raise FormatError(

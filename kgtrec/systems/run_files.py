@@ -12,13 +12,13 @@ from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, FormatError, counted, warn
 from kgtrec.formats.sniff import sniff
 from kgtrec.formats.trec.runs import default_name, read_run
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import CollectionLists, RankedLists
 
 _SHOWN = 3  # examples in a message
 
 
-def _read(path: Path, given: Given) -> CollectionLists:
+def _read(path: Path, options: ReadOptions) -> CollectionLists:
     run = read_run(path, name=default_name(path))
     return CollectionLists(run.name, lambda collection: run_lists(run, collection), "a TREC run")
 

@@ -8,20 +8,20 @@ from pathlib import Path
 from kgtrec.data.collection import Collection
 from kgtrec.formats.factorised import read_factor_archive
 from kgtrec.formats.score_matrix import HDF5_SUFFIXES, read_score_matrix
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.factor_folders import factors_of
 from kgtrec.systems.kinds import Factors, ScoreBlock, ScoreBlocks
 from kgtrec.systems.ogb import is_submission
 
 
-def _factorised(path: Path, given: Given) -> Factors:
-    arrays = read_factor_archive(path, entities=given.entities, relations=given.relations)
+def _factorised(path: Path, options: ReadOptions) -> Factors:
+    arrays = read_factor_archive(path, entities=options.entities, relations=options.relations)
     return factors_of(arrays, path, path.stem, "a factorised system")
 
 
-def _matrix(path: Path, given: Given) -> ScoreBlocks:
+def _matrix(path: Path, options: ReadOptions) -> ScoreBlocks:
     def blocks(collection: Collection, block: int | None) -> Iterator[ScoreBlock]:
-        return read_score_matrix(path, collection, topics=given.topics, entities=given.entities, block=block)
+        return read_score_matrix(path, collection, topics=options.topics, entities=options.entities, block=block)
 
     return ScoreBlocks(path.stem, blocks, "a score matrix")
 

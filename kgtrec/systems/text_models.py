@@ -16,7 +16,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines, read_fields
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.first_lines import first_bytes, first_lines
 from kgtrec.systems.kinds import TripleRanks
 
@@ -27,15 +27,15 @@ _TRIPLE = pa.struct([(name, pa.string()) for name in ("head_id", "head", "relati
 _MOST = np.iinfo(np.int32).max
 
 
-def _simkgc(path: Path, given: Given) -> TripleRanks:
-    if given.data is None:
+def _simkgc(path: Path, options: ReadOptions) -> TripleRanks:
+    if options.data is None:
         raise FormatError(
             "expected --data, the folder in which SimKGC's preprocess.py left test.txt.json and relations.json, found "
             "none; entity names alone are ambiguous",
             path=path,
         )
     files = _evaluations(path)
-    parts = [_evaluation(file, side, given.data) for side, file in files.items()]
+    parts = [_evaluation(file, side, options.data) for side, file in files.items()]
     sides = " and ".join(word for side, word in zip(_SIDES, ("tails", "heads"), strict=True) if side in files)
     return _without_ties(
         path.resolve().name if path.is_dir() else path.name.removesuffix(".json").removesuffix(".mdl"),
@@ -165,14 +165,14 @@ def _relation_labels(path: Path, names: pa.StringArray) -> pa.StringArray:
     return pa.array([label_of[name] for name in known], pa.string()).take(arrow_of(code))
 
 
-def _kg_bert(path: Path, given: Given) -> TripleRanks:
-    if given.data is None:
+def _kg_bert(path: Path, options: ReadOptions) -> TripleRanks:
+    if options.data is None:
         raise FormatError(
             "expected --data, the test triples in the order in which KG-BERT read them (its test.tsv, or the folder "
             "with it), found none; the file of ranks has numbers alone",
             path=path,
         )
-    file = given.data / "test.tsv" if given.data.is_dir() else given.data
+    file = options.data / "test.tsv" if options.data.is_dir() else options.data
     triples = read_fields(Lines.read(file), 3, "head, relation and tail")
     lines = Lines.read(path)
     columns = read_fields(lines, 2, "the rank of the head and that of the tail, from 0")

@@ -18,7 +18,6 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.factor_folders import write_factor_folder
 from kgtrec.ranking.rank import joined, rank_scores
 from kgtrec.ranking.system import grid_of, rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.factor_folders import arrays_of
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
@@ -194,7 +193,7 @@ def test_names_are_taken_from_the_folder_of_the_data_set(tmp_path: Path):
     (tmp_path / "model" / "entity_names_all_0.json").rename(tmp_path / "data" / "entity_names_all_0.json")
     with pytest.raises(FormatError, match=r"expected entity_names_all_0\.json of the folder entity_path.*--data"):
         read_system(tmp_path / "model")
-    system = read_system(tmp_path / "model", given=Given(data=tmp_path / "data"))
+    system = read_system(tmp_path / "model", data=tmp_path / "data")
     assert list(system.entities) == ENTITIES
     assert list(system.relations) == RELATIONS
 

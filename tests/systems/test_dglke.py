@@ -16,7 +16,6 @@ from kgtrec.cli import main
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.collections import write_collection
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
 from tests.examples import examples
@@ -115,7 +114,7 @@ def test_maps_are_taken_from_the_folder_of_the_data_set(tmp_path: Path):
     (tmp_path / "model" / "entities.tsv").rename(tmp_path / "data" / "entities.dict")
     with pytest.raises(FormatError, match=r"expected the labels of its entities in entities\.dict .*--data"):
         read_system(tmp_path / "model")
-    assert list(read_system(tmp_path / "model", given=Given(data=tmp_path / "data")).entities) == ENTITIES
+    assert list(read_system(tmp_path / "model", data=tmp_path / "data").entities) == ENTITIES
 
 
 def save(name, array):

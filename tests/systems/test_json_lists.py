@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.errors import FormatError
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
 
 
@@ -24,9 +23,9 @@ def written(folder, rows, name="kgt5.jsonl"):
     return path
 
 
-def lists_in(path, given=None):
+def lists_in(path, **names):
     """(side, anchor, relation, answer, entities, levels from 0) of each list."""
-    found = read_system(path, "jsonl", given)
+    found = read_system(path, "jsonl", **names)
     name = found.entities.__getitem__
     return [
         (
@@ -184,17 +183,17 @@ def test_names_stand_for_labels(tmp_path, names):
     relations = tmp_path / "relations.tsv"
     relations.write_text("P40\tparent\n")
     path = written(tmp_path, [row(head="Annie", answer="Cid", candidates=["Cid", "Q3", "Dot"])])
-    assert lists_in(path, Given(entities=names, relations=relations)) == [
+    assert lists_in(path, entities=names, relations=relations) == [
         ("tail", "Q1", "P40", "Q4", ["Q4", "Q3", "Dot"], [0, 1, 2])
     ]
 
 
 def test_a_name_of_two_entities_is_refused_where_it_is_used(tmp_path, names):
     """With both; a file that does not use it is read."""
-    assert lists_in(written(tmp_path, [row(head="Ann", candidates=["Cid"])]), Given(entities=names))
+    assert lists_in(written(tmp_path, [row(head="Ann", candidates=["Cid"])]), entities=names)
     path = written(tmp_path, [row(head="Ann", candidates=["Bob"])])
     with pytest.raises(FormatError) as refused:
-        read_system(path, "jsonl", Given(entities=names))
+        read_system(path, "jsonl", entities=names)
     assert str(refused.value) == (
         f"{names}: expected each name to belong to one entity, found 'Bob' for Q2 and Q3 (1 such name in the lists); "
         "put labels there in place of these names"
@@ -208,7 +207,7 @@ def test_two_names_of_one_entity_in_a_list_are_refused(tmp_path, names):
         r"kgt5.jsonl:1: expected each entity once among the candidates, found 'Q1' more than once, perhaps under two"
     )
     with pytest.raises(FormatError, match=message):
-        read_system(path, "jsonl", Given(entities=names))
+        read_system(path, "jsonl", entities=names)
 
 
 def test_wrong_files_of_names_are_refused(tmp_path):
@@ -220,4 +219,4 @@ def test_wrong_files_of_names_are_refused(tmp_path):
     ):
         names.write_text(text)
         with pytest.raises(FormatError, match=message):
-            read_system(path, "jsonl", Given(entities=names))
+            read_system(path, "jsonl", entities=names)

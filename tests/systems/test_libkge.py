@@ -18,7 +18,6 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, FormatError
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
 from tests.examples import examples
@@ -93,7 +92,7 @@ def test_ranks_are_those_of_the_documented_score(model: str, reciprocal: bool, s
         E, R = write_checkpoint(path, model, rng, reciprocal=reciprocal)
         for source in (path, path.parent):
             assert adapter_of(source).name == "libkge"
-        system = read_system(path.parent, given=Given(data=Path(name, "data")))
+        system = read_system(path.parent, data=Path(name, "data"))
         assert system.name == "trained"
         assert isinstance(system, Factors)
         score, m = MODELS[model][3], len(RELATIONS)
@@ -165,7 +164,7 @@ def test_nothing_in_a_checkpoint_is_run(tmp_path: Path):
     message = r"expected a checkpoint of LibKGE of tensors and plain values, found \w+\.mkdir, which reading could run"
     for trust in (False, True):
         with pytest.raises(FormatError, match=message) as told:
-            read_system(tmp_path, given=Given(trust=trust))
+            read_system(tmp_path, trust=trust)
         assert "\n" not in str(told.value)
         assert not ran.exists()
 
@@ -275,8 +274,8 @@ def test_another_model_is_scored_by_the_package(tmp_path: Path, package, model: 
     state = {"E": torch.tensor(E), "R": torch.tensor(R)}
     torch.save({"type": "train", "config": config, "model": (state, {})}, tmp_path / "checkpoint_best.pt")
     with pytest.raises(FormatError, match=rf"a LibKGE model {model} is saved as a pickle.*--trust"):
-        read_system(tmp_path, given=Given(data=tmp_path))
-    system = read_system(tmp_path, given=Given(data=tmp_path, trust=True, device="cpu"))
+        read_system(tmp_path, data=tmp_path)
+    system = read_system(tmp_path, data=tmp_path, trust=True, device="cpu")
     assert package == {"model": model, "folder": str(tmp_path), "job.device": "cpu"}
     assert system.kind == f"a LibKGE model {model}, scored by LibKGE"
     collection = world(rng)

@@ -9,7 +9,6 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, FormatError
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
 
 BEST = np.array([[3, 2, 5], [4, -1, -1], [1, 0, 4]], np.int32)
@@ -24,14 +23,14 @@ def submission(tmp_path):
     processed.mkdir()
     np.save(processed / "test-dev_hr.npy", ASKED)
     np.save(processed / "val_hr.npy", ASKED[:2])
-    return path, Given(data=processed)
+    return path, processed
 
 
 def test_a_row_is_a_list_of_tails(submission):
     """Best first; numbers below 0 fill the row."""
-    path, given = submission
+    path, data = submission
     assert adapter_of(path).name == "ogb"
-    found = read_system(path, given=given)
+    found = read_system(path, data=data)
     assert found.name == "t_pred_wikikg90m-v2_test-dev"
     lists = np.split(found.entities.decode(found.entity).to_pylist(), found.start[1:-1])
     assert [each.tolist() for each in lists] == [["3", "2", "5"], ["4"], ["1", "0", "4"]]
@@ -43,30 +42,30 @@ def test_a_row_is_a_list_of_tails(submission):
 
 def test_labels_stand_in_the_order_of_the_numbers(submission, tmp_path):
     """And there must be one for each number that occurs."""
-    path, given = submission
+    path, data = submission
     (tmp_path / "e.txt").write_text("a\nb\nc\nd\ne\nf\n")
     (tmp_path / "r.txt").write_text("likes\nknows\n")
-    found = read_system(path, given=Given(tmp_path / "e.txt", tmp_path / "r.txt", data=given.data / "test-dev_hr.npy"))
+    found = read_system(path, entities=tmp_path / "e.txt", relations=tmp_path / "r.txt", data=data / "test-dev_hr.npy")
     assert found.entities.decode(found.entity).to_pylist() == ["d", "c", "f", "e", "b", "a", "e"]
     assert found.relations.decode(found.relation).to_pylist() == ["likes", "knows", "likes"]
     (tmp_path / "e.txt").write_text("a\nb\n")
     with pytest.raises(
         FormatError, match=r"expected numbers below 2, of which .*e.txt has labels, found 5 among the ent"
     ):
-        read_system(path, given=Given(tmp_path / "e.txt", data=given.data))
+        read_system(path, entities=tmp_path / "e.txt", data=data)
 
 
 def test_a_submission_is_ranked(submission):
     """Tail 4 of (2, 1) is the best; tails 5 and 1 of (0, 0) are below 3, since 2 is known; another row contradicts."""
-    path, given = submission
+    path, data = submission
     train = Triples.of([("0", "0", "2"), ("1", "1", "3"), ("4", "1", "5")])
     collection = build_questions(train, Triples.of([]), Triples.of([("2", "1", "4"), ("0", "0", "5"), ("0", "0", "1")]))
     with pytest.raises(
         CollectionError, match=r"tail of \(0, 0, 1\), found it below 0 candidates in one list, and missing"
     ):
-        rank_system(collection, read_system(path, given=given), sides=["tail"])
+        rank_system(collection, read_system(path, data=data), sides=["tail"])
     np.savez_compressed(path, t_pred_top10=np.array([[3, 2, 5], [4, -1, -1], [3, 2, 1]], np.int32))
-    ranks = rank_system(collection, read_system(path, given=given), sides=["tail"]).answer_ranks
+    ranks = rank_system(collection, read_system(path, data=data), sides=["tail"]).answer_ranks
     labels = [collection.entities[entity] for entity in ranks.entity]
     assert dict(zip(labels, ranks.above.tolist(), strict=True)) == {"4": 0, "5": 1, "1": 1}
     assert not ranks.cut.any()
@@ -91,17 +90,17 @@ def test_a_submission_is_ranked(submission):
 )
 def test_other_arrays_are_refused(submission, arrays, message):
     """With what they are."""
-    path, given = submission
+    path, data = submission
     np.savez_compressed(path, **arrays)
     with pytest.raises(FormatError) as refused:
-        read_system(path, "ogb", given)
+        read_system(path, "ogb", data=data)
     assert message in str(refused.value)
     assert str(refused.value).startswith(str(path))
 
 
 def test_questions_are_needed(submission, tmp_path):
     """Those that the submission's name says, of two columns of whole numbers."""
-    path, given = submission
+    path, data = submission
     with pytest.raises(
         FormatError, match=r"expected --data, .*\(test-dev_hr.npy, or the folder with it: processed/ of"
     ):
@@ -109,12 +108,12 @@ def test_questions_are_needed(submission, tmp_path):
     other = tmp_path / "t_pred.npz"
     other.write_bytes(path.read_bytes())
     with pytest.raises(FormatError, match="expected tails for each of 2 questions, found them for 3"):
-        read_system(other, given=given)  # those of valid
+        read_system(other, data=data)  # those of valid
     np.save(tmp_path / "hr.npy", ASKED.astype(float))
     with pytest.raises(
         FormatError, match=r"hr.npy: expected whole numbers of heads and relations, n x 2, found float64"
     ):
-        read_system(path, given=Given(data=tmp_path / "hr.npy"))
+        read_system(path, data=tmp_path / "hr.npy")
 
 
 def test_other_archives_are_left_to_others(tmp_path):

@@ -16,7 +16,6 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, FormatError, KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
 
 pykeen = pytest.importorskip("pykeen", reason="PyKEEN is not installed; pip install kgtrec[peers]")
@@ -115,7 +114,7 @@ def test_a_folder_has_pykeens_own_numbers(name, tmp_path, collection, trained):
     result, _ = trained(name)
     result.save_to_directory(tmp_path / "mine")
     assert adapter_of(tmp_path / "mine").name == "pykeen"
-    system = read_system(tmp_path / "mine", given=Given(trust=True))
+    system = read_system(tmp_path / "mine", trust=True)
     assert system.name == "mine"
     found = ours(collection, rank_system(collection, system))
     np.testing.assert_allclose(found, of_pykeen(result), rtol=1e-5, atol=1e-6)
@@ -316,21 +315,20 @@ def test_a_pickle_is_read_only_on_the_users_word(tmp_path):
 
 def test_what_is_no_model_is_one_clear_error(tmp_path):
     """A damaged file, another object, and labels that are missing or not in order."""
-    trust = Given(trust=True)
     with pytest.raises(FormatError, match="expected a PyKEEN model, found a file that torch cannot read"):
-        read_system(folder(tmp_path / "empty"), given=trust)
+        read_system(folder(tmp_path / "empty"), trust=True)
     other = folder(tmp_path / "other")
     torch.save({"a": 1}, other / "trained_model.pkl")
     with pytest.raises(FormatError, match="expected a PyKEEN model, found dict"):
-        read_system(other, given=trust)
+        read_system(other, trust=True)
     (other / "training_triples" / "entity_to_id.tsv.gz").unlink()
     with pytest.raises(FormatError, match=r"entity_to_id.tsv.gz: .*save_training=True"):
-        read_system(other, given=trust)
+        read_system(other, trust=True)
     gaps = folder(tmp_path / "gaps")
     with gzip.open(gaps / "training_triples" / "entity_to_id.tsv.gz", "wt") as stream:
         stream.write("id\tlabel\n0\ta\n2\tb\n")
     with pytest.raises(FormatError, match=r"entity_to_id.tsv.gz:3: expected the numbers 0, 1, .* here 1, found"):
-        read_system(gaps, given=trust)
+        read_system(gaps, trust=True)
 
 
 def test_entities_that_a_model_has_not_seen(data, trained):
@@ -365,7 +363,7 @@ def test_a_device_that_is_not_there_is_refused(tmp_path):
     for name in ("cuda:99", "gpu"):
         message = rf"expected a device that torch finds on this machine \(cpu.*\), found '{name}'"
         with pytest.raises(KgtrecError, match=message):
-            read_system(folder(tmp_path / name.replace(":", ""), model={}), given=Given(trust=True, device=name))
+            read_system(folder(tmp_path / name.replace(":", ""), model={}), trust=True, device=name)
 
 
 def test_what_is_no_model_in_python(data):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
 
 TRAIN = [("Q1", "P40", "Q2"), ("Q3", "P40", "Q4"), ("Q5", "P40", "Q2")]
@@ -81,14 +79,14 @@ def simkgc(tmp_path, collection, exact):
                 }
             )
         (model / f"eval_test.txt.json_{side}_model_best.mdl.json").write_text(json.dumps(rows, indent=4))
-    return model, Given(data=data)
+    return model, data
 
 
 def test_both_evaluations_of_simkgc_are_the_ranks_of_the_answers(collection, exact, simkgc):
     """By the ids of its data: names may be those of two entities."""
-    model, given = simkgc
+    model, data = simkgc
     assert adapter_of(model).name == "simkgc"
-    found = read_system(model, given=given)
+    found = read_system(model, data=data)
     assert (found.name, found.kind) == ("simkgc-1", "SimKGC's ranks of tails and heads")
     ranks = rank_system(collection, found).answer_ranks
     assert ranks.above.tolist() == exact.above.tolist()
@@ -99,10 +97,10 @@ def test_both_evaluations_of_simkgc_are_the_ranks_of_the_answers(collection, exa
 @pytest.mark.parametrize(("side", "word"), [("tail", "forward"), ("head", "backward")])
 def test_one_evaluation_of_simkgc_is_of_one_side(collection, exact, simkgc, side, word):
     """The file alone."""
-    model, given = simkgc
+    model, data = simkgc
     path = model / f"eval_test.txt.json_{word}_model_best.mdl.json"
     assert adapter_of(path).name == "simkgc"
-    found = read_system(path, given=given)
+    found = read_system(path, data=data)
     assert found.name == f"eval_test.txt.json_{word}_model_best"
     ranks = rank_system(collection, found, sides=[side]).answer_ranks
     own = collection.questions.is_head[exact.question] == (side == "head")
@@ -133,11 +131,11 @@ def change(path, **fields):
 )
 def test_predictions_of_other_data_are_refused(simkgc, fields, message):
     """By the triples that the data have in that place."""
-    model, given = simkgc
+    model, data = simkgc
     path = model / "eval_test.txt.json_forward_model_best.mdl.json"
     change(path, **fields)
     with pytest.raises(FormatError) as refused:
-        read_system(model, "simkgc", given)
+        read_system(model, "simkgc", data=data)
     assert message in str(refused.value)
     assert str(refused.value).startswith(str(path))
     assert "\n" not in str(refused.value)
@@ -145,33 +143,33 @@ def test_predictions_of_other_data_are_refused(simkgc, fields, message):
 
 def test_what_simkgc_needs_is_told(simkgc, tmp_path):
     """The data, one model, a name with a direction, as many predictions as triples, names of relations."""
-    model, given = simkgc
+    model, data = simkgc
     forward = model / "eval_test.txt.json_forward_model_best.mdl.json"
     for path, own, message in (
-        (model, Given(), "expected --data, the folder in which SimKGC's preprocess.py left test.txt.json"),
-        (model, Given(data=tmp_path / "none"), "no such file"),
+        (model, None, "expected --data, the folder in which SimKGC's preprocess.py left test.txt.json"),
+        (model, tmp_path / "none", "no such file"),
     ):
         with pytest.raises(FormatError, match=message):
-            read_system(path, "simkgc", own)
+            read_system(path, "simkgc", data=own)
     nameless = tmp_path / "predictions.json"
     nameless.write_text(forward.read_text())
     with pytest.raises(FormatError, match="expected a file named as SimKGC does, with forward or backward in its name"):
-        read_system(nameless, "simkgc", given)
-    (given.data / "relations.json").write_text('{"P40": "child of"}')
+        read_system(nameless, "simkgc", data=data)
+    (data / "relations.json").write_text('{"P40": "child of"}')
     with pytest.raises(FormatError, match=r"relations.json: expected the name of each relation .* none for 'spouse'"):
-        read_system(model, "simkgc", given)
-    (given.data / "relations.json").write_text('{"P40": "child of", "P41": "child of"}')
+        read_system(model, "simkgc", data=data)
+    (data / "relations.json").write_text('{"P40": "child of", "P41": "child of"}')
     with pytest.raises(FormatError, match="expected each name for one relation, found 'child of' for P40 and P41"):
-        read_system(model, "simkgc", given)
+        read_system(model, "simkgc", data=data)
     (model / "eval_test.txt.json_forward_other.mdl.json").write_text("[]")
     with pytest.raises(FormatError, match=r"expected one evaluation of each direction, found eval_test.*; name one of"):
-        read_system(model, "simkgc", given)
+        read_system(model, "simkgc", data=data)
     forward.write_text(json.dumps(json.loads(forward.read_text())[:2]))
     with pytest.raises(FormatError, match=r"expected a rank for each of the 3 triples of .*, found 2"):
-        read_system(forward, "simkgc", given)
+        read_system(forward, "simkgc", data=data)
     forward.write_text("{}")
     with pytest.raises(FormatError, match="expected a JSON array of SimKGC's predictions, found something else"):
-        read_system(forward, "simkgc", given)
+        read_system(forward, "simkgc", data=data)
 
 
 @pytest.fixture
@@ -182,15 +180,15 @@ def kg_bert(tmp_path, collection, exact):
     path = tmp_path / "WN18RR_32_5e-05_50_3.0_ranks.txt"
     ranks = [[rank_of(collection, exact, is_head, triple) - 1 for is_head in (True, False)] for triple in TEST]
     path.write_text("".join(f"{head}\t{tail}\n" for head, tail in ranks))
-    return path, Given(data=data)
+    return path, data
 
 
 def test_kg_berts_ranks_are_those_of_heads_and_tails_in_the_order_of_its_data(collection, exact, kg_bert):
     """From 0, the head first."""
-    path, given = kg_bert
+    path, data = kg_bert
     assert adapter_of(path).name == "kg-bert"
-    for own in (given, replace(given, data=given.data / "test.tsv")):
-        found = read_system(path, given=own)
+    for own in (data, data / "test.tsv"):
+        found = read_system(path, data=own)
         assert found.name == "WN18RR_32_5e-05_50_3.0"
         assert rank_system(collection, found).answer_ranks.above.tolist() == exact.above.tolist()
 
@@ -208,10 +206,10 @@ def test_kg_berts_ranks_are_those_of_heads_and_tails_in_the_order_of_its_data(co
 )
 def test_damaged_ranks_of_kg_bert_are_refused(kg_bert, change, message):
     """With the line, where it is one."""
-    path, given = kg_bert
+    path, data = kg_bert
     path.write_text(change(path.read_text()))
     with pytest.raises(FormatError, match=message):
-        read_system(path, "kg-bert", given)
+        read_system(path, "kg-bert", data=data)
 
 
 def test_kg_bert_needs_its_data(kg_bert, tmp_path):
