@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places, slices
 from kgtrec.baselines.record import Baseline, Option, Scorer, each
-from kgtrec.kernels.integer_keys import distinct, ranges
+from kgtrec.kernels.integer_keys import begins, distinct, ranges
 
 _CHUNK = 4_000_000  # body pairs in memory at a time
 _DIGITS = 12
@@ -132,7 +132,7 @@ def _observed(graph: Graph, sample: Places) -> tuple[tuple[Places, Places, Place
     sizes: list[tuple[Places, ...]] = []
     found: list[tuple[Places, ...]] = []
     for x, body, y in _bodies(graph, sample):
-        start = np.flatnonzero(np.r_[len(x) > 0, (body[1:] != body[:-1]) | (x[1:] != x[:-1])])
+        start = np.flatnonzero(begins(body, x))
         sizes.append((x[start], body[start], np.diff(np.r_[start, len(x)])))
         asked = sample[x] * graph.n_entities + y
         first = np.searchsorted(pair, asked, "left")

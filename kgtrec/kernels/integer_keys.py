@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,3 +74,20 @@ def ranges(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[NDAr
     owner = np.repeat(np.arange(len(count)), count)
     before = np.cumsum(count) - count
     return owner, np.arange(len(owner)) + (first - before)[owner]
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a row differs from the row before it in one of some columns; the first one does.
+
+    Examples
+    --------
+    >>> begins(np.array([3, 3, 4]), np.array([0, 1, 1])).tolist()
+    [True, True, True]
+    >>> begins(np.array([3, 3, 4])).tolist()
+    [True, False, True]
+    """
+    new = np.zeros(len(columns[0]), np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new

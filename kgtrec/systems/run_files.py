@@ -12,6 +12,7 @@ from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, FormatError, counted, warn
 from kgtrec.formats.sniff import sniff
 from kgtrec.formats.trec.runs import default_name, read_run
+from kgtrec.kernels.integer_keys import begins
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import CollectionLists, RankedLists
 
@@ -74,11 +75,11 @@ def run_lists(run: Run, collection: Collection) -> RankedLists:
         warn(f"{run.name}: left out {counted(lost, 'list')} for questions that the collection lacks")
     kept = asked[run.question] >= 0
     question, score = asked[run.question[kept]], run.score[kept]
-    begins = np.r_[True, question[1:] != question[:-1]][: len(question)]
-    row = question[begins]
+    new = begins(question)
+    row = question[new]
     columns = questions.is_head[row], questions.anchor[row], questions.relation[row], np.full(len(row), -1, np.int32)
-    start = np.append(np.flatnonzero(begins), len(question)).astype(np.int64)
-    level = np.cumsum(begins | np.r_[True, score[1:] != score[:-1]][: len(score)]) - 1
+    start = np.append(np.flatnonzero(new), len(question)).astype(np.int64)
+    level = np.cumsum(begins(question, score)) - 1
     lists = *columns, start, entity[run.entity[kept]], level, "a TREC run"
     return RankedLists(run.name, entity_names(collection), questions.relations, *lists, filtered_by=run.filtered_by)
 

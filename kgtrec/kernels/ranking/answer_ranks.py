@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.integer_keys import begins, is_among_sorted
 from kgtrec.kernels.ranking.pairs import Index, Pairs
 
 Scores = NDArray[Any]
@@ -185,8 +185,7 @@ def _counts_in_whole_rows(scores: Scores, row: Index, own: Scores) -> tuple[Inde
     for first, last in _strips_of_rows(row[pairs], strip_rows(scores)):
         place = pairs[first:last]
         above[place], tied[place] = _by_bisection(scores, row[place], own[place])
-    is_first = np.ones(len(row), np.bool_)
-    is_first[1:] = row[1:] != row[:-1]
+    is_first = begins(row)
     # first pairs of all rows, then the further ones: strips of the former need no gathering where each row has a pair
     pairs = np.concatenate([np.flatnonzero(~many & is_first), np.flatnonzero(~many & ~is_first)])
     counter = _RowCounter(min(strip_rows(scores), len(pairs)), scores.shape[1])
@@ -225,9 +224,7 @@ class _RowCounter:
 
 def _strips_of_rows(row: Index, n_rows: int) -> list[tuple[int, int]]:
     """Spans of ``row`` (ascending) that hold at most ``n_rows`` different rows each."""
-    starts = np.flatnonzero(np.r_[True, row[1:] != row[:-1]]) if len(row) else np.zeros(0, np.intp)
-    edges = [*starts[::n_rows].tolist(), len(row)]
-    return list(itertools.pairwise(edges))
+    return list(itertools.pairwise([*np.flatnonzero(begins(row))[::n_rows].tolist(), len(row)]))
 
 
 def _by_bisection(scores: Scores, row: Index, own: Scores) -> tuple[Index, Index]:

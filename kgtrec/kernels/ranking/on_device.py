@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.integer_keys import begins
 from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, without_themselves
 from kgtrec.kernels.ranking.pairs import Index, Pairs
 from kgtrec.kernels.ranking.top_k import TopK
@@ -215,8 +216,7 @@ def _counted(chunk: Tensor, pairs: Pairs, aside: Tensor, most: int) -> tuple[Ten
     torch = sys.modules["torch"]
     (n_rows, width), (row, entity) = chunk.shape, pairs
     many = np.bincount(row, minlength=n_rows)[row] >= _SORT_FROM
-    is_first = np.ones(len(row), np.bool_)
-    is_first[1:] = row[1:] != row[:-1]
+    is_first = begins(row)
     # first pairs of all rows, then the further ones: the former need no gathering where each row has a pair
     compared = np.concatenate([np.flatnonzero(~many & is_first), np.flatnonzero(~many & ~is_first)])
     bisected = np.flatnonzero(many)
