@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError, in_file, one_of
+from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
-from kgtrec.systems.kinds import Factors, RelationVectors
+from kgtrec.systems.kinds import Factors
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 
 _CONFIG = "config.json"
@@ -51,9 +52,9 @@ def _read(path: Path, options: ReadOptions) -> Factors:
         R = np.asarray(R, np.float64) / (scale / np.pi)
     bound = f"{_SIMPLE_BOUND:g} and -{_SIMPLE_BOUND:g}"
     remarks = (f"scores are cut at {bound}, as DGL-KE does; entities beyond tie",) if model == "SimplE" else ()
-    name, vectors = path.resolve().name, RelationVectors(score, R, parameters)
+    arrays = FactorArrays(score, parameters, False, entities, relations, E, R=R)
     with in_file(path):
-        return factorised(name, entities, relations, E, vectors, f"a DGL-KE model ({model})", remarks)
+        return factorised(path.resolve().name, arrays, f"a DGL-KE model ({model})", remarks)
 
 
 def _names(config: dict[str, Any], what: str) -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
 from kgtrec.kernels.ranking.panels import are_wide
 from kgtrec.kernels.rows import Rows
+
+if TYPE_CHECKING:
+    from kgtrec.formats.factor_folders import FactorArrays
 
 #: (n,) anchors and (n,) relations, in the system's own numbers, to its (n, entities) scores: numpy, or torch on any
 #: device
@@ -37,16 +40,6 @@ class Scorer:
     work_per_score: int = 1  # numbers that the model holds at a time to get one score, which bounds a block
     remarks: tuple[str, ...] = ()  # what a person should know of its ranks
     no_factors: str = ""  # why it is none of those that compare a query with entities' vectors; "": not known
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RelationVectors:
-    """What makes queries of anchors: the vectors of relations, and the score that they are for."""
-
-    score: str  # one of kgtrec.systems.formulas.FORMULAS
-    R: Rows  # (relations, k), twice as many with reciprocals
-    parameters: Mapping[str, float | str] = field(default_factory=dict)
-    has_reciprocals: bool = False  # heads are predicted as tails of relations that follow the others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,14 +74,14 @@ class Factors:
     comparison: Comparison = PRODUCT
     kind: str = "a factorised model"
     remarks: tuple[str, ...] = ()
-    relation_vectors: RelationVectors | None = None  # from which queries are made; None: in another way
+    arrays: FactorArrays | None = None  # what it is made of, for a factor folder; None: queries are made in another way
     question_vectors: QuestionVectors | None = None  # the queries, if they are of these questions alone
 
     @property
     def is_wide(self) -> bool:
         """Whether some of its numbers are of a type that float32 does not hold."""
-        if self.relation_vectors is not None:
-            return are_wide(self.E, self.b, self.relation_vectors.R)
+        if self.arrays is not None and self.arrays.R is not None:
+            return are_wide(self.E, self.b, self.arrays.R)
         none = np.zeros(0, np.int64)
         queries = [make(none, none) for make in (self.tail_queries, self.head_queries) if make is not None]
         return are_wide(self.E, self.b, *map(np.asarray, queries))

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file
+from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
-from kgtrec.systems.kinds import Factors, RelationVectors, Scorer, Scoring, TripleRanks
+from kgtrec.systems.kinds import Factors, Scorer, Scoring, TripleRanks
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_scoring
 
@@ -72,10 +73,10 @@ def _factors(path: Path, state: dict[str, Any], settings: dict[str, Any], about:
         return None
     require_labels(about[1], len(E), "entities", path=path)
     require_labels(about[2], len(R), "relations", path=path, of_each=1 + is_reciprocal)
-    vectors = RelationVectors(score, R, parameters, is_reciprocal)
+    arrays = FactorArrays(score, parameters, is_reciprocal, *about[1:], E, R=R)
     words = f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
     with in_file(path):
-        return factorised(*about, E, vectors, words)
+        return factorised(about[0], arrays, words)
 
 
 def _section(settings: dict[str, Any], *keys: str) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from kgtrec.formats.factor_folders import FactorArrays, read_factor_folder, writ
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems import read_system
 from kgtrec.systems.formulas import FORMULAS, factorised
-from kgtrec.systems.kinds import RelationVectors
 from tests.ranking.test_tiles import columns, world
 from tests.trees import tree
 
@@ -55,8 +54,7 @@ def test_a_folder_is_ranked_as_its_formula(score, seed, reciprocal, dtype):
         assert isinstance(system.E, np.memmap)
         assert system.E.dtype == dtype
         found = columns(rank_system(collection, system, depth=5))
-    vectors = RelationVectors(score, made.R, made.parameters, reciprocal)
-    formula = factorised("model", made.entities, made.relations, made.E, vectors, b=made.b)
+    formula = factorised("model", made)
     assert found == columns(rank_system(collection, formula, depth=5))
 
 
