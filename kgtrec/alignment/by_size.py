@@ -173,22 +173,11 @@ def _scores(
     question = codes.astype(np.int32)
     ids = Vocabulary(collection.questions.ids.decode(used))
 
-    def of_set(name: str) -> NDArray[np.int32]:
-        values: NDArray[np.int32] = np.concatenate([getattr(part, name)[:, column] for part in counts])[kept]
-        return values
-
     # ranks and qrels have the same rows: every answer has a rank, and nothing else is judged
-    ranks = replace(
-        whole,
-        question=question,
-        entity=whole.entity[kept],
-        answer=whole.answer[kept],
-        above=of_set("above"),
-        tied=of_set("tied"),
-        n_other=of_set("n_other"),
-        score=whole.score[kept],
-        questions=ids,
-        collection="",
-    )
+    own: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name)[:, column] for part in counts])[kept]
+        for name in ("above", "tied", "n_other")
+    }
+    ranks = replace(whole.take(kept), question=question, **own, questions=ids, collection="")
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)
     return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)

@@ -35,11 +35,10 @@ class Option:
         """``value``, which may be text, in the type of the default; a KgtrecError if it is invalid."""
         kind = type(self.default)
         try:
-            whole = kind is not int or float(value) == int(float(value))
-            read = kind(float(value)) if kind is int else kind(value)
+            read = kind(value if kind is str else float(value))
         except (TypeError, ValueError, OverflowError):
-            whole = False
-        if not whole:
+            read = None
+        if read is None or (kind is int and read != float(value)):
             raise KgtrecError(f"expected {'a whole number' if kind is int else 'a number'} for {name}, found {value!r}")
         if isinstance(read, str):
             one_of(f"{name} to be one of", read, self.choices)

@@ -18,7 +18,7 @@ from kgtrec.data.identity import entity_names, entity_places, question_places, w
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, kind_of
+from kgtrec.errors import CollectionError, KgtrecError, kind_of, require
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted, ranges
 from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, count_above_and_tied, score_in_words
 from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, rows_at, stays_on_device
@@ -330,11 +330,10 @@ def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int
         (question, judged.questions.decode(judged.question), "question"),
         (entity, judged.entities.decode(judged.entity), "entity"),
     ):
-        unknown = np.flatnonzero(codes < 0)
-        if len(unknown):
+        if len(codes) and codes.min() < 0:
             raise CollectionError(
                 f"expected judgements of the collection's questions and entities, found the {what} "
-                f"{labels[int(unknown[0])].as_py()!r}, which the collection lacks"
+                f"{labels[int(np.argmax(codes < 0))].as_py()!r}, which the collection lacks"
             )
     # those of a negative grade too: infAP counts what was pooled and not sampled
     return question.astype(np.int64) * len(collection.entities) + entity
@@ -439,11 +438,12 @@ class _Order:
                 f"{where}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
                 f"{_shape(rows.shape)}"
             )
-        outside = np.flatnonzero((rows < 0) | (rows >= len(self.question)))
-        if len(outside):
-            raise KgtrecError(
-                f"{where}: expected question rows from 0 to {len(self.question) - 1}, found {rows[outside[0]]}"
-            )
+        require(
+            (rows >= 0) & (rows < len(self.question)),
+            lambda row: KgtrecError(
+                f"{where}: expected question rows from 0 to {len(self.question) - 1}, found {rows[row]}"
+            ),
+        )
         rows = self.question[rows.astype(np.intp)]
         if is_frame(scores):
             self.require_columns(scores)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import FormatError, in_file, one_of
+from kgtrec.errors import FormatError, in_file, is_number, one_of
 from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
@@ -78,7 +78,7 @@ def _matrix(path: Path, config: dict[str, Any], ending: str) -> NDArray[Any]:
 
 def _number(path: Path, config: dict[str, Any], key: str) -> float:
     value = config.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
+    if not (is_number(value) and value > 0):
         raise FormatError(f"expected a number above 0 as {key}, found {value!r}", path=path / _CONFIG)
     return float(value)
 

@@ -27,7 +27,16 @@ from kgtrec.kernels.ranking.comparisons import (
 from kgtrec.kernels.ranking.panels import wide
 from kgtrec.kernels.rows import Rows
 from kgtrec.systems.kinds import Factors, Scoring
-from kgtrec.systems.operators import COMPARATORS, OPERATORS, applied, n_numbers, translation, transposed
+from kgtrec.systems.operators import (
+    COMPARATORS,
+    OPERATORS,
+    applied,
+    conjugate,
+    n_numbers,
+    rotated,
+    translation,
+    transposed,
+)
 
 _Matrix = NDArray[np.float64]
 #: the vectors of (n,) anchors and of (n,) relations, as the framework stores them, to n queries
@@ -166,20 +175,6 @@ def _padded(points: _Matrix, before: int, after: int) -> _Matrix:
     return np.pad(points, ((0, 0), (before, after)))
 
 
-def _rotated(point: _Matrix, by: _Matrix) -> _Matrix:
-    """Products of complex numbers, real parts in the first half."""
-    real, imaginary = np.split(point, 2, axis=1)
-    by_real, by_imaginary = np.split(by, 2, axis=1)
-    return np.concatenate(
-        [real * by_real - imaginary * by_imaginary, real * by_imaginary + imaginary * by_real], axis=1
-    )
-
-
-def _conjugate(vectors: _Matrix) -> _Matrix:
-    half = vectors.shape[1] // 2
-    return np.concatenate([vectors[:, :half], -vectors[:, half:]], axis=1)
-
-
 def _rotation(phases: _Matrix) -> _Matrix:
     return np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
 
@@ -194,7 +189,7 @@ FORMULAS: dict[str, Callable[..., Formula]] = {
     "distmult": lambda: Formula(np.multiply, np.multiply),
     # the real part of the sum of h r conj(t), real parts in the first half of a vector; Trouillon et al. (2016),
     # Complex embeddings for simple link prediction, eq. 11
-    "complex": lambda: Formula(_rotated, lambda tail, relation: _rotated(tail, _conjugate(relation))),
+    "complex": lambda: Formula(rotated, lambda tail, relation: rotated(tail, conjugate(relation))),
     # h' M t; the relation's matrix M is stored row by row
     "rescal": lambda: Formula(
         lambda head, relation: np.einsum("ni,nij->nj", head, _matrices(relation, head.shape[1])),
@@ -212,8 +207,8 @@ FORMULAS: dict[str, Callable[..., Formula]] = {
     # heads are those nearest to t turned back; Sun et al. (2019), RotatE: knowledge graph embedding by relational
     # rotation in complex space, eq. 3
     "rotate": lambda: Formula(
-        lambda head, relation: _rotated(head, _rotation(relation)),
-        lambda tail, relation: _rotated(tail, _conjugate(_rotation(relation))),
+        lambda head, relation: rotated(head, _rotation(relation)),
+        lambda tail, relation: rotated(tail, conjugate(_rotation(relation))),
         MinusModuli(),
     ),
     # half the sum of h1 r1 t2 and t1 r2 h2, not beyond the bound on either side; Kazemi and Poole (2018), SimplE

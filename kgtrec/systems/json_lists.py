@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,83 +22,56 @@ from kgtrec.systems.names import with_labels
 _EXAMPLE = '{"head": "paris", "relation": "capital of", "tail": null, "candidates": [["france", 0.9], ["italy", 0.2]]}'
 
 
-@dataclass(slots=True)
-class _Lists:
-    """The columns of the lines read so far."""
-
-    line: list[int] = field(default_factory=list)
-    is_head: list[bool] = field(default_factory=list)
-    anchor: list[str] = field(default_factory=list)
-    relation: list[str] = field(default_factory=list)
-    answer: list[str | None] = field(default_factory=list)
-    length: list[int] = field(default_factory=list)
-    entities: list[pa.DictionaryArray] = field(default_factory=list)
-    levels: list[NDArray[np.bool_]] = field(default_factory=list)  # whether each entity begins a level
-
-
 def _read(path: Path, options: ReadOptions) -> RankedLists:
-    found = _Lists()
+    rows: list[tuple[Any, ...]] = []  # line, question, answer, number of candidates, which of them begin a level
+    listed: list[pa.DictionaryArray] = []
     for first_line, data in numbered_blocks(path):
-        _add(found, data, first_line, path)
-    n = len(found.line)
-    if n == 0:
+        labels: list[str] = []
+        for number, text in enumerate(data.split(b"\n")[:-1], first_line):
+            if text.strip():
+                value = json_value(text, path, first_line=number, way_out=f"a line is such as {_EXAMPLE}")
+                try:
+                    question, (candidates, begins_level) = _question(value), _candidates(value)
+                except _WrongError as error:
+                    raise FormatError(f"{error}: {shown(text)}", path=path, line=number) from None
+                rows.append((number, *question, len(candidates), begins_level))
+                labels += candidates
+        listed.append(pa.array(labels, pa.string()).dictionary_encode())
+    if not rows:
         raise FormatError(f"expected lines such as {_EXAMPLE}, found an empty file", path=path)
-    named = [answer for answer in found.answer if answer is not None]
-    asked = pa.array([*found.anchor, *named], pa.string()).dictionary_encode()
-    entities, code = joined_codes([asked, *found.entities])
-    relations, relation = joined_codes([pa.array(found.relation, pa.string()).dictionary_encode()])
+    line, is_head, anchor, relation, answers, length, levels = zip(*rows, strict=True)
+    n, made_for = len(rows), [answer for answer in answers if answer is not None]
+    asked = pa.array([*anchor, *made_for], pa.string()).dictionary_encode()
+    entities, code = joined_codes([asked, *listed])
+    relations, relation_code = joined_codes([pa.array(relation, pa.string()).dictionary_encode()])
     answer = np.full(n, -1, np.int32)
-    answer[[each is not None for each in found.answer]] = code[n : n + len(named)]
-    start = np.concatenate([[0], np.cumsum(found.length)])
+    answer[[each is not None for each in answers]] = code[n : len(asked)]
     lists = with_labels(
         RankedLists(
             default_name(path),
             entities,
             relations,
-            np.array(found.is_head, np.bool_),
+            np.array(is_head, np.bool_),
             code[:n],
-            relation,
+            relation_code,
             answer,
-            start,
+            np.concatenate([[0], np.cumsum(length)]),
             code[len(asked) :],
-            np.cumsum(np.concatenate([np.zeros(0, np.bool_), *found.levels])),
+            np.cumsum(np.concatenate(levels)),
             f"{n:,} ranked lists as JSON Lines",
         ),
         options.entities,
         options.relations,
     )
-    of_list = np.repeat(np.arange(n, dtype=np.int32), found.length)
+    of_list = np.repeat(np.arange(n, dtype=np.int32), length)
     if (row := repeated_row(of_list, lists.entity, len(lists.entities))) is not None:
         raise FormatError(
             f"expected each entity once among the candidates, found {lists.entities[lists.entity[row]]!r} more than "
             "once" + ("" if options.entities is None else ", perhaps under two names") + "; keep the first",
             path=path,
-            line=found.line[of_list[row]],
+            line=line[of_list[row]],
         )
     return lists
-
-
-def _add(found: _Lists, data: bytes, first_line: int, path: Path) -> None:
-    """Add the lines of a block."""
-    labels: list[str] = []
-    for line, text in enumerate(data.split(b"\n")[:-1], first_line):
-        if not text.strip():
-            continue
-        value = json_value(text, path, first_line=line, way_out=f"a line is such as {_EXAMPLE}")
-        try:
-            is_head, anchor, relation, answer = _question(value)
-            own, levels = _candidates(value)
-        except _WrongError as error:
-            raise FormatError(f"{error}: {shown(text)}", path=path, line=line) from None
-        found.line.append(line)
-        found.is_head.append(is_head)
-        found.anchor.append(anchor)
-        found.relation.append(relation)
-        found.answer.append(answer)
-        found.length.append(len(own))
-        found.levels.append(levels)
-        labels += own
-    found.entities.append(pa.array(labels, pa.string()).dictionary_encode())
 
 
 class _WrongError(Exception):

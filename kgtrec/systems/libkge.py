@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import values_of
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, in_file
+from kgtrec.errors import FormatError, in_file, require
 from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
@@ -167,7 +168,7 @@ class _Trace:
 
     def keep(self, kept: pa.BooleanArray) -> None:
         """Leave out the other lines."""
-        self.lines, self.number = self.lines.filter(kept), self.number[kept.to_numpy(zero_copy_only=False)]
+        self.lines, self.number = self.lines.filter(kept), self.number[values_of(kept)]
 
     def error(self, message: str, row: int) -> FormatError:
         return FormatError(message, path=self.path, line=int(self.number[row]))
@@ -175,18 +176,20 @@ class _Trace:
     def texts(self, key: str, value: str) -> pa.StringArray:
         """Extract the value of a key from each line, as it is written."""
         values = pc.struct_field(pc.extract_regex(self.lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
-        if values.null_count:
-            raise self.error(
-                f"expected {key} in each rank of an example, found none", pc.index(pc.is_null(values), True).as_py()
-            )
+        require(
+            values_of(pc.is_valid(values)),
+            lambda row: self.error(f"expected {key} in each rank of an example, found none", row),
+        )
         return values
 
-    def numbers(self, key: str, bound: int | None = None) -> NDArray[np.int64]:
-        numbers: NDArray[np.int64] = pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()).to_numpy()
-        if bound is not None and (wrong := np.flatnonzero(numbers >= bound)).size:
-            raise self.error(
-                f"expected {key} from 0 to {bound - 1}, as there are labels, found {numbers[wrong[0]]}", wrong[0]
-            )
+    def numbers(self, key: str, least: int, most: int) -> NDArray[np.int64]:
+        numbers = values_of(pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()))
+        require(
+            (numbers >= least) & (numbers <= most),
+            lambda row: self.error(
+                f"expected {key} from {least} to {most}, as there are labels, found {numbers[row]}", row
+            ),
+        )
         return numbers
 
 
@@ -224,12 +227,10 @@ def _read_trace(path: Path, options: ReadOptions) -> TripleRanks:
         labels_beside(source, source.parent, (name,), what, options)
         for what, name in zip(_LABELS, LIBKGE_DICTIONARIES, strict=True)
     )
-    is_head = pc.equal(trace.texts("task", "sp|po"), "po").to_numpy(zero_copy_only=False)
-    bounds = {"s": len(entities), "p": len(relations), "o": len(entities)}
-    head, relation, tail = (trace.numbers(key, bound).astype(np.int32) for key, bound in bounds.items())
-    rank = trace.numbers("rank_filtered")
-    if (wrong := np.flatnonzero(rank < 1)).size:
-        raise trace.error("expected a rank from 1 on, found 0", wrong[0])
+    is_head = values_of(pc.equal(trace.texts("task", "sp|po"), "po"))
+    last = {"s": len(entities) - 1, "p": len(relations) - 1, "o": len(entities) - 1}
+    head, relation, tail = (trace.numbers(key, 0, most).astype(np.int32) for key, most in last.items())
+    rank = trace.numbers("rank_filtered", 1, len(entities))
     about = source.resolve().parent.name, entities, relations
     none, kind = np.zeros(len(rank), np.int64), "ranks that LibKGE traced"
     return TripleRanks(*about, is_head, head, relation, tail, rank - 1, none, kind=kind, remarks=tuple(remarks))
@@ -244,10 +245,7 @@ def _is_checkpoint(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             inside = next((name for name in archive.namelist() if name.endswith("data.pkl")), None)
-            if inside is None:
-                return False
-            with archive.open(inside) as stream:
-                return b"kge.config" in stream.read()
+            return inside is not None and b"kge.config" in archive.read(inside)
     except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):
         with path.open("rb") as stream:  # the format of torch before 1.6
             return b"kge.config" in stream.read(_LOOKED_AT)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, require
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines, read_fields
@@ -100,8 +100,10 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
             path=path,
         )
     rank = values_of(rank)
-    if (wrong := np.flatnonzero((rank < 1) | (rank > _MOST))).size:
-        raise FormatError(f"expected ranks from 1 on, found {rank[wrong[0]]} in number {wrong[0] + 1}", path=path)
+    require(
+        (rank >= 1) & (rank <= _MOST),
+        lambda row: FormatError(f"expected ranks from 1 on, found {rank[row]} in number {row + 1}", path=path),
+    )
     named = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
     split = data if data.is_file() else data / (named[1] if named else "test.txt.json")
     triples = _table(split, _TRIPLE, "triples of SimKGC's preprocess.py")
@@ -113,16 +115,12 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
     heads, tails, relation = (triples.field(name) for name in ("head", "tail", "relation"))
     if side == "backward":
         heads, tails, relation = tails, heads, pc.binary_join_element_wise(_INVERSE, relation, "")
-    for own, expected, what in (
-        (predictions.field("head"), heads, "head"),
-        (predictions.field("relation"), relation, "relation"),
-        (predictions.field("tail"), tails, "tail"),
-    ):
-        same = pc.fill_null(pc.equal(own, expected), False)
-        if (place := same.index(False).as_py()) >= 0:
+    for what, expected in (("head", heads), ("relation", relation), ("tail", tails)):
+        found = predictions.field(what)
+        if (row := pc.fill_null(pc.equal(found, expected), False).index(False).as_py()) >= 0:
             raise FormatError(
-                f"expected the triples of {split} in their order, found the {what} {own[place].as_py()!r} in number "
-                f"{place + 1}, where it has {expected[place].as_py()!r}; is it of other data?",
+                f"expected the triples of {split} in their order, found the {what} {found[row].as_py()!r} in number "
+                f"{row + 1}, where it has {expected[row].as_py()!r}; is it of other data?",
                 path=path,
             )
     labels = _relation_labels(split.parent / "relations.json", triples.field("relation"))
@@ -194,10 +192,10 @@ def _kg_bert(path: Path, options: ReadOptions) -> TripleRanks:
 
 
 def _numbers(column: pa.StringArray, lines: Lines) -> NDArray[np.int64]:
-    is_number = values_of(pc.match_substring_regex(column, "^[0-9]{1,9}$"))
-    if not is_number.all():
-        row = int(np.argmin(is_number))
-        raise lines.error(row, f"expected a rank from 0 on, found {shown(column[row].as_py().encode())}")
+    require(
+        values_of(pc.match_substring_regex(column, "^[0-9]{1,9}$")),
+        lambda row: lines.error(row, f"expected a rank from 0 on, found {shown(column[row].as_py().encode())}"),
+    )
     return values_of(pc.cast(column, pa.int64()))
 
 

@@ -358,7 +358,7 @@ def test_a_triple_without_a_rank_is_named(tmp_path: Path):
     [
         ({"s": 9}, "trace.yaml:3: expected s from 0 to 8, as there are labels, found 9"),
         ({"p": "x"}, "trace.yaml:3: expected p in each rank of an example, found none"),
-        ({"rank_filtered": 0}, "trace.yaml:3: expected a rank from 1 on, found 0"),
+        ({"rank_filtered": 0}, "trace.yaml:3: expected rank_filtered from 1 to "),
         ({"split": "valid"}, "expected ranks of test triples (event: example_rank, split: test), found 6 of other"),
         ({"event": "batch_completed"}, "split: test), found none; have LibKGE write them: kge test FOLDER"),
         ({"filter_splits": "[train, valid]"}, "test among them, found filter_splits [train, valid]"),
