@@ -91,7 +91,7 @@ class _Entries:
         #: (lists,) row of the collection, -1: none of those that are asked; and the entity that the list was made for,
         #: -1: for all answers
         self.question, self.answer = question, answer
-        of_list = np.repeat(np.arange(len(question)), np.diff(lists.start))
+        of_list = lists.of_list.astype(np.int64)
         code = entity_names(plan.collection).encode(lists.entities.labels).astype(np.int64)[lists.entity]
         is_asked = question[of_list] >= 0
         unknown = np.unique(lists.entity[(code < 0) & is_asked])

@@ -21,7 +21,7 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, kind_of, require
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted, ranges
 from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, count_above_and_tied, score_in_words
-from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, rows_at, stays_on_device
+from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, stays_on_device
 from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.top_k import TopK, top_k
 from kgtrec.ranking.options import RankOptions, ScoreKeywords
@@ -456,7 +456,7 @@ class _Order:
             scores = _checked_type(scores, where)
         if (rows < 0).any():
             kept = np.flatnonzero(rows >= 0)
-            rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
+            rows, scores = rows[kept], scores[kept]
         ordered = np.sort(rows)
         repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
         if len(repeated):

@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.run import repeated_row
 from kgtrec.errors import FormatError, counted, require
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.text import BLOCK_SIZE, NUMBER, decoded, joined_codes, numbered_blocks, shown
@@ -126,18 +125,16 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
             line_of[triple, 2],
         ),
     )
-    entity, start = code[~of_triple], np.concatenate([[0], np.cumsum(length)])
-    of_list = np.repeat(np.arange(len(length), dtype=np.int32), length)
-    if (row := repeated_row(of_list, entity, len(entities))) is not None:
-        raise lines.error(
-            f"expected each entity once in a list, found {entities[entity[row]]!r} more than once",
-            line_of[:, 1:].ravel()[of_list[row]],
-        )
-    is_head = is_head.ravel()
-    anchor, answer, level = *np.where(is_head, [tail, head], [head, tail]), np.arange(len(entity)) - start[of_list]
+    is_head, entity = is_head.ravel(), code[~of_triple]
+    anchor, answer = np.where(is_head, [tail, head], [head, tail])
     columns = entities, relations, is_head, anchor, np.repeat(relation, 2), answer
+    lists = np.concatenate([[0], np.cumsum(length)]), entity, np.arange(len(entity))
     kind = f"ranked heads and tails of {len(count):,} triples, as AnyBURL, PyClause and SAFRAN write them"
-    return RankedLists(default_name(path), *columns, start, entity, level, kind)
+    return RankedLists(default_name(path), *columns, *lists, kind).require_once(
+        lambda label, row: lines.error(
+            f"expected each entity once in a list, found {label!r} more than once", line_of[:, 1:].ravel()[row]
+        )
+    )
 
 
 def _recognises(path: Path) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.run import repeated_row
 from kgtrec.errors import FormatError, kind_of
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec.runs import default_name
@@ -46,7 +45,7 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
     relations, relation_code = joined_codes([pa.array(relation, pa.string()).dictionary_encode()])
     answer = np.full(n, -1, np.int32)
     answer[[each is not None for each in answers]] = code[n : len(asked)]
-    lists = with_labels(
+    return with_labels(
         RankedLists(
             default_name(path),
             entities,
@@ -62,16 +61,15 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
         ),
         options.entities,
         options.relations,
-    )
-    of_list = np.repeat(np.arange(n, dtype=np.int32), length)
-    if (row := repeated_row(of_list, lists.entity, len(lists.entities))) is not None:
-        raise FormatError(
-            f"expected each entity once among the candidates, found {lists.entities[lists.entity[row]]!r} more than "
-            "once" + ("" if options.entities is None else ", perhaps under two names") + "; keep the first",
+    ).require_once(
+        lambda label, row: FormatError(
+            f"expected each entity once among the candidates, found {label!r} more than once"
+            + ("" if options.entities is None else ", perhaps under two names")
+            + "; keep the first",
             path=path,
-            line=line[of_list[row]],
+            line=line[row],
         )
-    return lists
+    )
 
 
 class _WrongError(Exception):

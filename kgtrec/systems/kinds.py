@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import Questions
+from kgtrec.data.run import repeated_row
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
 from kgtrec.kernels.ranking.panels import are_wide
 from kgtrec.kernels.rows import Rows
@@ -124,6 +126,18 @@ class RankedLists:
     kind: str = "ranked lists"
     remarks: tuple[str, ...] = ()
     filtered_by: tuple[str, ...] | None = None  # splits whose known triples the lists leave out; None: unknown
+
+    @property
+    def of_list(self) -> NDArray[np.int32]:
+        """(n,) the list of each entity."""
+        return np.repeat(np.arange(len(self.anchor), dtype=np.int32), np.diff(self.start))
+
+    def require_once(self, error: Callable[[str, int], KgtrecError]) -> RankedLists:
+        """Refuse an entity that is twice in a list, with the error of its label and the list."""
+        of_list = self.of_list
+        if (row := repeated_row(of_list, self.entity, len(self.entities))) is not None:
+            raise error(self.entities[self.entity[row]], int(of_list[row]))
+        return self
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
-from kgtrec.data.run import repeated_row
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
@@ -42,21 +41,17 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
         )
     is_listed, n = best >= 0, len(best)  # negative numbers are padding
     length = is_listed.sum(axis=1)
-    of_list = np.repeat(np.arange(n, dtype=np.int32), length)
     entity = _whole(best[is_listed], path)
     entities, code = _labelled(np.concatenate([asked[:, 0], entity]), options.entities, "entities", path)
     relations, relation = _labelled(asked[:, 1], options.relations, "relations", path)
-    if (row := repeated_row(of_list, code[n:], len(entities))) is not None:
-        raise FormatError(
-            f"expected each entity once in a row, found {entity[row]} more than once in row {of_list[row]}", path=path
-        )
-    start = np.concatenate([[0], np.cumsum(length)])
     columns = entities, relations, np.zeros(n, np.bool_), code[:n], relation, np.full(n, -1, np.int32)
-    level, kind = (
-        np.arange(len(entity)) - start[of_list],
-        f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions",
+    lists = np.concatenate([[0], np.cumsum(length)]), code[n:], np.arange(len(entity))
+    kind = f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions"
+    return RankedLists(default_name(path.with_suffix("")), *columns, *lists, kind).require_once(
+        lambda label, row: FormatError(
+            f"expected each entity once in a row, found {label} more than once in row {row}", path=path
+        )
     )
-    return RankedLists(default_name(path.with_suffix("")), *columns, start, code[n:], level, kind)
 
 
 def _asked(path: Path, options: ReadOptions) -> NDArray[np.int64]:

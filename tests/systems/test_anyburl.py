@@ -39,7 +39,7 @@ def lists_in(path):
             found.relations[found.relation[row]],
             name(found.answer[row]),
             [name(code) for code in found.entity[first:last]],
-            found.level[first:last].tolist(),
+            (found.level[first:last] - first).tolist(),
         )
         for row, (first, last) in enumerate(zip(found.start[:-1], found.start[1:], strict=True))
     ]

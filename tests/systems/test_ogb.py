@@ -37,7 +37,7 @@ def test_a_row_is_a_list_of_tails(submission):
     assert found.entities.decode(found.anchor).to_pylist() == ["0", "2", "0"]
     assert found.relations.decode(found.relation).to_pylist() == ["0", "1", "0"]
     assert not found.is_head.any()
-    assert found.level.tolist() == [0, 1, 2, 0, 0, 1, 2]
+    assert (found.level - found.start[found.of_list]).tolist() == [0, 1, 2, 0, 0, 1, 2]
 
 
 def test_labels_stand_in_the_order_of_the_numbers(submission, tmp_path):

@@ -59,11 +59,6 @@ def extremes(scores: Tensor) -> tuple[int, int]:
     return largest, smallest
 
 
-def rows_at(scores: Tensor, places: Index) -> Tensor:
-    """The rows of a tensor at these places, on its device."""
-    return scores.index_select(0, _sent(places, scores.device))
-
-
 class DeviceRanker:
     """What :func:`count_above_and_tied` and :func:`top_k` give, of blocks that are tensors on any device.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import on_device
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied
-from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, is_rankable_tensor, rows_at, stays_on_device
+from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, is_rankable_tensor, stays_on_device
 from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.top_k import top_k
 
@@ -161,11 +161,6 @@ def test_extremes_are_those_of_64_bit_integers():
     assert extremes(torch.tensor([[3, -(2**60)], [5, 0]])) == (5, -(2**60))
     assert extremes(torch.zeros((0, 3), dtype=torch.int64)) == (0, 0)
     assert extremes(torch.tensor([3.0])) == (0, 0)
-
-
-def test_rows_at_places():
-    """In the order that is asked for."""
-    assert rows_at(torch.arange(6).view(3, 2), np.array([2, 0])).tolist() == [[4, 5], [0, 1]]
 
 
 def test_pieces_fit_the_memory_that_is_free(monkeypatch):
