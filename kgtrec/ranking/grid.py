@@ -23,7 +23,7 @@ from kgtrec.kernels.ranking.answer_ranks import without_themselves
 from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.panels import Vectors, wide
 from kgtrec.kernels.ranking.top_k import TopK
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
 from kgtrec.ranking.mapping import Mapped
 from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
@@ -68,7 +68,7 @@ class CountTiles:
         arrays = [self._named(array) for array in (vectors.E, vectors.b, own.entity, own.tie_order)]
         return arrays, (vectors.comparison, vectors.is_wide, own.depth)
 
-    def _named(self, array: Rows | None) -> list[Path] | Rows | None:
+    def _named(self, array: LargeArray | None) -> list[Path] | LargeArray | None:
         if array is None or self._folder is None:
             return array
         if (files := files_of(array)) is None:

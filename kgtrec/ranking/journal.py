@@ -22,7 +22,7 @@ from kgtrec.errors import warn
 from kgtrec.formats.array_folders import pieces_of
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.ranking.top_k import TopK
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 from kgtrec.ranking.tiles import Candidates, Counted, QuestionBlock, Tiling
 
 _OWN = re.compile(r"([0-9]{5,9})-[0-9a-f]{32}\.block|[0-9]{5,9}-[0-9a-f]{32}\.part|array-[0-9a-f]{16}\.npy")
@@ -134,7 +134,7 @@ def _own_files(folder: Path) -> list[tuple[Path, int | None]]:
     return [(path, int(name[1]) if name[1] else None) for path, name in names.items() if name]
 
 
-def _add(digest: Any, array: Rows | None) -> None:
+def _add(digest: Any, array: LargeArray | None) -> None:
     """Add an array to a hash: its type, its shape and its numbers."""
     digest.update(repr(None if array is None else (array.dtype.str, array.shape)).encode())
     for piece in () if array is None else pieces_of(array):

@@ -15,7 +15,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.hdf5 import hdf5_array, hdf5_matrix, opened_hdf5
 from kgtrec.formats.json_text import read_json
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.biggraph_models import BigGraphModel, RelationType
 from kgtrec.systems.kinds import Factors, Scorer
@@ -42,7 +42,7 @@ _RENORM_EPS = 1e-7  # of torch's embedding, where a norm is bounded
 class _LookedUp:
     """Embeddings as PyTorch-BigGraph looks them up: none is longer than the bound, and what is common is added."""
 
-    stored: Rows  # (n, d)
+    stored: LargeArray  # (n, d)
     bound: float | None
     common: _Matrix | None  # (d,)
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
@@ -118,7 +118,7 @@ class _Checkpoint:
             raise FormatError(f"expected embeddings of one checkpoint, or {_VERSION}, found {found}", path=self.path)
         return next(iter(self.embeddings))
 
-    def _partitions(self, kind: str) -> list[Rows]:
+    def _partitions(self, kind: str) -> list[LargeArray]:
         """The embeddings of an entity type, partition by partition."""
         files = self.embeddings.get(self.version, {}).get(kind, {})
         if sorted(files) != list(range(len(files))) or not files:
@@ -213,7 +213,7 @@ class _Checkpoint:
                 parameters[side].append(np.concatenate(values[1:] or values, axis=1))
         return parameters
 
-    def looked_up(self) -> dict[str, list[Rows]]:
+    def looked_up(self) -> dict[str, list[LargeArray]]:
         """Give the embeddings of each type as they are looked up, without empty partitions."""
         common: dict[str, _Matrix] = {}  # what is added to all entities of a type
         if self.config.get("global_emb", True) is True and not self.is_dynamic:

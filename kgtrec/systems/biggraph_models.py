@@ -13,7 +13,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.kernels.ranking.comparisons import Biased
-from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.kernels.rows import JoinedRows, LargeArray
 from kgtrec.systems.formulas import factorised, no_tails
 from kgtrec.systems.kinds import Factors, Scorer
 from kgtrec.systems.operators import COMPARATORS, applied, identity
@@ -39,7 +39,7 @@ class BigGraphModel:
     has_bias: bool
     is_dynamic: bool
     relations: list[RelationType]
-    E: dict[str, list[Rows]]  # embeddings by entity type, in partitions
+    E: dict[str, list[LargeArray]]  # embeddings by entity type, in partitions
     #: side -> relation type -> (relations, k) parameters; one row where relations are not dynamic
     parameters: dict[str, list[NDArray[Any]]]
 

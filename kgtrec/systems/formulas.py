@@ -25,7 +25,7 @@ from kgtrec.kernels.ranking.comparisons import (
     ShiftedProduct,
 )
 from kgtrec.kernels.ranking.panels import wide
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 from kgtrec.systems.kinds import Factors, Scoring
 from kgtrec.systems.operators import (
     COMPARATORS,
@@ -72,7 +72,7 @@ def factorised(
     >>> model.tail_queries(np.array([1]), np.array([0])) @ model.E.T
     array([[-5., -7.]])
     """
-    score, parameters, E, R = arrays.score, arrays.parameters, arrays.E, cast("Rows", arrays.R)
+    score, parameters, E, R = arrays.score, arrays.parameters, arrays.E, cast("LargeArray", arrays.R)
     d = E.shape[1]
     one_of("a score among", score, FORMULAS)
     needed = _PARAMETERS.get(score, {})

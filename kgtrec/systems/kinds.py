@@ -17,7 +17,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
 from kgtrec.kernels.ranking.panels import are_wide
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 
 if TYPE_CHECKING:
     from kgtrec.formats.factor_folders import FactorArrays
@@ -49,7 +49,7 @@ class QuestionVectors:
     """The queries of a model that has one for each of some questions, and none for others."""
 
     questions: Questions  # (n,) under the model's labels
-    Q: Rows  # (n, d)
+    Q: LargeArray  # (n, d)
     path: Path  # where they were read, for messages
 
     def queries(self, is_head: bool, anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> NDArray[Any]:
@@ -69,8 +69,8 @@ class Factors:
     name: str
     entities: Vocabulary  # labels by number, which is the row of E
     relations: Vocabulary  # labels by number
-    E: Rows  # (entities, d) of any float type; may be mapped
-    b: Rows | None  # (entities,)
+    E: LargeArray  # (entities, d) of any float type; may be mapped
+    b: LargeArray | None  # (entities,)
     tail_queries: Scoring | None  # heads, relations -> (n, d) queries; None: it cannot
     head_queries: Scoring | None  # tails, relations -> (n, d) queries; None: it cannot
     comparison: Comparison = PRODUCT

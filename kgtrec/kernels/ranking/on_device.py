@@ -88,7 +88,7 @@ class DeviceRanker:
     ) -> None:
         self._n_entities = n_entities
         self._tables = column, tie_order
-        self._sent: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
+        self._sent: dict[Any, list[Tensor | None]] = {}
 
     def rank(
         self, scores: Tensor, pairs: Pairs, uncounted: Pairs, k: int, left_out: Pairs
@@ -150,14 +150,10 @@ class DeviceRanker:
         best, score = columns[4:]
         return counts, TopK(np.repeat(np.arange(n_rows), n_listed), best[is_listed].astype(np.intp), score[is_listed])
 
-    def _on(self, device: Any) -> tuple[Tensor | None, Tensor | None]:
+    def _on(self, device: Any) -> list[Tensor | None]:
         """Columns and tie order on a device, where there are any; they are sent there once."""
         if device not in self._sent:
-            column, tie_order = self._tables
-            self._sent[device] = (
-                None if column is None else _sent(column, device),
-                None if tie_order is None else _sent(tie_order, device),
-            )
+            self._sent[device] = [None if table is None else _sent(table, device) for table in self._tables]
         return self._sent[device]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgtrec.kernels.ranking.comparisons import Comparison
 from kgtrec.kernels.ranking.pairs import Pairs
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 
 PANEL = 1024  # entities
 _PAIRS = 1024  # that are compared with a panel at a time
@@ -30,8 +30,8 @@ Queries = NDArray[np.float64]
 class Vectors:
     """What a model knows of its entities, and how a query is held against it."""
 
-    E: Rows  # (entities, d) of any float type; may be mapped
-    b: Rows | None  # (entities,)
+    E: LargeArray  # (entities, d) of any float type; may be mapped
+    b: LargeArray | None  # (entities,)
     comparison: Comparison
     is_wide: bool = False  # some of its numbers are of a type that float32 does not hold; see tied_by_rounding
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ _LEAST_WIDTH = 1024
 _ADDED = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TopK:
+class TopK(NamedTuple):
     """Ranked lists of the rows of a block, one row per listed entity, in list order, rows of the block ascending."""
 
     row: Index  # (m,)
@@ -70,7 +69,7 @@ def top_k(scores: Scores, k: int, left_out: Pairs, tie_order: NDArray[np.int32])
         parts.append((row, entity, scores[row, entity]))
     if not parts:
         return TopK(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, scores.dtype))
-    return TopK(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return TopK(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class RunningTopK:
@@ -142,10 +141,7 @@ class RunningTopK:
         scores = np.concatenate([each.score.reshape(self.n_rows, self.k) for each in lists], axis=1)
         least = np.partition(scores, -self.k, axis=1)[:, -self.k, None]
         kept = [np.flatnonzero(each.score.reshape(self.n_rows, self.k) >= least) for each in lists]
-        return tuple(
-            TopK(*(getattr(each, name)[rows] for name in TopK.__slots__))
-            for each, rows in zip(lists, kept, strict=True)
-        )
+        return tuple(TopK(*(column[rows] for column in each)) for each, rows in zip(lists, kept, strict=True))
 
     def best(self) -> TopK:
         """The lists of what has come."""
@@ -163,7 +159,7 @@ class RunningTopK:
     def _sort(self) -> None:
         if self._n_added == 0:
             return
-        every = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
+        every = TopK(*map(np.concatenate, zip(*self._lists, strict=True)))
         in_rows = np.argsort(every.row, kind="stable")  # fast, since each list is sorted
         counts = np.bincount(every.row, minlength=self.n_rows)
         # one 64-bit key per entity, score above tie order; padding is 0 and comes first
@@ -173,7 +169,7 @@ class RunningTopK:
         best = np.argsort(keys, axis=1)[:, ::-1][:, : self.k]
         listed = np.arange(best.shape[1]) < counts[:, None]
         kept = in_rows[((np.cumsum(counts) - counts)[:, None] + best)[listed]]
-        self._hold(TopK(every.row[kept], every.entity[kept], every.score[kept]))
+        self._hold(TopK(*(column[kept] for column in every)))
 
     def _hold(self, best: TopK) -> None:
         """Keep sorted lists, and nothing else."""
