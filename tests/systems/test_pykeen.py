@@ -17,6 +17,7 @@ from kgtrec.errors import CollectionError, FormatError, KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.registry import adapter_of, read_system
+from tests.systems.model_worlds import refused
 
 pykeen = pytest.importorskip("pykeen", reason="PyKEEN is not installed; pip install kgtrec[peers]")
 torch = pytest.importorskip("torch")
@@ -308,27 +309,22 @@ def folder(path, *, model=None, entities=("a", "b"), relations=("r",)):
 def test_a_pickle_is_read_only_on_the_users_word(tmp_path):
     """A pickle that would make a folder does not."""
     source = folder(tmp_path / "model", model=Harmful(str(tmp_path / "made")))
-    with pytest.raises(FormatError, match=r"trained_model.pkl:.*--trust"):
-        read_system(source)
+    refused(r"trained_model.pkl:.*--trust", source)
     assert not (tmp_path / "made").exists()
 
 
 def test_what_is_no_model_is_one_clear_error(tmp_path):
     """A damaged file, another object, and labels that are missing or not in order."""
-    with pytest.raises(FormatError, match="PyKEEN"):
-        read_system(folder(tmp_path / "empty"), trust=True)
+    refused("PyKEEN", folder(tmp_path / "empty"), trust=True)
     other = folder(tmp_path / "other")
     torch.save({"a": 1}, other / "trained_model.pkl")
-    with pytest.raises(FormatError, match="expected a PyKEEN model, found dict"):
-        read_system(other, trust=True)
+    refused("expected a PyKEEN model, found dict", other, trust=True)
     (other / "training_triples" / "entity_to_id.tsv.gz").unlink()
-    with pytest.raises(FormatError, match=r"entity_to_id.tsv.gz: .*save_training=True"):
-        read_system(other, trust=True)
+    refused(r"entity_to_id.tsv.gz: .*save_training=True", other, trust=True)
     gaps = folder(tmp_path / "gaps")
     with gzip.open(gaps / "training_triples" / "entity_to_id.tsv.gz", "wt") as stream:
         stream.write("id\tlabel\n0\ta\n2\tb\n")
-    with pytest.raises(FormatError, match=r"entity_to_id.tsv.gz:3:.*here"):
-        read_system(gaps, trust=True)
+    refused(r"entity_to_id.tsv.gz:3:.*here", gaps, trust=True)
 
 
 def test_entities_that_a_model_has_not_seen(data, trained):
