@@ -481,19 +481,17 @@ def test_lists_for_other_questions_and_entities_are_told(kinship):
     assert by_label(kinship, ranks)["tail0", "bob"] == (0, 0, False)
 
 
-def test_lists_of_another_collection_are_refused(kinship):
-    """With an example of both."""
-    message = r"lists:.*those"
+@pytest.mark.parametrize(
+    ("lists", "options", "message"),
+    [
+        ([("tail", "1", "parent", None, ["2"])], {"sides": ["tail"]}, r"lists:.*\(1, parent, \?\)"),
+        ([("tail", "ann", "parent", None, ["bob"])], {}, r"lists:.*--sides tail"),
+    ],
+)
+def test_lists_of_another_collection_or_of_one_side_are_refused(kinship, lists, options, message):
+    """With an example; a model that predicts tails alone is not asked for heads."""
     with pytest.raises(CollectionError, match=message):
-        rank_system(kinship, some_lists(kinship, [("tail", "1", "parent", None, ["2"])]), sides=["tail"])
-
-
-def test_lists_of_one_side_need_the_other_side_to_be_left_out(kinship):
-    """As a model that predicts tails alone does."""
-    lists = tails_of_ann(kinship, (None, ["bob"]))
-    message = r"lists:.*--sides"
-    with pytest.raises(CollectionError, match=message):
-        rank_system(kinship, lists)
+        rank_system(kinship, some_lists(kinship, lists), **options)
 
 
 def test_lists_without_known_answers_that_are_candidates_are_refused_or_told():
@@ -552,42 +550,36 @@ def only(ranks, rows):
     return replace(ranks, **{name: getattr(ranks, name)[rows] for name in columns})
 
 
-def test_another_filter_is_found_by_the_number_of_candidates(kinship, theirs):
-    """Dot is a parent of somebody in train, but is none of ann's parents; filtered by test alone there are as many."""
-    wrong = replace(theirs, candidates=theirs.candidates + 1)
-    message = r"theirs:.*ranked"
-    with pytest.raises(CollectionError, match=message):
-        rank_system(kinship, wrong)
+#: what is wrong -> a change of the ranks, options, and a word of the error
+WRONG_RANKS = {
+    "another filter": (lambda own: replace(own, candidates=own.candidates + 1), {}, r"ranked among \d .* so for 4"),
+    "a missing one": (lambda own: only(own, np.arange(3)), {}, "found none for 1"),
+    "one below more than there are": (lambda own: replace(own, above=own.above + 4, candidates=None), {}, "from 1 to"),
+    "one side": (lambda own: only(own, np.flatnonzero(~own.is_head)), {}, "found those of tails only"),
+    "raw ranks": (lambda own: own, {"filtered_by": ()}, "removed"),
+}
 
 
-def test_a_missing_rank_is_refused(kinship, theirs):
-    """With an example."""
-    with pytest.raises(CollectionError, match="rank"):
-        rank_system(kinship, only(theirs, np.arange(3)))
+@pytest.mark.parametrize("wrong", WRONG_RANKS)
+def test_ranks_of_triples_that_cannot_be_those_of_the_collection_are_refused(kinship, theirs, wrong):
+    """Of another filter, incomplete, beyond the number of candidates, of one side, or with other answers in them."""
+    change, options, message = WRONG_RANKS[wrong]
+    with pytest.raises(KgtrecError if options else CollectionError, match=message):
+        rank_system(kinship, change(theirs), **options)
+
+
+def test_ranks_of_one_side_are_enough_if_the_other_is_not_asked(kinship, theirs):
+    """With --sides tail."""
+    tails = only(theirs, np.flatnonzero(~theirs.is_head))
+    assert len(rank_system(kinship, tails, sides=["tail"]).answer_ranks) == 2
 
 
 def test_two_ranks_of_one_answer_are_refused_unless_they_are_the_same(kinship, theirs):
     """A file may repeat a triple."""
     twice = only(theirs, np.array([0, 1, 2, 3, 0]))
     assert len(rank_system(kinship, twice).answer_ranks) == 4
-    other = replace(twice, tied=np.array([*twice.tied[:4], 0]))
     with pytest.raises(CollectionError, match="different"):
-        rank_system(kinship, other)
-
-
-def test_a_rank_below_more_candidates_than_there_are_is_refused(kinship, theirs):
-    """Rank 5 to 8 of 4."""
-    wrong = replace(theirs, above=theirs.above + 4, candidates=None)
-    with pytest.raises(CollectionError, match="filtered"):
-        rank_system(kinship, wrong)
-
-
-def test_ranks_of_one_side_need_the_other_side_to_be_left_out(kinship, theirs):
-    """Tails alone, and with --sides tail they are enough."""
-    tails = only(theirs, np.flatnonzero(~theirs.is_head))
-    with pytest.raises(CollectionError, match="predictions"):
-        rank_system(kinship, tails)
-    assert len(rank_system(kinship, tails, sides=["tail"]).answer_ranks) == 2
+        rank_system(kinship, replace(twice, tied=np.array([*twice.tied[:4], 0])))
 
 
 def test_ranks_of_other_triples_are_left_out(kinship, theirs):
@@ -613,17 +605,10 @@ def test_ranks_of_triples_of_known_labels_are_left_out_too(kinship, theirs):
         rank_system(kinship, only(theirs, np.array([1, 2, 3])))
 
 
-def test_raw_ranks_of_triples_are_refused(kinship, theirs):
-    """The table counts candidates that are no answers."""
-    with pytest.raises(KgtrecError, match="removed"):
-        rank_system(kinship, theirs, filtered_by=())
-
-
 def test_judged_pairs_have_no_rank_in_ranks_of_triples(kinship, theirs):
     """Whoever asks for them is told."""
-    judged = judged_qrels(kinship, [(0, 0)])
     with pytest.raises(KgtrecError, match="found ranks of triples"):
-        rank_system(kinship, theirs, judged=judged)
+        rank_system(kinship, theirs, judged=judged_qrels(kinship, [(0, 0)]))
 
 
 def test_wrong_answers_of_the_collection_need_no_rank_in_ranks_of_triples():
