@@ -35,6 +35,9 @@ class ReadOptions:
     device: str | None = None  # where a model computes, such as "cuda"; None: where it was saved for, or the processor
 
 
+Reader = Callable[[Path, ReadOptions], SystemOutput]
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """One kind of source."""
@@ -45,4 +48,11 @@ class Adapter:
     gives: str  # "scores", "factors", "ranked lists" or "ranks"
     needs: str  # packages and options; "" where there are none
     recognises: Callable[[Path], bool]  # by what lies in it; opens at most the first lines, and runs nothing
-    read: Callable[[Path, ReadOptions], SystemOutput]
+    read: Reader
+
+    @classmethod
+    def of(
+        cls, name: str, title: str, reads: str, gives: str, needs: str, recognises: Callable[[Path], bool]
+    ) -> Callable[[Reader], Adapter]:
+        """Turn the function that reads a source, as a decorator, into its adapter."""
+        return lambda read: cls(name, title, reads, gives, needs, recognises, read)

@@ -101,6 +101,19 @@ class _Lines:
                     raise self.error(message, self.line[row[place]]) from None
 
 
+def _recognises(path: Path) -> bool:
+    lines = first_lines(path, 2)
+    return len(lines) == 2 and lines[1].startswith((_HEADS.encode(), _TAILS.encode()))
+
+
+@Adapter.of(
+    "anyburl",
+    "AnyBURL, PyClause, SAFRAN",
+    "a ranking file: lines 'head relation tail', 'Heads: entity score ...' and 'Tails: ...'",
+    "ranked lists",
+    "",
+    _recognises,
+)
 def _read(path: Path, options: ReadOptions) -> RankedLists:
     lines = _Lines(path)
     for first_line, data in numbered_blocks(path, _BLOCK_SIZE):
@@ -135,21 +148,3 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
             f"expected each entity once in a list, found {label!r} more than once", line_of[:, 1:].ravel()[row]
         )
     )
-
-
-def _recognises(path: Path) -> bool:
-    lines = first_lines(path, 2)
-    return len(lines) == 2 and lines[1].startswith((_HEADS.encode(), _TAILS.encode()))
-
-
-ADAPTERS = (
-    Adapter(
-        "anyburl",
-        "AnyBURL, PyClause, SAFRAN",
-        "a ranking file: lines 'head relation tail', 'Heads: entity score ...' and 'Tails: ...'",
-        "ranked lists",
-        "",
-        _recognises,
-        _read,
-    ),
-)

@@ -235,6 +235,15 @@ class _Checkpoint:
         }
 
 
+@Adapter.of(
+    "biggraph",
+    "PyTorch-BigGraph 1.0",
+    f"the folder of checkpoints of torchbiggraph_train: {_CONFIG}, embeddings_*.h5, model*.h5; entity_names_*.json "
+    "and dynamic_rel_names.json beside, or in --data",
+    "factors",
+    "h5py",
+    lambda path: (path / _CONFIG).is_file() and any(path.glob("embeddings_*.h5")),
+)
 def _read(path: Path, options: ReadOptions) -> Factors | Scorer:
     checkpoint = _Checkpoint(path, options)
     entities = checkpoint.entity_labels()
@@ -252,17 +261,3 @@ def _read(path: Path, options: ReadOptions) -> Factors | Scorer:
         E=checkpoint.looked_up(),
     )
     return model.system(path.resolve().name, entities, relations)
-
-
-ADAPTERS = (
-    Adapter(
-        "biggraph",
-        "PyTorch-BigGraph 1.0",
-        f"the folder of checkpoints of torchbiggraph_train: {_CONFIG}, embeddings_*.h5, model*.h5; entity_names_*.json "
-        "and dynamic_rel_names.json beside, or in --data",
-        "factors",
-        "h5py",
-        lambda path: (path / _CONFIG).is_file() and any(path.glob("embeddings_*.h5")),
-        _read,
-    ),
-)

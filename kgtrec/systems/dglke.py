@@ -36,6 +36,15 @@ _MODELS: dict[str, tuple[str, dict[str, float | str]]] = {
 _MAPS = {"entities": ("emap_file", "emp_file"), "relations": ("rmap_file",)}
 
 
+@Adapter.of(
+    "dglke",
+    "DGL-KE 0.1",
+    f"the folder of dglke_train: {_CONFIG}, *{_ENTITIES}, *{_RELATIONS}; entities.tsv and relations.tsv beside, or "
+    "in --data",
+    "factors",
+    "",
+    lambda path: (path / _CONFIG).is_file() and any(path.glob(f"*{_ENTITIES}")),
+)
 def _read(path: Path, options: ReadOptions) -> Factors:
     config = read_json(path / _CONFIG)
     if not isinstance(config, dict) or not isinstance(config.get("model_name"), str):
@@ -81,17 +90,3 @@ def _number(path: Path, config: dict[str, Any], key: str) -> float:
     if not (is_number(value) and value > 0):
         raise FormatError(f"expected a number above 0 as {key}, found {value!r}", path=path / _CONFIG)
     return float(value)
-
-
-ADAPTERS = (
-    Adapter(
-        "dglke",
-        "DGL-KE 0.1",
-        f"the folder of dglke_train: {_CONFIG}, *{_ENTITIES}, *{_RELATIONS}; entities.tsv and relations.tsv beside, or "
-        "in --data",
-        "factors",
-        "",
-        lambda path: (path / _CONFIG).is_file() and any(path.glob(f"*{_ENTITIES}")),
-        _read,
-    ),
-)

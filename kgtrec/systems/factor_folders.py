@@ -19,6 +19,15 @@ from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, QuestionVectors, Scoring, SystemOutput, kind_in_words
 
 
+@Adapter.of(
+    "factors",
+    "arrays of any framework, larger than the memory",
+    f"a folder with {FACTORS}, E.npy (or its shards, E-00000.npy and so on), R.npy (or Q.npy and questions.npy), "
+    "b.npy if there are biases, entities.txt and relations.txt",
+    "scores",
+    "",
+    lambda path: (path / FACTORS).is_file(),
+)
 def _read(path: Path, options: ReadOptions) -> Factors:
     arrays = read_factor_folder(path, entities=options.entities, relations=options.relations)
     return factors_of(arrays, path, path.resolve().name, f"a factor folder ({arrays.score})")
@@ -68,17 +77,3 @@ def arrays_of(system: SystemOutput) -> FactorArrays:
             "kgtrec rank takes it as it is"
         )
     return arrays
-
-
-ADAPTERS = (
-    Adapter(
-        "factors",
-        "arrays of any framework, larger than the memory",
-        f"a folder with {FACTORS}, E.npy (or its shards, E-00000.npy and so on), R.npy (or Q.npy and questions.npy), "
-        "b.npy if there are biases, entities.txt and relations.txt",
-        "scores",
-        "",
-        lambda path: (path / FACTORS).is_file(),
-        _read,
-    ),
-)

@@ -21,6 +21,14 @@ from kgtrec.systems.names import with_labels
 _EXAMPLE = '{"head": "paris", "relation": "capital of", "tail": null, "candidates": [["france", 0.9], ["italy", 0.2]]}'
 
 
+@Adapter.of(
+    "jsonl",
+    "KGT5 and any other text model",
+    f"ranked lists as JSON Lines: {_EXAMPLE}",
+    "ranked lists",
+    "--entities and --relations with lines 'label TAB name' if it predicts names",
+    lambda path: first_bytes(path).lstrip().startswith(b"{") and b'"candidates"' in first_bytes(path),
+)
 def _read(path: Path, options: ReadOptions) -> RankedLists:
     rows: list[tuple[Any, ...]] = []  # line, question, answer, number of candidates, which of them begin a level
     listed: list[pa.DictionaryArray] = []
@@ -122,16 +130,3 @@ def _candidates(value: dict[str, Any]) -> tuple[list[str], NDArray[np.bool_]]:
             f"below {scores[place]!r}; sort them, change the sign of distances, or leave the scores out"
         )
     return labels, np.r_[True, score[1:] < score[:-1]]
-
-
-ADAPTERS = (
-    Adapter(
-        "jsonl",
-        "KGT5 and any other text model",
-        f"ranked lists as JSON Lines: {_EXAMPLE}",
-        "ranked lists",
-        "--entities and --relations with lines 'label TAB name' if it predicts names",
-        lambda path: first_bytes(path).lstrip().startswith(b"{") and b'"candidates"' in first_bytes(path),
-        _read,
-    ),
-)

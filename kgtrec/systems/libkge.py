@@ -34,6 +34,35 @@ _LOOKED_AT = 1 << 20  # bytes of a file that are looked at to recognise it
 _About = tuple[str, Vocabulary, Vocabulary]  # a model's name, and the labels of its entities and relations
 
 
+def _is_checkpoint(path: Path) -> bool:
+    if path.is_dir():
+        checkpoints = _checkpoints(path)
+        return bool(checkpoints) and _is_checkpoint(checkpoints[-1])
+    if not path.is_file() or path.suffix.lower() != ".pt":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = next((name for name in archive.namelist() if name.endswith("data.pkl")), None)
+            return inside is not None and b"kge.config" in archive.read(inside)
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):
+        with path.open("rb") as stream:  # the format of torch before 1.6
+            return b"kge.config" in stream.read(_LOOKED_AT)
+
+
+def _is_trace(path: Path) -> bool:
+    if path.is_dir():
+        return (path / _TRACE).is_file() and not _checkpoints(path)
+    return path.is_file() and path.name == _TRACE
+
+
+@Adapter.of(
+    "libkge",
+    "LibKGE 0.1",
+    "checkpoint_*.pt, a packaged model, or the folder of a training; entity_ids.del and relation_ids.del in --data",
+    "factors",
+    "torch; kge and --trust for models other than DistMult, ComplEx, RESCAL, CP and TransE",
+    _is_checkpoint,
+)
 def _read_checkpoint(path: Path, options: ReadOptions) -> Factors | Scorer:
     source = path if path.is_file() else next(reversed(_checkpoints(path)), None)  # "best" is after all numbers
     if source is None:
@@ -193,6 +222,14 @@ class _Trace:
         return numbers
 
 
+@Adapter.of(
+    "libkge-trace",
+    "LibKGE 0.1",
+    f"{_TRACE} with ranks of examples; entity_ids.del and relation_ids.del in --data",
+    "ranks",
+    "",
+    _is_trace,
+)
 def _read_trace(path: Path, options: ReadOptions) -> TripleRanks:
     source = path / _TRACE if path.is_dir() else path
     trace = _Trace(source)
@@ -234,46 +271,3 @@ def _read_trace(path: Path, options: ReadOptions) -> TripleRanks:
     about = source.resolve().parent.name, entities, relations
     none, kind = np.zeros(len(rank), np.int64), "ranks that LibKGE traced"
     return TripleRanks(*about, is_head, head, relation, tail, rank - 1, none, kind=kind, remarks=tuple(remarks))
-
-
-def _is_checkpoint(path: Path) -> bool:
-    if path.is_dir():
-        checkpoints = _checkpoints(path)
-        return bool(checkpoints) and _is_checkpoint(checkpoints[-1])
-    if not path.is_file() or path.suffix.lower() != ".pt":
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            inside = next((name for name in archive.namelist() if name.endswith("data.pkl")), None)
-            return inside is not None and b"kge.config" in archive.read(inside)
-    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):
-        with path.open("rb") as stream:  # the format of torch before 1.6
-            return b"kge.config" in stream.read(_LOOKED_AT)
-
-
-def _is_trace(path: Path) -> bool:
-    if path.is_dir():
-        return (path / _TRACE).is_file() and not _checkpoints(path)
-    return path.is_file() and path.name == _TRACE
-
-
-ADAPTERS = (
-    Adapter(
-        "libkge",
-        "LibKGE 0.1",
-        "checkpoint_*.pt, a packaged model, or the folder of a training; entity_ids.del and relation_ids.del in --data",
-        "factors",
-        "torch; kge and --trust for models other than DistMult, ComplEx, RESCAL, CP and TransE",
-        _is_checkpoint,
-        _read_checkpoint,
-    ),
-    Adapter(
-        "libkge-trace",
-        "LibKGE 0.1",
-        f"{_TRACE} with ranks of examples; entity_ids.del and relation_ids.del in --data",
-        "ranks",
-        "",
-        _is_trace,
-        _read_trace,
-    ),
-)

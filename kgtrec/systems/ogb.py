@@ -24,6 +24,25 @@ _QUESTIONS = ("test-dev", "test-challenge")
 _MOST = np.iinfo(np.int32).max
 
 
+def is_submission(path: Path) -> bool:
+    """Return whether a path leads to an archive with a submission."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{_ARRAY}.npy" in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
+@Adapter.of(
+    "ogb",
+    "OGB's WikiKG90Mv2",
+    f"t_pred_wikikg90m-v2_*.npz of save_test_submission, with {_ARRAY}, questions x 10",
+    "ranked lists",
+    "--data with the questions (val_hr.npy, test-dev_hr.npy or test-challenge_hr.npy); --sides tail",
+    is_submission,
+)
 def _read(path: Path, options: ReadOptions) -> RankedLists:
     best = archived_arrays(path, [_ARRAY], [])[_ARRAY]
     if best.ndim != 2 or best.dtype.kind not in "iu" or best.size == 0:
@@ -95,27 +114,3 @@ def _labelled(
             path=path,
         )
     return Vocabulary(known.labels.take(arrow_of(distinct))), code.astype(np.int32)
-
-
-def is_submission(path: Path) -> bool:
-    """Return whether a path leads to an archive with a submission."""
-    if path.suffix.lower() != ".npz" or not path.is_file():
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return f"{_ARRAY}.npy" in archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
-
-
-ADAPTERS = (
-    Adapter(
-        "ogb",
-        "OGB's WikiKG90Mv2",
-        f"t_pred_wikikg90m-v2_*.npz of save_test_submission, with {_ARRAY}, questions x 10",
-        "ranked lists",
-        "--data with the questions (val_hr.npy, test-dev_hr.npy or test-challenge_hr.npy); --sides tail",
-        is_submission,
-        _read,
-    ),
-)

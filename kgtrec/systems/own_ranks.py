@@ -71,6 +71,14 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
     return TripleRanks(name, entities, relations, is_head, code[: len(side)], relation, code[len(side) :], above, tied)
 
 
+@Adapter.of(
+    "ranks-csv",
+    "any program",
+    "NAME.ranks.csv with columns head, relation, tail, side, and rank or optimistic and pessimistic",
+    "ranks",
+    "",
+    lambda path: path.name.endswith(".ranks.csv"),
+)
 def _read(path: Path, options: ReadOptions) -> TripleRanks:
     texts = csv.ConvertOptions(column_types=dict.fromkeys(("head", "relation", "tail", "side"), pa.string()))
     try:
@@ -92,16 +100,3 @@ def _line(path: Path, row: int) -> int:
     """The line of a row; the reader of CSV files leaves out empty ones."""
     lines = pa.input_stream(path).read().splitlines()
     return [number for number, line in enumerate(lines, 1) if line][row + 1]
-
-
-ADAPTERS = (
-    Adapter(
-        "ranks-csv",
-        "any program",
-        "NAME.ranks.csv with columns head, relation, tail, side, and rank or optimistic and pessimistic",
-        "ranks",
-        "",
-        lambda path: path.name.endswith(".ranks.csv"),
-        _read,
-    ),
-)

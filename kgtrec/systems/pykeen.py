@@ -144,6 +144,14 @@ def _work_per_score(model: Model) -> int:
     return 2 * max((int(np.prod(shape)) for shape in shapes), default=128)
 
 
+@Adapter.of(
+    "pykeen",
+    "PyKEEN 1.11",
+    f"the folder of result.save_to_directory: {_MODEL} and {_LABELS}/",
+    "scores",
+    "torch, pykeen; --trust",
+    lambda path: (path / _MODEL).is_file(),
+)
 def _read(path: Path, options: ReadOptions) -> Scorer:
     labels = path / _LABELS
     numbered = tuple(_labels(labels / f"{what}_to_id.tsv.gz") for what in ("entity", "relation"))
@@ -173,16 +181,3 @@ def _labels(path: Path) -> Vocabulary:
         labels.append(row.cells[at_label])
     with in_file(path):
         return Vocabulary.of(labels)
-
-
-ADAPTERS = (
-    Adapter(
-        "pykeen",
-        "PyKEEN 1.11",
-        f"the folder of result.save_to_directory: {_MODEL} and {_LABELS}/",
-        "scores",
-        "torch, pykeen; --trust",
-        lambda path: (path / _MODEL).is_file(),
-        _read,
-    ),
-)

@@ -13,7 +13,7 @@ from kgtrec.formats.files import PathLike
 from kgtrec.systems.adapter import Adapter, ReadKeywords, ReadOptions
 from kgtrec.systems.kinds import SystemOutput
 
-#: in the order in which a path is tried; a module's ADAPTERS are those of one framework
+#: in the order in which a path is tried; a module has those of one framework
 _MODULES = (
     "score_files",
     "factor_folders",
@@ -41,8 +41,8 @@ def adapters() -> dict[str, Adapter]:
     >>> adapters()["pykeen"].gives
     'scores'
     """
-    found = [each for module in _MODULES for each in import_module(f"kgtrec.systems.{module}").ADAPTERS]
-    return {adapter.name: adapter for adapter in found}
+    every = (value for module in _MODULES for value in vars(import_module(f"kgtrec.systems.{module}")).values())
+    return {adapter.name: adapter for adapter in every if isinstance(adapter, Adapter)}
 
 
 def adapter_of(path: PathLike, name: str | None = None) -> Adapter:

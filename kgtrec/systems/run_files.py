@@ -19,6 +19,23 @@ from kgtrec.systems.kinds import CollectionLists, RankedLists
 _SHOWN = 3  # examples in a message
 
 
+def _recognises(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        return sniff(path) == "run"
+    except (FormatError, OSError):
+        return False
+
+
+@Adapter.of(
+    "run",
+    "TREC runs of any program",
+    "a run of the collection's questions: exact ranks of listed answers, bounds for the others",
+    "ranked lists",
+    "",
+    _recognises,
+)
 def _read(path: Path, options: ReadOptions) -> CollectionLists:
     run = read_run(path, name=default_name(path))
     return CollectionLists(run.name, lambda collection: run_lists(run, collection), "a TREC run")
@@ -82,25 +99,3 @@ def run_lists(run: Run, collection: Collection) -> RankedLists:
     level = np.cumsum(begins(question, score)) - 1
     lists = *columns, start, entity[run.entity[kept]], level, "a TREC run"
     return RankedLists(run.name, entity_names(collection), questions.relations, *lists, filtered_by=run.filtered_by)
-
-
-def _recognises(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        return sniff(path) == "run"
-    except (FormatError, OSError):
-        return False
-
-
-ADAPTERS = (
-    Adapter(
-        "run",
-        "TREC runs of any program",
-        "a run of the collection's questions: exact ranks of listed answers, bounds for the others",
-        "ranked lists",
-        "",
-        _recognises,
-        _read,
-    ),
-)

@@ -14,6 +14,15 @@ from kgtrec.systems.kinds import Factors, ScoreBlock, ScoreBlocks
 from kgtrec.systems.ogb import is_submission
 
 
+@Adapter.of(
+    "factorised",
+    "arrays of any framework",
+    "NAME.npz with E (entities x d), Q (questions x d), questions, and b if there are biases; entities.txt and "
+    "relations.txt beside it",
+    "scores",
+    "",
+    lambda path: path.is_file() and path.suffix.lower() == ".npz" and not is_submission(path),
+)
 def _factorised(path: Path, options: ReadOptions) -> Factors:
     arrays = read_factor_archive(path, entities=options.entities, relations=options.relations)
     return factors_of(arrays, path, path.stem, "a factorised system")
@@ -26,34 +35,23 @@ def _matrix(path: Path, options: ReadOptions) -> ScoreBlocks:
     return ScoreBlocks(path.stem, blocks, "a score matrix")
 
 
-ADAPTERS = (
-    Adapter(
-        "factorised",
-        "arrays of any framework",
-        "NAME.npz with E (entities x d), Q (questions x d), questions, and b if there are biases; entities.txt and "
-        "relations.txt beside it",
-        "scores",
-        "",
-        lambda path: path.is_file() and path.suffix.lower() == ".npz" and not is_submission(path),
-        _factorised,
-    ),
-    Adapter(
-        "matrix",
-        "arrays of any framework",
-        "NAME.npy, questions x entities, with topics.tsv and entities.txt beside it, or NAME.npy.json of "
-        "convert --stamp",
-        "scores",
-        "",
-        lambda path: path.is_file() and path.suffix.lower() == ".npy",
-        _matrix,
-    ),
-    Adapter(
-        "matrix-hdf5",
-        "arrays of any framework",
-        "NAME.h5 with a data set scores, questions x entities, and the same files beside it",
-        "scores",
-        "h5py",
-        lambda path: path.is_file() and path.suffix.lower() in HDF5_SUFFIXES,
-        _matrix,
-    ),
+MATRIX = Adapter(
+    "matrix",
+    "arrays of any framework",
+    "NAME.npy, questions x entities, with topics.tsv and entities.txt beside it, or NAME.npy.json of convert --stamp",
+    "scores",
+    "",
+    lambda path: path.is_file() and path.suffix.lower() == ".npy",
+    _matrix,
+)
+
+
+MATRIX_HDF5 = Adapter(
+    "matrix-hdf5",
+    "arrays of any framework",
+    "NAME.h5 with a data set scores, questions x entities, and the same files beside it",
+    "scores",
+    "h5py",
+    lambda path: path.is_file() and path.suffix.lower() in HDF5_SUFFIXES,
+    _matrix,
 )

@@ -27,6 +27,27 @@ _TRIPLE = pa.struct([(name, pa.string()) for name in ("head_id", "head", "relati
 _MOST = np.iinfo(np.int32).max
 
 
+def _is_simkgc(path: Path) -> bool:
+    if path.is_dir():
+        return any(path.glob("eval_*_forward_*.json")) or any(path.glob("eval_*_backward_*.json"))
+    begin = first_bytes(path).lstrip()
+    return begin.startswith(b"[") and b'"pred_tail"' in begin
+
+
+def _is_kg_bert(path: Path) -> bool:
+    if not path.name.endswith("_ranks.txt"):
+        return False
+    return any(re.fullmatch(rb"[0-9]+\t[0-9]+", line) for line in first_lines(path, 1))
+
+
+@Adapter.of(
+    "simkgc",
+    "SimKGC",
+    "eval_*_forward_*.json or eval_*_backward_*.json of its evaluate.py, or the folder with both",
+    "ranks",
+    "--data with test.txt.json and relations.json of its preprocess.py",
+    _is_simkgc,
+)
 def _simkgc(path: Path, options: ReadOptions) -> TripleRanks:
     if options.data is None:
         raise FormatError(
@@ -163,6 +184,14 @@ def _relation_labels(path: Path, names: pa.StringArray) -> pa.StringArray:
     return pa.array([label_of[name] for name in known], pa.string()).take(arrow_of(code))
 
 
+@Adapter.of(
+    "kg-bert",
+    "KG-BERT",
+    "NAME_ranks.txt of its run_bert_link_prediction.py: the ranks of head and tail of each test triple",
+    "ranks",
+    "--data with the test triples in its order",
+    _is_kg_bert,
+)
 def _kg_bert(path: Path, options: ReadOptions) -> TripleRanks:
     if options.data is None:
         raise FormatError(
@@ -197,38 +226,3 @@ def _numbers(column: pa.StringArray, lines: Lines) -> NDArray[np.int64]:
         lambda row: lines.error(row, f"expected a rank from 0 on, found {shown(column[row].as_py().encode())}"),
     )
     return values_of(pc.cast(column, pa.int64()))
-
-
-def _is_simkgc(path: Path) -> bool:
-    if path.is_dir():
-        return any(path.glob("eval_*_forward_*.json")) or any(path.glob("eval_*_backward_*.json"))
-    begin = first_bytes(path).lstrip()
-    return begin.startswith(b"[") and b'"pred_tail"' in begin
-
-
-def _is_kg_bert(path: Path) -> bool:
-    if not path.name.endswith("_ranks.txt"):
-        return False
-    return any(re.fullmatch(rb"[0-9]+\t[0-9]+", line) for line in first_lines(path, 1))
-
-
-ADAPTERS = (
-    Adapter(
-        "simkgc",
-        "SimKGC",
-        "eval_*_forward_*.json or eval_*_backward_*.json of its evaluate.py, or the folder with both",
-        "ranks",
-        "--data with test.txt.json and relations.json of its preprocess.py",
-        _is_simkgc,
-        _simkgc,
-    ),
-    Adapter(
-        "kg-bert",
-        "KG-BERT",
-        "NAME_ranks.txt of its run_bert_link_prediction.py: the ranks of head and tail of each test triple",
-        "ranks",
-        "--data with the test triples in its order",
-        _is_kg_bert,
-        _kg_bert,
-    ),
-)
