@@ -79,8 +79,7 @@ class Plan:
         """Count the candidates of each ranked pair's question that are no answers, itself left out, (n,)."""
         uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
         counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
-        n_other: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
-        return n_other
+        return self.width - uncounted[self.ranked // self.width] - counts_itself
 
     def ranks(self, name: str, pairs: NDArray[np.intp] | slice = slice(None), **counts: Any) -> AnswerRanks:
         """Make a system's answer ranks of the counts of all ranked pairs, or of those at some places."""

@@ -126,8 +126,7 @@ def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
                 others = any(not key.endswith("embeddings.weight") for key in own_keys)
                 if others or getattr(tensor, "ndim", 0) != 2 or not tensor.is_floating_point():
                     return None
-                rows: NDArray[Any] = tensor.double().numpy()
-                return rows
+                return tensor.double().numpy()
     return None
 
 

@@ -138,8 +138,7 @@ class MinusNorm:
         if self.p != 1:
             from scipy.spatial.distance import cdist
 
-            distances: Matrix = cdist(queries, entities, "minkowski", p=self.p)
-            return -distances
+            return -(cdist(queries, entities, "minkowski", p=self.p))
         columns = np.ascontiguousarray(entities.T)  # by dimension, which is faster than cdist
 
         def difference(points: Matrix, dimension: int, out: Matrix, _: Matrix) -> None:
@@ -150,8 +149,7 @@ class MinusNorm:
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
-        distances: Matrix = np.linalg.norm(queries - entities, ord=self.p, axis=1)
-        return -distances
+        return -(np.linalg.norm(queries - entities, ord=self.p, axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +180,7 @@ class MinusModuli:
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
         real, imaginary = np.split(queries - entities, 2, axis=1)
-        scores: Matrix = -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
-        return scores
+        return -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
