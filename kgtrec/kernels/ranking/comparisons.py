@@ -138,7 +138,7 @@ class MinusNorm:
         if self.p != 1:
             from scipy.spatial.distance import cdist
 
-            return -(cdist(queries, entities, "minkowski", p=self.p))
+            return -cdist(queries, entities, "minkowski", p=self.p)
         columns = np.ascontiguousarray(entities.T)  # by dimension, which is faster than cdist
 
         def difference(points: Matrix, dimension: int, out: Matrix, _: Matrix) -> None:
@@ -149,7 +149,7 @@ class MinusNorm:
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
-        return -(np.linalg.norm(queries - entities, ord=self.p, axis=1))
+        return -np.linalg.norm(queries - entities, ord=self.p, axis=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,6 @@ def test_counts_equal_the_obvious_loop(block, in_columns):
     assert found == obvious(scores, pairs_of(pairs), aside)
 
 
-def test_four_candidates_by_hand():
-    """Scores 4 3 2 2 1, the first set aside: the 2 in the third column has one above, one tied, of three others."""
-    first, third = (Pairs(np.array([0]), np.array([entity])) for entity in (0, 2))
-    counts = count_above_and_tied(np.array([[4, 3, 2, 2, 1]], np.float32), third, first)
-    assert (counts.above[0], counts.tied[0], counts.n_other[0], counts.score[0]) == (1, 1, 3, 2)
-
-
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 2040, 2041, 4100, 20_000])
 def test_lanes_do_not_overflow(width):
     """Every score of a wide row above, or tied: the counts reach the full width."""
@@ -96,13 +89,6 @@ def test_strips_do_not_change_the_counts(monkeypatch):
     by_row = count_above_and_tied(scores, pairs, aside)
     assert whole.above.tolist() == by_row.above.tolist()
     assert whole.tied.tolist() == by_row.tied.tolist()
-
-
-def test_all_at_minus_infinity_tie():
-    """A question whose scores are all -inf: everything is tied, nothing above."""
-    scores = np.full((1, 5), -np.inf, np.float32)
-    counts = count_above_and_tied(scores, Pairs(np.array([0]), np.array([3])), NONE)
-    assert (counts.above[0], counts.tied[0]) == (0, 4)
 
 
 @pytest.mark.parametrize(("wrong", "found"), [(np.nan, "NaN"), (np.inf, r"\+inf")])

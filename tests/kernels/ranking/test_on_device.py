@@ -112,20 +112,6 @@ def test_a_block_is_left_as_it_was(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_many_pairs_of_one_row_are_sorted_and_agree(device):
-    """300 answers in one question, 3 in another: as numpy finds them, with ties."""
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 50, (3, 3000)).astype(np.float32)
-    flags = np.zeros(scores.shape, bool)
-    flags[0, :300] = flags[2, 5:8] = True
-    pairs = Pairs(*np.nonzero(flags))
-    found, _ = DeviceRanker(3000).rank(torch.tensor(scores, device=device), pairs, pairs, 0, NONE)
-    expected = count_above_and_tied(scores, pairs, pairs)
-    assert found.above.tolist() == expected.above.tolist()
-    assert found.tied.tolist() == expected.tied.tolist()
-
-
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_the_first_nan_or_infinity_is_named_as_by_numpy(device, dtype, wrong, monkeypatch):

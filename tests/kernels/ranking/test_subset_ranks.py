@@ -12,16 +12,6 @@ from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.subset_ranks import count_within_subsets
 
 
-def test_by_hand():
-    """Entity 2 of (5, 3, 3, 9, 3), entity 3 set aside, among all, {0, 1}, {3, 4} and none."""
-    members = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]]) == 1
-    third, fourth = (Pairs(np.array([0]), np.array([entity])) for entity in (2, 3))
-    counts = count_within_subsets(np.array([[5, 3, 3, 9, 3]]), third, fourth, members)
-    assert counts.above.tolist() == [[1, 1, 0, 0]]
-    assert counts.tied.tolist() == [[2, 1, 1, 0]]
-    assert counts.n_other.tolist() == [[3, 2, 1, 0]]
-
-
 @pytest.mark.parametrize(("pairs", "cached"), [(256, 4 << 20), (2, 1)])
 @given(seed=st.integers(0, 2**32), width=st.integers(1, 150), dtype=st.sampled_from(["f2", "f4", "f8", "i4", ">f4"]))
 def test_equals_the_obvious_loop(pairs, cached, seed, width, dtype):

@@ -82,11 +82,6 @@ def test_zeros_of_both_signs_tie():
     assert best.entity.tolist() == [1]
 
 
-def test_no_rows():
-    """An empty block gives empty lists."""
-    assert len(top_k(np.zeros((0, 3)), 2, NONE, np.arange(3, dtype=np.int32)).row) == 0
-
-
 @settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32),
