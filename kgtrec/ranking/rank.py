@@ -190,13 +190,8 @@ def rank_scores(
     >>> same.answer_ranks.above.tolist(), same.answer_ranks.tied.tolist()
     ([0, 0], [0, 1])
     """
-    return joined(
-        list(
-            ranked_blocks(
-                collection, blocks, questions=questions, entities=entities, name=name, progress=progress, **options
-            )
-        )
-    )
+    plan = Plan.of(collection, RankOptions(**options))
+    return joined(list(blocks_ranked(plan, blocks, questions, entities, name, progress)))
 
 
 def ranked_blocks(
