@@ -175,8 +175,7 @@ def _scores(
 
     # ranks and qrels have the same rows: every answer has a rank, and nothing else is judged
     own: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name)[:, column] for part in counts])[kept]
-        for name in ("above", "tied", "n_other")
+        name: np.concatenate([part[name][:, column] for part in counts])[kept] for name in ("above", "tied", "n_other")
     }
     ranks = replace(whole.take(kept), question=question, **own, questions=ids, collection="")
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,18 +11,13 @@ from kgtrec.kernels.ranking.pairs import Index, Pairs
 
 _PAIRS_AT_A_TIME = 256
 _CACHED_BYTES = 4 << 20  # of products of flags and members: they are computed, counted and dropped in the cache
+#: above, tied and n_other -> (pairs, subsets)
+SubsetCounts = dict[str, NDArray[np.int32]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SubsetCounts:
-    """What :func:`count_within_subsets` finds; rows are pairs, columns subsets."""
-
-    above: NDArray[np.int32]  # (n, k) counted members that score higher
-    tied: NDArray[np.int32]  # (n, k) counted members that score the same
-    n_other: NDArray[np.int32]  # (n, k) counted members in all
-
-
-def count_within_subsets(scores: Scores, pairs: Pairs, uncounted: Pairs, members: NDArray[np.bool_]) -> SubsetCounts:
+def count_within_subsets(
+    scores: Scores, pairs: Pairs, uncounted: Pairs, members: NDArray[np.bool_]
+) -> dict[str, NDArray[np.int32]]:
     """Return how many are above and tied, among the members of each of many subsets of entities.
 
     Each score is compared with the pair's own once. The resulting flags, and the members of each subset, are
@@ -44,14 +37,16 @@ def count_within_subsets(scores: Scores, pairs: Pairs, uncounted: Pairs, members
 
     Returns
     -------
-    SubsetCounts
+    dict of (n, k) int arrays
+        For each pair and subset ``above``, the counted members that score higher, ``tied``, those that score the same,
+        and ``n_other``, all counted members.
 
     Examples
     --------
     >>> members, none = np.array([[1, 1], [1, 0], [1, 1]]) == 1, np.zeros(0, np.intp)
     >>> third, none = Pairs(np.array([0]), np.array([2])), Pairs(none, none)
     >>> counts = count_within_subsets(np.array([[1.0, 3.0, 2.0]]), third, none, members)
-    >>> counts.above.tolist(), counts.n_other.tolist()
+    >>> counts["above"].tolist(), counts["n_other"].tolist()
     ([[1, 0]], [[2, 1]])
     """
     n, k = len(pairs.row), members.shape[1]
@@ -68,7 +63,7 @@ def count_within_subsets(scores: Scores, pairs: Pairs, uncounted: Pairs, members
         above[part] = _counted(strip > own[:, None], aside, words)
         tied[part] = _counted(strip == own[:, None], aside, words)
         n_other[part] = sizes - _members_aside(*aside, members, len(row))
-    return SubsetCounts(above, tied, n_other)
+    return {"above": above, "tied": tied, "n_other": n_other}
 
 
 def _counted(flags: NDArray[np.bool_], aside: tuple[Index, Index], members: NDArray[np.uint64]) -> NDArray[np.int32]:

@@ -31,6 +31,6 @@ def test_equals_the_obvious_loop(pairs, cached, seed, width, dtype):
         for subset in range(k):
             counted = members[:, subset] & ~aside[r]
             counted[e] = False
-            assert counts.above[pair, subset] == np.count_nonzero(scores[r, counted] > scores[r, e])
-            assert counts.tied[pair, subset] == np.count_nonzero(scores[r, counted] == scores[r, e])
-            assert counts.n_other[pair, subset] == np.count_nonzero(counted)
+            assert counts["above"][pair, subset] == np.count_nonzero(scores[r, counted] > scores[r, e])
+            assert counts["tied"][pair, subset] == np.count_nonzero(scores[r, counted] == scores[r, e])
+            assert counts["n_other"][pair, subset] == np.count_nonzero(counted)
