@@ -15,9 +15,7 @@ _CACHED_BYTES = 4 << 20  # of products of flags and members: they are computed, 
 SubsetCounts = dict[str, NDArray[np.int32]]
 
 
-def count_within_subsets(
-    scores: Scores, pairs: Pairs, uncounted: Pairs, members: NDArray[np.bool_]
-) -> dict[str, NDArray[np.int32]]:
+def count_within_subsets(scores: Scores, pairs: Pairs, uncounted: Pairs, members: NDArray[np.bool_]) -> SubsetCounts:
     """Return how many are above and tied, among the members of each of many subsets of entities.
 
     Each score is compared with the pair's own once. The resulting flags, and the members of each subset, are
