@@ -28,6 +28,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.factorised import numbered_questions, read_factor_archive
 from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.answer_ranks import count_above_and_tied
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.ranking.rank import rank_scores, ranked_blocks
 
 ENTITIES, RELATIONS, SIZES = 14_541, 237, (272_115, 17_535, 20_466)
@@ -107,11 +108,11 @@ def count_only(collection: Collection, blocks: Blocks) -> Callable[[], None]:
     answers = qrels.question.astype(np.int64) * width + qrels.entity
     aside = np.union1d(answers, known.question.astype(np.int64) * width + known.entity)
 
-    def pairs(keys: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pairs(keys: np.ndarray, rows: np.ndarray) -> Pairs:
         own = keys[np.searchsorted(keys, rows[0] * width) : np.searchsorted(keys, (rows[-1] + 1) * width)]
-        return own // width - rows[0], own % width
+        return Pairs(own // width - rows[0], own % width)
 
-    laid_out = [(scores, *pairs(answers, rows), *pairs(aside, rows)) for rows, scores in blocks]
+    laid_out = [(scores, pairs(answers, rows), pairs(aside, rows)) for rows, scores in blocks]
     return lambda: exhaust(count_above_and_tied(*arguments) for arguments in laid_out)
 
 

@@ -35,6 +35,7 @@ from tiles_simulated import Rates, print_table, seconds_of_scheduling
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.comparisons import PRODUCT
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.panels import PANEL, Vectors
 from kgtrec.ranking import tiles
 from kgtrec.ranking.system import grid_of
@@ -114,10 +115,9 @@ def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> t
                 QuestionBlock(
                     np.arange(first, first + n),
                     np.asarray(vectors.E[np.sort(rng.integers(0, n_entities, n))], np.float64),
-                    placed // n_entities,
-                    placed % n_entities,
+                    Pairs(*np.divmod(placed, n_entities)),
                     np.ones(len(placed), np.bool_),
-                    *(aside // n_entities, aside % n_entities) * 2,
+                    *(Pairs(*np.divmod(aside, n_entities)),) * 2,
                 )
             )
         shards = {}

@@ -246,8 +246,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         anchor = np.where(is_head, column["tail"], column["head"]).astype(np.int32)
         entity = np.where(is_head, column["head"], column["tail"]).astype(np.int32)
         question = questions.rows(is_head, column["relation"].astype(np.int32), anchor)
-        order = np.lexsort((entity, question))
-        order = order[np.r_[True, np.diff(question[order] * (entity.max() + 1) + entity[order]) > 0]]
+        order = np.unique(question * (int(entity.max()) + 1) + entity, return_index=True)[1]
         ranks = AnswerRanks.of(
             "model",
             collection,

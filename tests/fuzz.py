@@ -79,7 +79,6 @@ from kgtrec.study.config_file import read_study_config
 from kgtrec.study.folder import MANIFEST, NOTES, STEPS, read_study
 from kgtrec.study.report import study_report
 from kgtrec.study.steps import STEP, Steps
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.ogb import is_submission
 from kgtrec.systems.registry import read_system
 from tests.campaign_folders import folder_of
@@ -703,7 +702,7 @@ def _names_of_entities(folder: Path) -> Target:
     return Target(
         [b"Q1\tann\tx\nQ2\ttea\ty\nQ5\tjam\tz\nQ3\tdot\tx\nQ4\tdot\tx\n"],
         path.write_bytes,
-        lambda: read_system(folder / "a.jsonl", given=Given(entities=path, relations=None)),
+        lambda: read_system(folder / "a.jsonl", entities=path, relations=None),
     )
 
 
@@ -718,13 +717,13 @@ def _simkgc(folder: Path) -> Target:
         "relations.json": {"P1": "likes", "P2": "knows"},
     }
     texts = {name: json.dumps(value, indent=2).encode() for name, value in files.items()}
-    return parts(folder, texts, lambda: read_system(folder, "simkgc", Given(data=folder)))
+    return parts(folder, texts, lambda: read_system(folder, "simkgc", data=folder))
 
 
 def _kg_bert(folder: Path) -> Target:
     folder.mkdir(parents=True)
     files = {"a_ranks.txt": b"0\t12\n7\t0\n", "test.tsv": b"ann\tlikes\ttea\nbob\tlikes\tjam\n"}
-    return parts(folder, files, lambda: read_system(folder / "a_ranks.txt", "kg-bert", Given(data=folder)))
+    return parts(folder, files, lambda: read_system(folder / "a_ranks.txt", "kg-bert", data=folder))
 
 
 def _submission(folder: Path) -> Target:
@@ -735,7 +734,7 @@ def _submission(folder: Path) -> Target:
     np.savez(buffer, t_pred_top10=best)
     files = {"t_pred.npz": buffer.getvalue(), "val_hr.npy": npy(asked)}
     path = folder / "t_pred.npz"
-    return parts(folder, files, lambda: (is_submission(path), read_system(path, "ogb", Given(data=folder))))
+    return parts(folder, files, lambda: (is_submission(path), read_system(path, "ogb", data=folder)))
 
 
 def _vectors(folder: Path) -> Target:

@@ -21,13 +21,12 @@ from kgtrec.formats.output.outputs import replacing
 from kgtrec.formats.trec.runs import write_run
 from kgtrec.formats.trec.sorting import sort_run
 from kgtrec.formats.trec.streamed_runs import open_run
-from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.kernels.rows import JoinedRows
 from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.system import rank_system, ranked_parts
 from kgtrec.systems.factor_folders import arrays_of
 from kgtrec.systems.formulas import factorised
-from kgtrec.systems.kinds import RelationVectors
 from kgtrec.systems.registry import read_system
 from tests.collections_by_hand import collection_of
 from tests.fuzz_targets import Target, array_of, array_text, parts
@@ -110,8 +109,7 @@ def _ranked_by_parts() -> list[Ranked]:
     """The results of the question blocks of a small model."""
     collection = _collection()
     factors = _factors(collection, "complex")
-    vectors = RelationVectors("complex", cast("Rows", factors.R), {}, has_reciprocals=True)
-    made = factorised("a", factors.entities, factors.relations, factors.E, vectors)
+    made = factorised("a", factors)
     return list(ranked_parts(collection, made, RankOptions(depth=4, block=2)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,6 @@ from kgtrec.data.alignments import Alignments, EntityVectors, Pairs
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection, Known
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of, whole_number
@@ -28,6 +27,7 @@ Candidates = Literal["test", "all"]
 CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)
 RELATION = "aligned_with"
 _BLOCK_BYTES = 64 << 20
+_Pairs = TypeVar("_Pairs", Qrels, Known)
 _SPACE = r"[\x{00}\s\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x1c-\x1f]|^$"
 
 
@@ -266,28 +266,18 @@ def _entities(left: pa.StringArray, right: pa.StringArray) -> Vocabulary:
 
 
 def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questions: slice, entities: slice) -> Side:
-    whole = collection.questions
-    ids, labels = Vocabulary(whole.ids.labels[questions]), Vocabulary(collection.entities.labels[entities])
-    first, first_entity = questions.start, entities.start
+    labels = Vocabulary(collection.entities.labels[entities])
+    asked, none = collection.questions.take(np.arange(questions.start, questions.stop)), np.zeros(0, np.int32)
 
-    none = np.zeros(0, np.int32)
-    qrels, known = collection.qrels, collection.known
-    # both are sorted by question, and the questions of one direction are consecutive
-    judged, kept = (
-        slice(*np.searchsorted(question, [first, questions.stop])) for question in (qrels.question, known.question)
-    )
+    def of_side(pairs: _Pairs) -> _Pairs:
+        pairs = pairs.take((pairs.question >= questions.start) & (pairs.question < questions.stop))
+        return replace(pairs, question=pairs.question - questions.start, entity=pairs.entity - entities.start)
+
     view = Collection(
-        Questions(
-            ids,
-            whole.is_head[questions],
-            whole.relation[questions],
-            np.zeros(len(ids), np.int32),
-            labels,
-            whole.relations,
-        ),
-        Qrels(qrels.question[judged] - first, qrels.entity[judged] - first_entity, qrels.grade[judged], ids, labels),
-        Known(known.question[kept] - first, known.entity[kept] - first_entity, known.split[kept]),
+        replace(asked, anchor=np.zeros_like(asked.anchor), entities=labels),
+        replace(of_side(collection.qrels), questions=asked.ids, entities=labels, collection=""),
+        of_side(collection.known),
         collection.categories,
-        Triples(none, none, none, labels, whole.relations),
+        Triples(none, none, none, labels, asked.relations),
     )
-    return Side(is_head, view, rows[whole.anchor[questions]], rows[entities], first, first_entity)
+    return Side(is_head, view, rows[asked.anchor], rows[entities], questions.start, entities.start)

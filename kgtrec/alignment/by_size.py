@@ -19,6 +19,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, count_of, whole_number
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.similarity import Similarity
 from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subsets
 from kgtrec.measures.names import parse_measures
@@ -143,25 +144,19 @@ def _watched(
 ) -> Iterator[ScoreBlock]:
     """The same blocks, in the order of the questions; each is counted within the sets when its scores were checked."""
     plan = Plan.of(side.collection, RankOptions(depth=0))
-    question, entity = np.divmod(plan.ranked, plan.width)
-    uncounted_question, uncounted_entity = np.divmod(plan.uncounted, plan.width)
+    ranked, uncounted = (Pairs(*np.divmod(keys.astype(np.intp), plan.width)) for keys in (plan.ranked, plan.uncounted))
     first, last = np.searchsorted(
         task.collection.qrels.question, [side.first_question, side.first_question + len(side.anchors)]
     )
     pair = np.searchsorted(pairs, _pair_keys(task.collection)[first:last])
     members = np.zeros((plan.width, sets.holds.shape[1]), np.bool_)
     for column, holds in enumerate(sets.holds.T):
-        members[entity[holds[pair]], column] = True
+        members[ranked.entity[holds[pair]], column] = True
     for rows, scores in blocks:
         yield rows, scores
         start, stop = int(rows[0]), int(rows[-1]) + 1
-        own = slice(*np.searchsorted(question, [start, stop]))
-        uncounted = slice(*np.searchsorted(uncounted_question, [start, stop]))
-        ranked = question[own].astype(np.intp) - start, entity[own].astype(np.intp)
         counts.append(
-            count_within_subsets(
-                scores, *ranked, uncounted_question[uncounted] - start, uncounted_entity[uncounted], members
-            )
+            count_within_subsets(scores, ranked.of_rows(start, stop), uncounted.of_rows(start, stop), members)
         )
 
 
@@ -178,22 +173,10 @@ def _scores(
     question = codes.astype(np.int32)
     ids = Vocabulary(collection.questions.ids.decode(used))
 
-    def of_set(name: str) -> NDArray[np.int32]:
-        values: NDArray[np.int32] = np.concatenate([getattr(part, name)[:, column] for part in counts])[kept]
-        return values
-
     # ranks and qrels have the same rows: every answer has a rank, and nothing else is judged
-    ranks = replace(
-        whole,
-        question=question,
-        entity=whole.entity[kept],
-        answer=whole.answer[kept],
-        above=of_set("above"),
-        tied=of_set("tied"),
-        n_other=of_set("n_other"),
-        score=whole.score[kept],
-        questions=ids,
-        collection="",
-    )
+    own: dict[str, Any] = {
+        name: np.concatenate([part[name][:, column] for part in counts])[kept] for name in ("above", "tied", "n_other")
+    }
+    ranks = replace(whole.take(kept), question=question, **own, questions=ids, collection="")
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)
     return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)

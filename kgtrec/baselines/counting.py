@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Graph, Places
+from kgtrec.baselines.graph import Codes, Graph
 from kgtrec.baselines.record import Baseline, Scorer, each
 from kgtrec.kernels.sampling.random_order import hashed
 
@@ -19,7 +19,7 @@ def _fit_popularity(graph: Graph, *, seed: int) -> Scorer:
     # below 1, so that it orders only the entities that never occur at this position of the relation
     share = np.round(facts / (facts.max() + 1), 6)
 
-    def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
+    def score(anchor: Codes, direction: Codes) -> NDArray[np.float64]:
         block: NDArray[np.float64] = counts[direction].toarray()
         return np.where(block > 0, block, share)
 
@@ -33,7 +33,7 @@ def _fit_constant(graph: Graph, *, seed: int) -> Scorer:
 def _fit_random(graph: Graph, *, seed: int) -> Scorer:
     entity = hashed(np.arange(graph.n_entities, dtype=np.uint64) + np.uint64(seed) * np.uint64(1 << 32))
 
-    def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
+    def score(anchor: Codes, direction: Codes) -> NDArray[np.float64]:
         question = hashed((anchor * graph.n_directions + direction).astype(np.uint64))
         # the upper 32 bits: whole numbers, which are exact and rarely tie
         return (hashed(question[:, None] ^ entity) >> np.uint64(32)).astype(np.float64)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kgtrec.baselines.graph import Graph, Places
+from kgtrec.baselines.graph import Codes, Graph
 from kgtrec.baselines.record import Baseline, Option, Scorer, Settings
 from kgtrec.kernels.ranking.reproducible import (
     Matrix,
@@ -49,8 +49,8 @@ def _fit_svd(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterato
         yield settings, _svd_scorer(on_grid(left[:, rank]), on_grid(right[:, rank]), columns, bounds, n)
 
 
-def _svd_scorer(left: Matrix, right: Matrix, columns: Places, bounds: Places, n: int) -> Scorer:
-    def score(anchor: Places, direction: Places) -> Matrix:
+def _svd_scorer(left: Matrix, right: Matrix, columns: Codes, bounds: Codes, n: int) -> Scorer:
+    def score(anchor: Codes, direction: Codes) -> Matrix:
         block = np.full((len(anchor), n), -1.0)
         for one in np.unique(direction):
             rows = np.flatnonzero(direction == one)
@@ -62,9 +62,7 @@ def _svd_scorer(left: Matrix, right: Matrix, columns: Places, bounds: Places, n:
     return score
 
 
-def _truncated_svd(
-    row: Places, column: Places, shape: tuple[int, int], factors: int, seed: int
-) -> tuple[Matrix, Matrix]:
+def _truncated_svd(row: Codes, column: Codes, shape: tuple[int, int], factors: int, seed: int) -> tuple[Matrix, Matrix]:
     """(rows, k) and (columns, k) whose product is the best approximation of rank k, the largest part first.
 
     Of a matrix of zeros and ones X: eigenvectors of X X^T, and their products with X.
@@ -88,7 +86,7 @@ def _truncated_svd(
     return left * singular, _ones(column, row, shape[::-1]) @ left
 
 
-def _ones(row: Places, column: Places, shape: tuple[int, int]) -> Any:
+def _ones(row: Codes, column: Codes, shape: tuple[int, int]) -> Any:
     """A sparse matrix with a 1 for each (row, column); a repeated one is kept twice."""
     from scipy.sparse import csr_array
 
@@ -113,7 +111,7 @@ def _fit_rescal(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iter
 def _rescal_scorer(entity: Matrix, core: Matrix, n_relations: int) -> Scorer:
     entity = on_grid(entity)
 
-    def score(anchor: Places, direction: Places) -> Matrix:
+    def score(anchor: Codes, direction: Codes) -> Matrix:
         query = np.empty((len(anchor), entity.shape[1]))
         for one in np.unique(direction):
             rows = np.flatnonzero(direction == one)
@@ -160,12 +158,12 @@ def _leading_eigenvectors(graph: Graph, factors: int, seed: int) -> Matrix:
 class _Links:
     """The facts of all relations from one side: a row for each head of a relation, or for each tail."""
 
-    own: Places  # (rows,) the entity
+    own: Codes  # (rows,) the entity
     matrix: Any  # sparse, (rows, n_entities): the entities of the other side
     rows: list[slice]  # of each relation
 
     @classmethod
-    def of(cls, graph: Graph, relation: Places, own: Places, other: Places) -> _Links:
+    def of(cls, graph: Graph, relation: Codes, own: Codes, other: Codes) -> _Links:
         n = graph.n_entities
         keys, row = np.unique(relation * n + own, return_inverse=True)
         first = np.searchsorted(keys, np.arange(graph.n_relations + 1) * n)

@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
+from kgtrec.kernels.integer_keys import ranges
 
-Places = NDArray[np.int64]
+Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
     """Two rows per distinct train fact, one in each direction, sorted by (anchor, direction, answer)."""
 
-    anchor: Places  # (2m,)
-    direction: Places  # (2m,) relation of a fact read forwards, relation + n_relations read backwards
-    answer: Places  # (2m,)
-    key: Places  # (2m,) anchor * n_directions + direction, never decreasing
+    anchor: Codes  # (2m,)
+    direction: Codes  # (2m,) relation of a fact read forwards, relation + n_relations read backwards
+    answer: Codes  # (2m,)
+    key: Codes  # (2m,) anchor * n_directions + direction, never decreasing
     n_entities: int
     n_relations: int
 
@@ -52,43 +53,29 @@ class Graph:
     def n_directions(self) -> int:
         return 2 * self.n_relations
 
-    def from_anchor(self, anchor: Places) -> tuple[Places, Places]:
+    def from_anchor(self, anchor: Codes) -> tuple[Codes, Codes]:
         """Find all rows that start at each of ``anchor``, as (which anchor, row)."""
         first = np.searchsorted(self.anchor, anchor, "left")
         return ranges(first, np.searchsorted(self.anchor, anchor, "right") - first)
 
-    def from_anchor_in(self, anchor: Places, direction: Places) -> tuple[Places, Places]:
+    def from_anchor_in(self, anchor: Codes, direction: Codes) -> tuple[Codes, Codes]:
         """Find the rows that start at each of ``anchor`` in its ``direction``, as (which anchor, row)."""
         return ranges(*self.span(anchor, direction))
 
-    def span(self, anchor: Places, direction: Places) -> tuple[Places, Places]:
+    def span(self, anchor: Codes, direction: Codes) -> tuple[Codes, Codes]:
         """Find the first row and the number of rows of each (anchor, direction)."""
         key = anchor * self.n_directions + direction
         first = np.searchsorted(self.key, key, "left")
         return first, np.searchsorted(self.key, key, "right") - first
 
 
-def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Places, Places]:
+def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Codes, Codes]:
     """Give (anchor, direction) of the questions at ``rows``."""
     against = questions.is_head[rows] * len(questions.relations)
     return questions.anchor[rows].astype(np.int64), questions.relation[rows].astype(np.int64) + against
 
 
-def ranges(first: Places, count: Places) -> tuple[Places, Places]:
-    """List the indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
-
-    Examples
-    --------
-    >>> owner, place = ranges(np.array([5, 0]), np.array([2, 1]))
-    >>> owner.tolist(), place.tolist()
-    ([0, 0, 1], [5, 6, 0])
-    """
-    owner = np.repeat(np.arange(len(count)), count)
-    before = np.cumsum(count) - count
-    return owner, np.arange(len(owner)) + (first - before)[owner]
-
-
-def slices(size: Places, limit: int) -> list[tuple[int, int]]:
+def slices(size: Codes, limit: int) -> list[tuple[int, int]]:
     """Cuts items into runs [first, last) whose sizes sum to at most ``limit``; a larger item is a run by itself.
 
     Examples

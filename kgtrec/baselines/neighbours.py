@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Graph, Places
+from kgtrec.baselines.graph import Codes, Graph
 from kgtrec.baselines.record import Baseline, Option, Scorer, each
 
 
@@ -21,7 +21,7 @@ def _fit_neighbours(graph: Graph, *, seed: int, steps: int, damping: int, candid
         (np.ones(len(graph.answer), np.bool_), (graph.direction, graph.answer)), shape=(graph.n_directions, n)
     )
 
-    def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
+    def score(anchor: Codes, direction: Codes) -> NDArray[np.float64]:
         # questions with one anchor share their walks
         anchors, which = np.unique(anchor, return_inverse=True)
         walks = adjacency[anchors].toarray()

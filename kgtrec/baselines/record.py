@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Graph, Places, asked
+from kgtrec.baselines.graph import Codes, Graph, asked
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, nearest, one_of, whole_number
 
 # (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
-Scorer = Callable[[Places, Places], NDArray[np.float64]]
+Scorer = Callable[[Codes, Codes], NDArray[np.float64]]
 #: option -> value
 Settings = Mapping[str, int | float | str]
 
@@ -35,11 +35,10 @@ class Option:
         """``value``, which may be text, in the type of the default; a KgtrecError if it is invalid."""
         kind = type(self.default)
         try:
-            whole = kind is not int or float(value) == int(float(value))
-            read = kind(float(value)) if kind is int else kind(value)
+            read = kind(value if kind is str else float(value))
         except (TypeError, ValueError, OverflowError):
-            whole = False
-        if not whole:
+            read = None
+        if read is None or (kind is int and read != float(value)):
             raise KgtrecError(f"expected {'a whole number' if kind is int else 'a number'} for {name}, found {value!r}")
         if isinstance(read, str):
             one_of(f"{name} to be one of", read, self.choices)

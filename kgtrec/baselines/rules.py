@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Graph, Places, ranges, slices
+from kgtrec.baselines.graph import Codes, Graph, slices
 from kgtrec.baselines.record import Baseline, Option, Scorer, each
-from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.integer_keys import begins, distinct, ranges
 
 _CHUNK = 4_000_000  # body pairs in memory at a time
 _DIGITS = 12
@@ -25,15 +25,15 @@ _DIGITS = 12
 class Rules:
     """Mined rules, sorted by the concluded direction, then by rising confidence."""
 
-    target: Places  # (n,) direction concluded
-    first: Places  # (n,) direction of the first step
-    second: Places  # (n,) direction of the second step, n_directions where the body has only one step
+    target: Codes  # (n,) direction concluded
+    first: Codes  # (n,) direction of the first step
+    second: Codes  # (n,) direction of the second step, n_directions where the body has only one step
     confidence: NDArray[np.float64]  # (n,) in (0, 1)
 
     def __len__(self) -> int:
         return len(self.target)
 
-    def span(self, target: Places) -> tuple[Places, Places]:
+    def span(self, target: Codes) -> tuple[Codes, Codes]:
         """Find the first rule and the number of rules of each direction."""
         first = np.searchsorted(self.target, target, "left")
         return first, np.searchsorted(self.target, target, "right") - first
@@ -86,12 +86,12 @@ def mine(graph: Graph, *, seed: int, anchors: int, discount: int, support: int, 
     return _sorted(target, body // (n_directions + 1), body % (n_directions + 1), confidence)
 
 
-def _sorted(target: Places, first: Places, second: Places, confidence: NDArray[np.float64]) -> Rules:
+def _sorted(target: Codes, first: Codes, second: Codes, confidence: NDArray[np.float64]) -> Rules:
     order = np.lexsort((second, first, confidence, target))
     return Rules(target[order], first[order], second[order], confidence[order])
 
 
-def _sampled_anchors(graph: Graph, most: int, rng: np.random.Generator) -> Places:
+def _sampled_anchors(graph: Graph, most: int, rng: np.random.Generator) -> Codes:
     """At most ``most`` anchors of each direction, together and sorted."""
     starts = np.unique(graph.key)
     anchor, direction = starts // graph.n_directions, starts % graph.n_directions
@@ -100,7 +100,7 @@ def _sampled_anchors(graph: Graph, most: int, rng: np.random.Generator) -> Place
     return np.unique(anchor[order[place < most]])
 
 
-def _bodies(graph: Graph, sample: Places) -> Iterator[tuple[Places, Places, Places]]:
+def _bodies(graph: Graph, sample: Codes) -> Iterator[tuple[Codes, Codes, Codes]]:
     """Distinct (x, body, y) in chunks, x a row of ``sample``, body = first * (n_directions + 1) + second."""
     n_directions, n = graph.n_directions, graph.n_entities
     n_bodies = n_directions * (n_directions + 1)
@@ -120,19 +120,19 @@ def _bodies(graph: Graph, sample: Places) -> Iterator[tuple[Places, Places, Plac
         yield key // (n_bodies * n) + begin, key // n % n_bodies, key % n
 
 
-def _where(kept: NDArray[np.bool_], *columns: Places) -> tuple[Places, ...]:
+def _where(kept: NDArray[np.bool_], *columns: Codes) -> tuple[Codes, ...]:
     return tuple(column[kept] for column in columns)
 
 
-def _observed(graph: Graph, sample: Places) -> tuple[tuple[Places, Places, Places], tuple[Places, Places]]:
+def _observed(graph: Graph, sample: Codes) -> tuple[tuple[Codes, Codes, Codes], tuple[Codes, Codes]]:
     """The number of y that each (x, body) reaches, as (x, body, count), and of concluded facts, as (rule, hits)."""
     n_bodies = graph.n_directions * (graph.n_directions + 1)
     by_pair = np.argsort(graph.anchor * graph.n_entities + graph.answer, kind="stable")
     pair = (graph.anchor * graph.n_entities + graph.answer)[by_pair]
-    sizes: list[tuple[Places, ...]] = []
-    found: list[tuple[Places, ...]] = []
+    sizes: list[tuple[Codes, ...]] = []
+    found: list[tuple[Codes, ...]] = []
     for x, body, y in _bodies(graph, sample):
-        start = np.flatnonzero(np.r_[len(x) > 0, (body[1:] != body[:-1]) | (x[1:] != x[:-1])])
+        start = np.flatnonzero(begins(body, x))
         sizes.append((x[start], body[start], np.diff(np.r_[start, len(x)])))
         asked = sample[x] * graph.n_entities + y
         first = np.searchsorted(pair, asked, "left")
@@ -144,9 +144,7 @@ def _observed(graph: Graph, sample: Places) -> tuple[tuple[Places, Places, Place
     return (x, body, count), (rules, hits.astype(np.int64))
 
 
-def _body_totals(
-    graph: Graph, sample: Places, sizes: tuple[Places, Places, Places], target: Places, body: Places
-) -> Places:
+def _body_totals(graph: Graph, sample: Codes, sizes: tuple[Codes, Codes, Codes], target: Codes, body: Codes) -> Codes:
     """Body pairs of each rule over the sampled anchors that have an answer in its target direction."""
     from scipy.sparse import csr_array
 
@@ -167,8 +165,8 @@ def _body_totals(
 
 
 def _reached(
-    graph: Graph, rules: Rules, anchor: Places, direction: Places
-) -> Iterator[tuple[Places, Places, Places, Places]]:
+    graph: Graph, rules: Rules, anchor: Codes, direction: Codes
+) -> Iterator[tuple[Codes, Codes, Codes, Codes]]:
     """The conclusions of rules for questions: chunks of (question, rule, answer, number of the question-rule pair)."""
     question, rule = ranges(*rules.span(direction))
     pair, edge = graph.from_anchor_in(anchor[question], rules.first[rule])
@@ -193,13 +191,13 @@ def _reached(
 def _scorer(graph: Graph, rules: Rules, aggregate: str) -> Scorer:
     n = graph.n_entities
 
-    def best(anchor: Places, direction: Places) -> NDArray[np.float64]:
+    def best(anchor: Codes, direction: Codes) -> NDArray[np.float64]:
         score = np.zeros(len(anchor) * n)
         for question, rule, answer, _ in _reached(graph, rules, anchor, direction):
             np.maximum.at(score, question * n + answer, rules.confidence[rule])
         return np.round(score, _DIGITS).reshape(-1, n)
 
-    def noisy_or(anchor: Places, direction: Places) -> NDArray[np.float64]:
+    def noisy_or(anchor: Codes, direction: Codes) -> NDArray[np.float64]:
         doubt = np.ones(len(anchor) * n)
         for question, rule, answer, pair in _reached(graph, rules, anchor, direction):
             # a rule counts once for an answer, however many paths lead there

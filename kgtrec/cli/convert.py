@@ -195,13 +195,11 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
 
 def _to_factors(source: str, target: str, **given: str | None) -> None:
     from kgtrec.formats.factor_folders import write_factor_folder
-    from kgtrec.systems.adapter import Given
     from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
 
-    files: dict[str, Any] = {name: path and Path(path) for name, path in given.items()}
     with in_file(source):
-        arrays = arrays_of(read_system(source, given=Given(**files)))
+        arrays = arrays_of(read_system(source, **given))
     write_factor_folder(target, arrays)
     say(f"{target}: {arrays.score}, {len(arrays.E):,} entities x {arrays.E.shape[1]} numbers ({arrays.E.dtype})")
 

@@ -33,7 +33,7 @@ from kgtrec.ranking.options import UNKNOWN, RankOptions
 from kgtrec.ranking.system import require_fit
 from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked
 from kgtrec.report.progress import progress_bar
-from kgtrec.systems.adapter import Given
+from kgtrec.systems.adapter import ReadOptions
 from kgtrec.systems.kinds import (
     CollectionLists,
     Factors,
@@ -195,7 +195,7 @@ def command(
     systems: list[tuple[Path, SystemOutput]] = []
     for path, adapter in [(path, adapter_of(path, kind)) for path in _each_source(sources)]:
         with in_file(path):
-            systems.append((path, adapter.read(path, cast("Given", given))))
+            systems.append((path, adapter.read(path, cast("ReadOptions", given))))
     chosen: dict[str, str] = {}  # system -> settings with several values, once it is fitted
     for name in records:
         systems += [(Path(system.name), system) for system in _baseline_systems(name, test, seed, settings, chosen)]
@@ -253,7 +253,7 @@ class _Watched:
 
 def _idle_of(systems: list[SystemOutput], used: set[str]) -> set[str]:
     """The options that none of the systems uses."""
-    idle = {field.name for field in fields(Given)} - used
+    idle = {field.name for field in fields(ReadOptions)} - used
     if not any(isinstance(system, Scorer | Factors) for system in systems):
         idle.add("unknown_entities")
     if all(isinstance(system, RankedLists | CollectionLists | TripleRanks) for system in systems):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -135,17 +135,13 @@ def _strangers(
     wanted: pa.StringArray | None,
     wanted_name: str,
     column: Literal["", "question", "entity"],
-) -> list[Finding]:
-    if wanted is None:
-        return []
+) -> Iterator[Finding]:
     what = {"": "anchors", "question": "questions", "entity": "entities"}[column]
-    others = labels.filter(pc.invert(pc.is_in(labels, value_set=wanted)))
-    if len(others) == 0:
-        return []
-    kind = "other" if len(others) == 1 else "others"
-    message = f"expected only {what} of {wanted_name}, found {len(others)} {kind}: {_listed(others)}"
-    message += _why_strangers(labels, others, wanted, what)
-    return [Finding(source, message, column, others[0].as_py())]
+    if wanted is not None and len(others := labels.filter(pc.invert(pc.is_in(labels, value_set=wanted)))):
+        kind = "other" if len(others) == 1 else "others"
+        message = f"expected only {what} of {wanted_name}, found {len(others)} {kind}: {_listed(others)}"
+        message += _why_strangers(labels, others, wanted, what)
+        yield Finding(source, message, column, others[0].as_py())
 
 
 def _why_strangers(labels: pa.StringArray, others: pa.StringArray, wanted: pa.StringArray, what: str) -> str:
@@ -164,13 +160,9 @@ def _why_strangers(labels: pa.StringArray, others: pa.StringArray, wanted: pa.St
     return ""
 
 
-def _missing(source: str, labels: pa.StringArray, wanted: pa.StringArray | None, expected: str) -> list[Finding]:
-    if wanted is None:
-        return []
-    absent = wanted.filter(pc.invert(pc.is_in(wanted, value_set=labels)))
-    if len(absent) == 0:
-        return []
-    return [Finding(source, f"expected {expected}, found {len(absent)} missing: {_listed(absent)}")]
+def _missing(source: str, labels: pa.StringArray, wanted: pa.StringArray | None, expected: str) -> Iterator[Finding]:
+    if wanted is not None and len(absent := wanted.filter(pc.invert(pc.is_in(wanted, value_set=labels)))):
+        yield Finding(source, f"expected {expected}, found {len(absent)} missing: {_listed(absent)}")
 
 
 def _listed(labels: pa.StringArray) -> str:

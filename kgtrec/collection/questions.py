@@ -152,8 +152,12 @@ def build_questions(
     chosen, report["sample"] = _sample(full, sample, seed)
     fingerprint = fingerprint_of(splits.train, splits.valid, full.take(chosen), full.take(~chosen))
     labels = splits.entities
-    if ids:
-        splits, full = _with_ids(splits, full)
+    if ids:  # by the places of the labels in byte order, whatever that of the lines
+        names = Vocabulary(pa.array([f"e{place}" for place in labels.byte_order.tolist()], pa.string()))
+        splits, full = (
+            Splits(*(replace(getattr(splits, name), entities=names) for name in SPLITS)),
+            replace(full, entities=names),
+        )
     test = full.take(chosen)
     questions = questions_of(test)
     question, entity = completions(questions, test)
@@ -299,16 +303,13 @@ def _refuse(vocabulary: Vocabulary, pattern: str, expected: str, way_out: str) -
 
 
 def _without_repeated(splits: Splits, policy: str) -> tuple[Splits, Report]:
-    firsts = {name: first_places(getattr(splits, name).keys()) for name in SPLITS}
-    counts = {name: len(getattr(splits, name)) - len(places) for name, places in firsts.items()}
+    extra = {}
     for name in SPLITS:
         triples = getattr(splits, name)
-        extra = np.ones(len(triples), bool)
-        extra[firsts[name]] = False
-        _obey(policy, triples, extra, f"each {name} triple once", "repeated", "--repeated")
-    if policy == "drop":
-        splits = Splits(*(getattr(splits, name).take(firsts[name]) for name in SPLITS))
-    return splits, {"policy": policy, **counts}
+        extra[name] = np.ones(len(triples), bool)
+        extra[name][first_places(triples.keys())] = False
+        _obey(policy, triples, extra[name], f"each {name} triple once", "repeated", "--repeated")
+    return _left(splits, policy, extra), {"policy": policy} | {name: int(wrong.sum()) for name, wrong in extra.items()}
 
 
 def _without_leaked(splits: Splits, policy: str) -> tuple[Splits, Report]:
@@ -316,41 +317,44 @@ def _without_leaked(splits: Splits, policy: str) -> tuple[Splits, Report]:
     in_train, in_valid = (is_among(test.keys(), part.keys()) for part in (splits.train, splits.valid))
     leaks = in_train | in_valid
     _obey(policy, test, leaks, "test triples that are in neither train nor valid", "in one of them", "--leaked")
-    counts = {
+    return _left(splits, policy, {"test": leaks}), {
         "policy": policy,
         "test_in_train": int(in_train.sum()),
         "test_in_valid": int(in_valid.sum()),
         "test_in_either": int(leaks.sum()),
         "valid_in_train": int(is_among(splits.valid.keys(), splits.train.keys()).sum()),
     }
-    return Splits(splits.train, splits.valid, test.take(~leaks)) if policy == "drop" else splits, counts
 
 
 def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Report]:
     """Apply the policy for entities or relations that train lacks; ``kind`` is "entities" or "relations"."""
-    train = splits.train
+    columns = ("head", "tail") if kind == "entities" else ("relation",)
     seen = np.zeros(len(getattr(splits, kind)), bool)
-    seen[np.concatenate([train.head, train.tail]) if kind == "entities" else train.relation] = True
-
-    def lacking(triples: Triples) -> NDArray[np.bool_]:
-        known = seen[triples.head] & seen[triples.tail] if kind == "entities" else seen[triples.relation]
-        return ~known
-
-    valid, test = lacking(splits.valid), lacking(splits.test)
+    for column in columns:
+        seen[getattr(splits.train, column)] = True
+    lacking = {
+        name: ~np.logical_and.reduce([seen[getattr(getattr(splits, name), column)] for column in columns])
+        for name in ("valid", "test")
+    }
     option = f"--unseen-{kind}"
-    _obey(policy, splits.test, test, f"test triples whose {kind} are in train", "with others", option)
+    _obey(policy, splits.test, lacking["test"], f"test triples whose {kind} are in train", "with others", option)
     counts = {
         "policy": policy,
         kind: int((~seen).sum()),
-        "test_triples": int(test.sum()),
-        "valid_triples": int(valid.sum()),
+        "test_triples": int(lacking["test"].sum()),
+        "valid_triples": int(lacking["valid"].sum()),
     }
-    if policy != "drop" or seen.all():
-        return splits, counts
-    kept = Vocabulary(getattr(splits, kind).labels.filter(pa.array(seen)))
-    entities, relations = (kept, splits.relations) if kind == "entities" else (splits.entities, kept)
-    parts = (train, splits.valid.take(~valid), splits.test.take(~test))
-    return Splits(*(part.recoded(entities=entities, relations=relations) for part in parts)), counts
+    if policy == "drop" and not seen.all():
+        splits, kept = _left(splits, policy, lacking), Vocabulary(getattr(splits, kind).labels.filter(pa.array(seen)))
+        splits = Splits(*(getattr(splits, name).recoded(**{kind: kept}) for name in SPLITS))
+    return splits, counts
+
+
+def _left(splits: Splits, policy: str, wrong: dict[str, NDArray[np.bool_]]) -> Splits:
+    """The splits, with "drop" without the triples that are wrong."""
+    if policy != "drop":
+        return splits
+    return replace(splits, **{name: getattr(splits, name).take(~rows) for name, rows in wrong.items()})
 
 
 def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str, found: str, option: str) -> None:
@@ -402,26 +406,16 @@ def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     return is_among(full.keys(), named.keys())
 
 
-def _with_ids(splits: Splits, full: Triples) -> tuple[Splits, Triples]:
-    """The same triples, with entities named by the places of their labels in byte order, whatever that of the lines."""
-    entities = Vocabulary(pa.array([f"e{place}" for place in splits.entities.byte_order.tolist()], pa.string()))
-
-    train, valid, test, full = (
-        replace(triples, entities=entities) for triples in (splits.train, splits.valid, splits.test, full)
-    )
-    return Splits(train, valid, test), full
-
-
-def _known(questions: Questions, qrels: Qrels, splits: tuple[Triples, Triples, Triples]) -> Known:
+def _known(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> Known:
     """The completions of each split, each once, without the answers."""
-    parts = [completions(questions, triples) for triples in splits]
-    split = np.repeat(np.arange(3), [len(question) for question, _ in parts])
-    question, entity = (np.concatenate([part[i] for part in parts]).astype(np.int64) for i in range(2))
-    pairs = question * len(questions.entities) + entity
-    answers = qrels.question.astype(np.int64) * len(questions.entities) + qrels.entity
-    rows = distinct((pairs * 3 + split)[~is_among(pairs, answers)])
-    question, entity = np.divmod(rows // 3, len(questions.entities))
-    return Known(question.astype(np.int32), entity.astype(np.int32), (rows % 3).astype(np.int8))
+    split = np.repeat(np.arange(len(splits)), [len(triples) for triples in splits])
+    question, entity, row = completed_rows(questions, splits[0].joined(*splits[1:]))
+    width = len(questions.entities)
+    pairs = question.astype(np.int64) * width + entity
+    answers = qrels.question.astype(np.int64) * width + qrels.entity
+    rows = distinct((pairs * 3 + split[row])[~is_among(pairs, answers)])
+    question, entity = (codes.astype(np.int32) for codes in np.divmod(rows // 3, width))
+    return Known(question, entity, (rows % 3).astype(np.int8))
 
 
 def _counts(
@@ -430,6 +424,7 @@ def _counts(
     answers = np.bincount(qrels.question, minlength=len(questions))
     sides = {"head": questions.is_head, "tail": ~questions.is_head, "all": np.ones(len(questions), bool)}
     per_relation = np.bincount(test.relation, minlength=len(splits.relations))
+    sizes = np.bincount(np.ceil(np.log2(answers)).astype(np.intp))  # questions with 1, 2, 3-4, 5-8, ... answers
     return {
         "triples": {**_lengths(splits), "test": len(test)},
         "entities": len(splits.entities),
@@ -445,7 +440,10 @@ def _counts(
             }
             for side, mask in sides.items()
         },
-        "histogram": _histogram(answers),
+        "histogram": [
+            {"from": 2 ** (place - 1) + 1 if place else 1, "to": 2**place, "questions": size}
+            for place, size in enumerate(sizes.tolist())
+        ],
         "categories": {
             name: {
                 "relations": int((categories.category == code).sum()),
@@ -455,15 +453,6 @@ def _counts(
         },
         "known": {name: int((known.split == code).sum()) for code, name in enumerate(SPLITS)},
     }
-
-
-def _histogram(answers: NDArray[np.int64]) -> list[Report]:
-    """Questions with 1, 2, 3-4, 5-8, ... answers."""
-    bins = np.ceil(np.log2(answers)).astype(np.intp)
-    counts = np.bincount(bins)
-    return [
-        {"from": 2 ** (i - 1) + 1 if i else 1, "to": 2**i, "questions": int(count)} for i, count in enumerate(counts)
-    ]
 
 
 def _lengths(splits: Splits) -> dict[str, int]:

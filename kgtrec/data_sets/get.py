@@ -125,10 +125,14 @@ def folder_of(text: str, *, progress: ShowProgress | None = None) -> Path:
     return get(text, progress=progress)
 
 
+def _missing(file: DataFile, folder: Path) -> tuple[DataFile, ...]:
+    """What is not there of a file that is used as it is, or of what is unpacked from it."""
+    return tuple(part for part in file.members or (file,) if not is_published(part, folder / part.path))
+
+
 def _make_ready(data: DataSet, file: DataFile, folder: Path, progress: ShowProgress | None) -> None:
     """Bring a file, or what is unpacked from it, to its place; another program may have done so meanwhile."""
-    missing = tuple(part for part in file.members or (file,) if not is_published(part, folder / part.path))
-    if not missing:
+    if not (missing := _missing(file, folder)):
         return
     if not is_published(file, folder / file.path):
         _fetch(data, file, folder / file.path, progress)
@@ -181,12 +185,7 @@ def _origin(data: DataSet, file: DataFile) -> tuple[str, Path | None]:
 
 def _require_by_hand(data: DataSet, folder: Path) -> None:
     """Refuse a data set that is not confirmed, unless what it is made of is there."""
-    missing = [
-        file
-        for file in data.files
-        if not is_published(file, folder / file.path)
-        and not (file.members and all(is_published(member, folder / member.path) for member in file.members))
-    ]
+    missing = [file for file in data.files if not is_published(file, folder / file.path) and _missing(file, folder)]
     if missing:
         raise KgtrecError(
             f"{data.name}: is not downloaded, since its checksums are not confirmed ({data.unconfirmed}); put "

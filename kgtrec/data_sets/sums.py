@@ -8,7 +8,6 @@ from kgtrec.data_sets.registry import DataFile
 from kgtrec.errors import FormatError, KgtrecError, counted
 from kgtrec.formats.files import sha256_of
 
-_CHUNK = 1 << 20
 _DIGITS = 12  # of a checksum that a message shows
 
 
@@ -65,8 +64,6 @@ def git_blob_of(path: Path) -> str:
     """
     import hashlib
 
-    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    header = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, lambda: header).hexdigest()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import mapped_array
-from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.kernels.rows import JoinedRows, LargeArray
 
 _PIECE = 16 << 20  # bytes that are in memory at a time
 
@@ -53,7 +53,7 @@ def array_files(folder: PathLike, name: str) -> list[Path]:
     return [shards[number] for number in range(len(shards))]
 
 
-def mapped_rows(paths: Sequence[PathLike]) -> Rows:
+def mapped_rows(paths: Sequence[PathLike]) -> LargeArray:
     """Return an array in one file or several, mapped.
 
     Raises
@@ -75,7 +75,7 @@ def mapped_rows(paths: Sequence[PathLike]) -> Rows:
     return JoinedRows(parts)
 
 
-def files_of(rows: Rows) -> list[Path] | None:
+def files_of(rows: LargeArray) -> list[Path] | None:
     """Return the .npy files that :func:`mapped_rows` maps to an array again; None: there are none."""
     found: list[Path] = []
     for part in rows.parts if isinstance(rows, JoinedRows) else (rows,):
@@ -92,14 +92,14 @@ def files_of(rows: Rows) -> list[Path] | None:
     return found
 
 
-def save_array(folder: Path, name: str, rows: Rows) -> None:
+def save_array(folder: Path, name: str, rows: LargeArray) -> None:
     """Write an array as ``NAME.npy``, or its parts as shards, a few rows at a time."""
     parts = rows.parts if isinstance(rows, JoinedRows) else None
     for number, part in enumerate(parts or (rows,)):
         save_rows(folder / (f"{name}.npy" if parts is None else f"{name}-{number:05}.npy"), part)
 
 
-def save_rows(path: Path, rows: Rows) -> None:
+def save_rows(path: Path, rows: LargeArray) -> None:
     """Write an array to one file, a few rows at a time."""
     with path.open("wb") as stream:
         header = {"descr": np.lib.format.dtype_to_descr(rows.dtype), "fortran_order": False, "shape": rows.shape}
@@ -108,7 +108,7 @@ def save_rows(path: Path, rows: Rows) -> None:
             stream.write(piece.data)
 
 
-def pieces_of(rows: Rows) -> Iterator[NDArray[np.uint8]]:
+def pieces_of(rows: LargeArray) -> Iterator[NDArray[np.uint8]]:
     """Return the bytes of an array, a few rows at a time."""
     row_bytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
     step = max(1, _PIECE // row_bytes)

@@ -23,7 +23,7 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import writing_folder
 from kgtrec.formats.score_matrix import read_entity_names
 from kgtrec.formats.trec.topics import read_label_lines
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 
 FACTORS, FORMAT = "factors.json", "factors"
 _ARRAYS = ("E", "b", "R", "Q", "questions")
@@ -39,11 +39,11 @@ class FactorArrays:
     has_reciprocals: bool
     entities: Vocabulary
     relations: Vocabulary
-    E: Rows  # (entities, d)
-    b: Rows | None = None  # (entities,)
-    R: Rows | None = None  # (relations, k)
-    Q: Rows | None = None  # (questions, d)
-    questions: Rows | None = None  # (questions, 3): is a head question, relation number, anchor number
+    E: LargeArray  # (entities, d)
+    b: LargeArray | None = None  # (entities,)
+    R: LargeArray | None = None  # (relations, k)
+    Q: LargeArray | None = None  # (questions, d)
+    questions: LargeArray | None = None  # (questions, 3): is a head question, relation number, anchor number
 
 
 def read_factor_folder(
@@ -96,7 +96,7 @@ def checked(made: FactorArrays, path: PathLike, called: Mapping[str, str]) -> Fa
     several, each = (2, "two rows") if made.has_reciprocals else (1, "one row")
     d = (*made.E.shape, -1)[1]
     for name in _ARRAYS:
-        array: Rows | None = getattr(made, name)
+        array: LargeArray | None = getattr(made, name)
         if array is None:
             continue
         what, shape = {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 
 _LARGEST_CHUNK = 1 << 28  # bytes, which are read at once; h5py's own choice is below a megabyte
 _FILTERS = ("gzip", "lzf", "szip", None)  # what h5py brings along; others would be loaded from elsewhere
@@ -101,7 +101,7 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
         raise FormatError(f"expected {name} to fit in memory, found the shape {dataset.shape}", path=path) from None
 
 
-def hdf5_matrix(path: PathLike, name: str) -> Rows:
+def hdf5_matrix(path: PathLike, name: str) -> LargeArray:
     """Open a matrix in a data set: mapped if it is in the file in one piece, else read by the rows asked for.
 
     Raises

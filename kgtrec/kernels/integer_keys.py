@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,3 +60,34 @@ def is_among_sorted(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArr
         return np.zeros(len(keys), bool)
     place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
     return others[place] == keys
+
+
+def ranges(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """List the indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
+
+    Examples
+    --------
+    >>> owner, place = ranges(np.array([5, 0]), np.array([2, 1]))
+    >>> owner.tolist(), place.tolist()
+    ([0, 0, 1], [5, 6, 0])
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    before = np.cumsum(count) - count
+    return owner, np.arange(len(owner)) + (first - before)[owner]
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a row differs from the row before it in one of some columns; the first one does.
+
+    Examples
+    --------
+    >>> begins(np.array([3, 3, 4]), np.array([0, 1, 1])).tolist()
+    [True, True, True]
+    >>> begins(np.array([3, 3, 4])).tolist()
+    [True, False, True]
+    """
+    new = np.zeros(len(columns[0]), np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Rows(Protocol):
+class LargeArray(Protocol):
     """What is used of an array that may be larger than the memory: its shape, and the rows that are asked for."""
 
     @property
@@ -32,7 +32,7 @@ class JoinedRows:
 
     Parameters
     ----------
-    parts : sequence of Rows
+    parts : sequence of LargeArray
         At least one, all of one type, with rows of one shape.
 
     Examples
@@ -42,7 +42,7 @@ class JoinedRows:
     ((5, 1), array([0., 1.]), array([1., 0.]))
     """
 
-    def __init__(self, parts: Sequence[Rows]) -> None:
+    def __init__(self, parts: Sequence[LargeArray]) -> None:
         self.parts = tuple(parts)
         self._end = np.cumsum([len(part) for part in self.parts])
         self.shape: tuple[int, ...] = (int(self._end[-1]), *self.parts[0].shape[1:])

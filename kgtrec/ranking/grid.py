@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from kgtrec.data.arrays import Rounding
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.array_folders import files_of, mapped_rows, save_rows
 from kgtrec.formats.files import FileState
-from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.ranking.answer_ranks import without_themselves
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.panels import Vectors, wide
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.ranking.top_k import TopK
+from kgtrec.kernels.rows import LargeArray
 from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
 from kgtrec.ranking.mapping import Mapped
 from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
@@ -65,7 +68,7 @@ class CountTiles:
         arrays = [self._named(array) for array in (vectors.E, vectors.b, own.entity, own.tie_order)]
         return arrays, (vectors.comparison, vectors.is_wide, own.depth)
 
-    def _named(self, array: Rows | None) -> list[Path] | Rows | None:
+    def _named(self, array: LargeArray | None) -> list[Path] | LargeArray | None:
         if array is None or self._folder is None:
             return array
         if (files := files_of(array)) is None:
@@ -140,44 +143,35 @@ class Grid:
         own, queries = self._blocks[number]
         rows, width = self._places.rows[own], self._plan.width
 
-        def pairs(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-            _, row, entity = pairs_of(keys, rows, width)
-            numbers = self._number[entity]
-            order = np.lexsort((numbers, row))
-            return row[order], numbers[order]
+        def pairs(keys: NDArray[np.int64]) -> Pairs:
+            _, (row, entity) = pairs_of(keys, rows, width)
+            order = np.lexsort((self._number[entity], row))
+            return Pairs(row[order], self._number[entity[order]])
 
-        ranked, row, entity = pairs_of(self._plan.ranked, rows, width)
+        ranked, (row, entity) = pairs_of(self._plan.ranked, rows, width)
         with np.errstate(over="ignore", invalid="ignore"):
             made = None if queries is None else wide(queries(self._places.anchor[own], self._places.relation[own]))
         return QuestionBlock(
             rows,
             made,
-            row,
-            self._number[entity],
+            Pairs(row, self._number[entity]),
             self._plan.is_answer[ranked],
-            *pairs(self._plan.uncounted),
-            *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
+            pairs(self._plan.uncounted),
+            pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
         )
 
     def ranked(self, block: QuestionBlock, counts: Counted) -> Ranked:
         """Turn the counts of a block into answer ranks and a run of the collection."""
-        row, entity, width = block.ranked_row, self.candidates.entity, len(self.candidates)
-        uncounted = block.uncounted_row * width + block.uncounted_entity
-        counts_itself = ~is_among_sorted(row * width + block.ranked_entity, uncounted)
-        n_uncounted = np.bincount(block.uncounted_row, minlength=len(block))[row]
-        ranks = self._plan.ranks(
-            self.name,
-            question=block.rows[row],
-            entity=entity[block.ranked_entity],
-            answer=block.is_answer,
-            above=counts.above,
-            tied=counts.tied - counts_itself,
-            n_other=self._plan.width - n_uncounted - counts_itself,
-            score=counts.used,
-        )
+        entity, shape = self.candidates.entity, (len(block), len(self.candidates))
+        counted = without_themselves(counts.above, counts.tied, counts.used, block.ranked, block.uncounted, shape)
         best = counts.best
-        run = None if best is None else self._plan.run(self.name, block.rows[best.row], entity[best.entity], best.score)
-        return Ranked(ranks, run)
+        return self._plan.result(
+            self.name,
+            block.rows,
+            # those that the collection lacks are no candidates
+            replace(counted, n_other=counted.n_other - np.int32(len(self.candidates) - self._plan.width)),
+            None if best is None else TopK(best.row, entity[best.entity], best.score),
+        )
 
     def counted(self, block: QuestionBlock, own: NDArray[np.float32] | None = None) -> list[Counted]:
         """Count the tiles of a block in this process."""

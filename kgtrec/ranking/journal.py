@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from kgtrec.errors import warn
 from kgtrec.formats.array_folders import pieces_of
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.ranking.top_k import TopK
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
 from kgtrec.ranking.tiles import Candidates, Counted, QuestionBlock, Tiling
 
 _OWN = re.compile(r"([0-9]{5,9})-[0-9a-f]{32}\.block|[0-9]{5,9}-[0-9a-f]{32}\.part|array-[0-9a-f]{16}\.npy")
@@ -81,8 +80,9 @@ class Journal:
 
     def _path(self, number: int, block: QuestionBlock) -> Path:
         digest = hashlib.sha256(self._common)
-        for field in fields(block):
-            _add(digest, getattr(block, field.name))
+        pairs = *block.ranked, block.is_answer, *block.uncounted, *block.excluded
+        for array in (block.rows, block.queries, *pairs):
+            _add(digest, array)
         return self._folder / f"{number:05}-{digest.hexdigest()[:32]}.block"
 
     @cached_property
@@ -134,7 +134,7 @@ def _own_files(folder: Path) -> list[tuple[Path, int | None]]:
     return [(path, int(name[1]) if name[1] else None) for path, name in names.items() if name]
 
 
-def _add(digest: Any, array: Rows | None) -> None:
+def _add(digest: Any, array: LargeArray | None) -> None:
     """Add an array to a hash: its type, its shape and its numbers."""
     digest.update(repr(None if array is None else (array.dtype.str, array.shape)).encode())
     for piece in () if array is None else pieces_of(array):

@@ -13,8 +13,8 @@ from kgtrec.data.identity import entity_names, question_text
 from kgtrec.data.questions import SIDES, only_side
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, counted, warn
-from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.errors import CollectionError, KgtrecError, counted, require, warn
+from kgtrec.kernels.integer_keys import begins, is_among_sorted
 from kgtrec.ranking.rank import Plan, Ranked
 from kgtrec.systems.kinds import RankedLists, TripleRanks
 
@@ -91,7 +91,7 @@ class _Entries:
         #: (lists,) row of the collection, -1: none of those that are asked; and the entity that the list was made for,
         #: -1: for all answers
         self.question, self.answer = question, answer
-        of_list = np.repeat(np.arange(len(question)), np.diff(lists.start))
+        of_list = lists.of_list.astype(np.int64)
         code = entity_names(plan.collection).encode(lists.entities.labels).astype(np.int64)[lists.entity]
         is_asked = question[of_list] >= 0
         unknown = np.unique(lists.entity[(code < 0) & is_asked])
@@ -110,7 +110,9 @@ class _Entries:
         kept = (code >= 0) & is_asked
         self.list, code = of_list[kept], code[kept]  # (n,)
         self.key = question[self.list] * plan.width + code  # (n,) question * n_entities + entity
-        self.is_open = _is_open(lists)[kept]  # (n,) in a tie of several at the end of its list, which may go on below
+        is_last = lists.level == lists.level[lists.start[1:][of_list] - 1]
+        #: (n,) in a tie of several at the end of its list, which may go on below
+        self.is_open = (is_last & (np.bincount(of_list, is_last, minlength=1)[of_list] > 1))[kept]
         # (n,) the lowest of a pair's entries counts: in its own list, in one for all, else
         made_for = answer[self.list]
         priority = np.where(made_for == code, 0, np.where(made_for < 0, 1, 2)) + 3 * self.is_open
@@ -121,14 +123,13 @@ class _Entries:
 
     def _count(self, levels: NDArray[np.int64]) -> None:
         """Where each entry stands among the candidates that are no answers, and how many of them a list has."""
-        is_candidate, n, n_lists = self.is_candidate, len(self.key), len(self.question)
-        new_list = np.r_[True, self.list[1:] != self.list[:-1]][:n]
-        new_level = new_list | np.r_[True, levels[1:] != levels[:-1]][:n]
+        is_candidate, n_lists = self.is_candidate, len(self.question)
+        new_list, new_level = begins(self.list), begins(self.list, levels)
         before: NDArray[np.int64] = np.cumsum(is_candidate) - is_candidate  # candidates before each entry
         level = np.cumsum(new_level) - 1  # a number for each level of each list
         #: (n,) candidates of a better level in its list
         self.above: NDArray[np.int64] = before[new_level][level] - before[new_list][np.cumsum(new_list) - 1]
-        in_level = np.bincount(level, is_candidate, minlength=1).astype(np.int64)[level] if n else self.above
+        in_level = np.bincount(level, is_candidate, minlength=1).astype(np.int64)[level]
         self.tied = in_level - is_candidate  # (n,) other candidates of its level
         self.score = _scores(
             self.above, in_level, self.list, new_level, self.is_answer
@@ -140,7 +141,7 @@ class _Entries:
         )
         #: (lists,) the list of the same question with the most candidates
         order = np.lexsort((np.arange(n_lists), -self.length, self.question))
-        is_first = np.r_[True, self.question[order][1:] != self.question[order][:-1]][:n_lists]
+        is_first = begins(self.question[order])
         self.longest = np.empty(n_lists, np.int64)
         self.longest[order] = order[is_first][np.cumsum(is_first) - 1]
 
@@ -217,17 +218,6 @@ def _asked(lists: RankedLists, row: int) -> str:
     return question_text(bool(lists.is_head[row]), anchor, relation)
 
 
-def _is_open(lists: RankedLists) -> NDArray[np.bool_]:
-    """(n,) which entities are in a tie of several at the end of their list."""
-    last = lists.start[1:] - 1
-    several = np.diff(lists.start) > 1
-    several[several] = lists.level[last[several]] == lists.level[last[several] - 1]
-    length = np.diff(lists.start)
-    end = np.repeat(lists.level[np.maximum(last, 0)] if len(lists.level) else last, length)
-    is_open: NDArray[np.bool_] = np.repeat(several, length) & (lists.level == end)
-    return is_open
-
-
 def _scores(
     above: NDArray[np.int64],
     in_level: NDArray[np.int64],
@@ -246,7 +236,7 @@ def _scores(
         return score
     first = between[new_level[between]]  # of each level
     level = np.cumsum(new_level[between]) - 1
-    new = np.r_[True, (above[first][1:] != above[first][:-1]) | (of_list[first][1:] != of_list[first][:-1])]
+    new = begins(above[first], of_list[first])
     room = np.cumsum(new) - 1
     holds = np.bincount(level, is_answer[between]) > 0
     before: NDArray[np.int64] = np.cumsum(holds) - holds
@@ -263,7 +253,7 @@ def _scores(
 def _ranks(entries: _Entries) -> AnswerRanks:
     """The row of each ranked pair: from the list that was made for it, else from one that holds it, else below."""
     plan, width = entries.plan, entries.plan.width
-    question, entity = np.divmod(plan.ranked, width)
+    question = plan.ranked // width
     n_other = plan.n_other()
     rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
     _require_one_place(entries, rows)
@@ -313,8 +303,7 @@ def _ranks(entries: _Entries) -> AnswerRanks:
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
     cut[is_listed] = tied[is_listed] > entries.tied[entry]
-    pairs = {"question": question, "entity": entity, "answer": plan.is_answer}
-    return plan.ranks(entries.name, **pairs, above=above, tied=tied, n_other=n_other, score=score, cut=cut)
+    return plan.ranks(entries.name, above=above, tied=tied, n_other=n_other, score=score, cut=cut)
 
 
 def _require_no_gap(
@@ -336,34 +325,33 @@ def _require_no_gap(
     rows = np.flatnonzero(is_among_sorted(entries.key, plan.ranked))
     pair, of_list = np.searchsorted(plan.ranked, entries.key[rows]), entries.list[rows]
     does = (keys[of_list] == wanted[pair]) & (reach[of_list] >= beyond[pair])
-    lacking = np.flatnonzero(is_ranked & (could > np.bincount(pair[does], minlength=len(could))))
-    if len(lacking):
-        first = lacking[0]
-        raise CollectionError(
-            f"{entries.name}: expected one place for the {_pair(plan.collection, plan.ranked[first])}, found it "
-            f"below {counted(int(above[first]), 'candidate')} in one list, and missing in another that has more; keep "
+    require(
+        ~is_ranked | (could <= np.bincount(pair[does], minlength=len(could))),
+        lambda row: CollectionError(
+            f"{entries.name}: expected one place for the {_pair(plan.collection, plan.ranked[row])}, found it "
+            f"below {counted(int(above[row]), 'candidate')} in one list, and missing in another that has more; keep "
             "one list for each answer, or one for each question"
-        )
+        ),
+    )
 
 
 def _require_one_place(entries: _Entries, rows: NDArray[np.intp]) -> None:
     """Refuse two lists for the same answer, or for all of a question, where they have an entity at different places."""
-    made_for = entries.answer[entries.list[rows]]
-    rows = rows[(made_for < 0) | (made_for == entries.key[rows] % entries.plan.width)]
-    is_general = entries.answer[entries.list[rows]] < 0
-    rows = rows[np.lexsort((is_general, entries.key[rows]))]
+    made_for = entries.answer[entries.list]
+    rows = rows[(made_for[rows] < 0) | (made_for[rows] == entries.key[rows] % entries.plan.width)]
+    is_general = made_for < 0
+    rows = rows[np.lexsort((is_general[rows], entries.key[rows]))]
     one, other = rows[:-1], rows[1:]
-    same = (entries.key[one] == entries.key[other]) & (
-        (entries.answer[entries.list[one]] < 0) == (entries.answer[entries.list[other]] < 0)
-    )
     differ = entries.above[one] != entries.above[other]
     differ |= ~entries.is_open[one] & ~entries.is_open[other] & (entries.tied[one] != entries.tied[other])
-    if len(again := np.flatnonzero(same & differ)):
-        raise CollectionError(
-            f"{entries.name}: expected one place for the {_pair(entries.plan.collection, entries.key[one[again[0]]])}, "
+    require(
+        begins(entries.key[rows], is_general[rows])[1:] | ~differ,
+        lambda row: CollectionError(
+            f"{entries.name}: expected one place for the {_pair(entries.plan.collection, entries.key[one[row]])}, "
             "found two different ones in lists of the same kind; keep one list for each answer, or one for each "
             "question"
-        )
+        ),
+    )
 
 
 def _run(entries: _Entries) -> Run:
@@ -372,7 +360,7 @@ def _run(entries: _Entries) -> Run:
     # candidates of the longest list; of each answer the place in the list that was made for it
     kept = np.flatnonzero((entries.is_candidate & is_longest) | entries.is_answer)
     kept = kept[np.lexsort((entries.priority[kept], entries.key[kept]))]
-    kept = kept[np.r_[True, entries.key[kept][1:] != entries.key[kept][:-1]][: len(kept)]]
+    kept = kept[begins(entries.key[kept])]
     question, entity = np.divmod(entries.key[kept], plan.width)
     order = np.lexsort((-plan.collection.entities.byte_order[entity], -entries.score[kept], question))
     return plan.run(entries.name, question[order], entity[order], entries.score[kept][order]).cut(plan.options.depth)
@@ -382,13 +370,11 @@ def _warn_of_contradictions(entries: _Entries) -> None:
     """Warn of questions whose lists have candidates that are no answers in different orders."""
     is_longest = entries.longest == np.arange(len(entries.longest))
     of_longest = is_longest[entries.list]
-    if of_longest.all():
-        return  # one list for each question
     lead, others = np.flatnonzero(entries.is_candidate & of_longest), np.flatnonzero(entries.is_candidate & ~of_longest)
+    if len(lead) == 0 or len(others) == 0:
+        return  # one list for each question
     lead = lead[np.argsort(entries.key[lead])]
-    at = np.minimum(np.searchsorted(entries.key[lead], entries.key[others]), max(len(lead) - 1, 0))
-    if len(lead) == 0:
-        return
+    at = np.minimum(np.searchsorted(entries.key[lead], entries.key[others]), len(lead) - 1)
     is_there = entries.key[lead[at]] == entries.key[others]
     # the longest list may be cut within a tie, and then holds some of its candidates
     last = np.zeros(len(is_longest), np.int64)
@@ -451,11 +437,12 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     order = np.argsort(key, kind="stable")
     order = order[key[order] >= 0]
     key, above, tied = key[order], ranks.above[order], ranks.tied[order]
-    again = np.flatnonzero((key[1:] == key[:-1]) & ((above[1:] != above[:-1]) | (tied[1:] != tied[:-1])))
-    if len(again):
-        raise CollectionError(
-            f"{ranks.name}: expected one rank for {_pair(collection, key[again[0]])}, found two different ones"
-        )
+    require(
+        begins(key) | ~begins(above, tied),
+        lambda row: CollectionError(
+            f"{ranks.name}: expected one rank for {_pair(collection, key[row])}, found two different ones"
+        ),
+    )
     lacking = plan.ranked[~is_among_sorted(plan.ranked, key)]
     if len(lacking):
         raise CollectionError(
@@ -470,31 +457,34 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         )
     at = np.searchsorted(key, plan.ranked)
     above, tied, n_other = above[at], tied[at], plan.n_other()
-    said = None if ranks.candidates is None else ranks.candidates[order][at]
-    if said is not None and (wrong := np.flatnonzero(said != n_other + 1)).size:
-        first = wrong[0]
-        raise CollectionError(
-            f"{ranks.name}: expected {_pair(collection, plan.ranked[first])} to be ranked among {n_other[first] + 1:,} "
-            f"candidates (filtered by {', '.join(filtered_by)}), found {said[first]:,}, and so for {len(wrong):,} of "
-            f"{len(said):,} answers; was it filtered by other splits? See --filter"
+    if ranks.candidates is not None:
+        candidates = ranks.candidates[order][at]
+        is_same = candidates == n_other + 1
+        require(
+            is_same,
+            lambda row: CollectionError(
+                f"{ranks.name}: expected {_pair(collection, plan.ranked[row])} to be ranked among {n_other[row] + 1:,} "
+                f"candidates (filtered by {', '.join(filtered_by)}), found {candidates[row]:,}, and so for "
+                f"{np.count_nonzero(~is_same):,} of {len(is_same):,} answers; was it filtered by other splits? See "
+                "--filter"
+            ),
         )
-    if (wrong := np.flatnonzero((above < 0) | (tied < 0) | (above + tied > n_other))).size:
-        first = wrong[0]
-        raise CollectionError(
-            f"{ranks.name}: expected a rank from 1 to {n_other[first] + 1:,} for "
-            f"{_pair(collection, plan.ranked[first])}, found {above[first] + 1:,} to "
-            f"{above[first] + tied[first] + 1:,}; was it filtered by other splits? See --filter"
-        )
-    question, entity = np.divmod(plan.ranked, width)
+    require(
+        (above >= 0) & (tied >= 0) & (above + tied <= n_other),
+        lambda row: CollectionError(
+            f"{ranks.name}: expected a rank from 1 to {n_other[row] + 1:,} for {_pair(collection, plan.ranked[row])}, "
+            f"found {above[row] + 1:,} to {above[row] + tied[row] + 1:,}; was it filtered by other splits? See --filter"
+        ),
+    )
     # answers of one question in the order of what stands above them, and then of what ties with them
     score = -(above * (width + 1) + tied).astype(np.float64)
-    pairs = {"question": question, "entity": entity, "answer": plan.is_answer}
-    return Ranked(plan.ranks(ranks.name, **pairs, above=above, tied=tied, n_other=n_other, score=score), None)
+    return Ranked(plan.ranks(ranks.name, above=above, tied=tied, n_other=n_other, score=score), None)
 
 
 def _pair(collection: Collection, key: int) -> str:
     question, entity = divmod(int(key), len(collection.entities))
     own, names = collection.questions, entity_names(collection)
     anchor, relation, answer = names[own.anchor[question]], own.relations[own.relation[question]], names[entity]
-    head, tail = (answer, anchor) if own.is_head[question] else (anchor, answer)
-    return f"{SIDES[0] if own.is_head[question] else SIDES[1]} of ({head}, {relation}, {tail})"
+    if own.is_head[question]:
+        return f"head of ({answer}, {relation}, {anchor})"
+    return f"tail of ({anchor}, {relation}, {answer})"

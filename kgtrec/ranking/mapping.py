@@ -97,15 +97,16 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
     relation = relations.encode(collection.relations.labels).astype(np.int64)
     numbers = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
 
-    unknown: list[str] = []
-    new = np.flatnonzero(entity < 0)
-    if len(new):
-        unknown.append(_lacking(len(new), len(entity), "entities", names.decode(new[:_SHOWN])))
-    asked = np.unique(questions.relation[rows])
-    new_relations = asked[relation[asked] < 0]
-    if len(new_relations):
-        labels = collection.relations.decode(new_relations[:_SHOWN])
-        unknown.append(_lacking(len(new_relations), len(asked), "relations", labels))
+    unknown, knows_none = [], False
+    for noun, asked, number, labels in (
+        ("entities", np.arange(len(entity)), entity, names),
+        ("relations", np.unique(questions.relation[rows]), relation, collection.relations),
+    ):
+        new = asked[number[asked] < 0]
+        if len(new):
+            some = ", ".join(labels.decode(new[:_SHOWN]).to_pylist())
+            unknown.append(f"{len(new):,} of the collection's {len(asked):,} {noun} are unknown to it, such as {some}")
+            knows_none |= len(new) == len(asked)
     extra = np.flatnonzero(names.encode(entities.labels) < 0)
     more = (
         f"; it knows {len(extra):,} entities that the collection lacks, such as "
@@ -119,7 +120,7 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
         return numbers
     lost = int(np.count_nonzero(~numbers.can_ask))
     text = f"{system.name}: {' and '.join(unknown)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
-    if len(new) == len(entity) or (len(new_relations) == len(asked) and len(asked)):
+    if knows_none:
         raise CollectionError(text + "; are its labels those of the collection, and not numbers or names?")
     if options.unknown_entities == "error":
         raise CollectionError(
@@ -188,7 +189,3 @@ def _arranger(scorer: Scorer, entity: NDArray[np.int64]) -> Callable[[Any], Any]
         return taken
 
     return arranged
-
-
-def _lacking(count: int, of: int, noun: str, examples: Any) -> str:
-    return f"{count:,} of the collection's {of:,} {noun} are unknown to it, such as {', '.join(examples.to_pylist())}"

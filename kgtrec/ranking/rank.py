@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,10 +18,11 @@ from kgtrec.data.identity import entity_names, entity_places, question_places, w
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, kind_of
-from kgtrec.kernels.integer_keys import distinct, is_among_sorted
-from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied, score_in_words
-from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, rows_at, stays_on_device
+from kgtrec.errors import CollectionError, KgtrecError, kind_of, require
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted, ranges
+from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, count_above_and_tied, score_in_words
+from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, stays_on_device
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.top_k import TopK, top_k
 from kgtrec.ranking.options import RankOptions, ScoreKeywords
 
@@ -78,26 +79,25 @@ class Plan:
         """Count the candidates of each ranked pair's question that are no answers, itself left out, (n,)."""
         uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
         counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
-        n_other: NDArray[np.int64] = self.width - uncounted[self.ranked // self.width] - counts_itself
-        return n_other
+        return self.width - uncounted[self.ranked // self.width] - counts_itself
 
-    def ranks(self, name: str, **columns: Any) -> AnswerRanks:
-        """Make a system's answer ranks of the columns that :meth:`AnswerRanks.of` takes."""
-        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **columns)
+    def ranks(self, name: str, pairs: NDArray[np.intp] | slice = slice(None), **counts: Any) -> AnswerRanks:
+        """Make a system's answer ranks of the counts of all ranked pairs, or of those at some places."""
+        question, entity = np.divmod(self.ranked[pairs], self.width)
+        of_pairs = {"question": question, "entity": entity, "answer": self.is_answer[pairs]}
+        return AnswerRanks.of(name, self.collection, tuple(self.options.filtered_by), **of_pairs, **counts)
 
     def run(self, name: str, question: NDArray[Any], entity: NDArray[Any], score: NDArray[Any]) -> Run:
         """Make a system's run of columns in order."""
-        own = self.collection
-        return Run(
-            name,
-            question.astype(np.int32),
-            entity.astype(np.int32),
-            score.astype(np.float64),
-            own.questions.ids,
-            own.entities,
-            own.stamp,
-            tuple(self.options.filtered_by),
-        )
+        columns = question.astype(np.int32), entity.astype(np.int32), score.astype(np.float64)
+        own, filtered_by = self.collection, tuple(self.options.filtered_by)
+        return Run(name, *columns, own.questions.ids, own.entities, own.stamp, filtered_by)
+
+    def result(self, name: str, rows: NDArray[np.intp], counts: Counts, best: TopK | None) -> Ranked:
+        """Make the result of a block of questions, whose ranked pairs have been counted."""
+        pairs, _ = pairs_of(self.ranked, rows, self.width)
+        ranks = self.ranks(name, pairs, **{each.name: getattr(counts, each.name) for each in fields(counts)})
+        return Ranked(ranks, None if best is None else self.run(name, rows[best.row], best.entity, best.score))
 
 
 def rank_scores(
@@ -190,13 +190,8 @@ def rank_scores(
     >>> same.answer_ranks.above.tolist(), same.answer_ranks.tied.tolist()
     ([0, 0], [0, 1])
     """
-    return joined(
-        list(
-            ranked_blocks(
-                collection, blocks, questions=questions, entities=entities, name=name, progress=progress, **options
-            )
-        )
-    )
+    plan = Plan.of(collection, RankOptions(**options))
+    return joined(list(blocks_ranked(plan, blocks, questions, entities, name, progress)))
 
 
 def ranked_blocks(
@@ -262,43 +257,31 @@ def blocks_ranked(
 def joined(parts: Sequence[Ranked]) -> Ranked:
     """Several blocks of one system as one, with a run where they have one."""
     runs = [part.run for part in parts if part.run is not None]
-    return Ranked(joined_answer_ranks([part.answer_ranks for part in parts]), _joined_runs(runs) if runs else None)
-
-
-def _joined_runs(parts: Sequence[Run]) -> Run:
-    question = np.concatenate([part.question for part in parts])
-    entity = np.concatenate([part.entity for part in parts])
-    score = np.concatenate([part.score for part in parts])
-    if np.any(question[1:] < question[:-1]):
-        order = np.argsort(question, kind="stable")  # a question lies in one block, where its list is in order
-        question, entity, score = question[order], entity[order], score[order]
-    return replace(parts[0], question=question, entity=entity, score=score)
+    run = runs[0].joined(*runs[1:]) if runs else None
+    if run is not None and np.any(run.question[1:] < run.question[:-1]):
+        # a question lies in one block, where its list is in order
+        run = run.take(np.argsort(run.question, kind="stable"))
+    return Ranked(joined_answer_ranks([part.answer_ranks for part in parts]), run)
 
 
 def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDArray[np.intp], scores: Any) -> Ranked:
     entities, width, depth = plan.collection.entities, plan.width, plan.options.depth
-    ranked, row, entity = pairs_of(plan.ranked, rows, width)
-    _, uncounted_row, uncounted_entity = pairs_of(plan.uncounted, rows, width)
-    _, excluded_row, excluded_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
+    ranked, uncounted, excluded = (
+        pairs_of(keys, rows, width)[1]
+        for keys in (plan.ranked, plan.uncounted, plan.filtered if depth else plan.filtered[:0])
+    )
     best: TopK | None = None
     try:
         if stays_on_device(scores):
-            counts, best = device_ranker.rank(
-                scores, row, entity, uncounted_row, uncounted_entity, depth, excluded_row, excluded_entity
-            )
+            counts, best = device_ranker.rank(scores, ranked, uncounted, depth, excluded)
         else:
-            counts = count_above_and_tied(scores, row, entity, uncounted_row, uncounted_entity)
+            counts = count_above_and_tied(scores, ranked, uncounted)
             if depth:
-                best = top_k(scores, min(depth, width), excluded_row, excluded_entity, entities.byte_order)
+                best = top_k(scores, min(depth, width), excluded, entities.byte_order)
     except ScoreError as error:
         raise wrong_score(plan.collection, rows[error.row], error.entity, error.score) from None
-    is_answer = plan.is_answer[ranked]
-    counted = {"above": counts.above, "tied": counts.tied, "n_other": counts.n_other, "score": counts.score}
-    ranks = plan.ranks(name, question=rows[row], entity=entity, answer=is_answer, **counted)
-    run = None if best is None else plan.run(name, rows[best.row], best.entity, best.score)
-    if np.all(rows[1:] > rows[:-1]):
-        return Ranked(ranks, run)
-    return joined([Ranked(ranks, run)])
+    result = plan.result(name, rows, counts, best)
+    return result if np.all(rows[1:] > rows[:-1]) else joined([result])
 
 
 def wrong_score(collection: Collection, question: int, entity: int, score: float) -> KgtrecError:
@@ -341,25 +324,20 @@ def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int
         (question, judged.questions.decode(judged.question), "question"),
         (entity, judged.entities.decode(judged.entity), "entity"),
     ):
-        unknown = np.flatnonzero(codes < 0)
-        if len(unknown):
+        if len(codes) and codes.min() < 0:
             raise CollectionError(
                 f"expected judgements of the collection's questions and entities, found the {what} "
-                f"{labels[int(unknown[0])].as_py()!r}, which the collection lacks"
+                f"{labels[int(np.argmax(codes < 0))].as_py()!r}, which the collection lacks"
             )
     # those of a negative grade too: infAP counts what was pooled and not sampled
     return question.astype(np.int64) * len(collection.entities) + entity
 
 
-def pairs_of(
-    keys: NDArray[np.int64], rows: NDArray[np.intp], width: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Places in ``keys`` of the questions ``rows``, and each one's row in the block (ascending) and entity."""
+def pairs_of(keys: NDArray[np.int64], rows: NDArray[np.intp], width: int) -> tuple[NDArray[np.intp], Pairs]:
+    """Places in ``keys`` of the questions ``rows``, and their pairs of a row in the block and an entity."""
     low, high = np.searchsorted(keys, rows * width), np.searchsorted(keys, (rows + 1) * width)
-    count = high - low
-    row = np.repeat(np.arange(len(rows)), count)
-    row_of_key = np.arange(len(row)) + np.repeat(low - (np.cumsum(count) - count), count)
-    return row_of_key, row, (keys[row_of_key] - rows[row] * width).astype(np.intp)
+    row, place = ranges(low, high - low)
+    return place, Pairs(row, (keys[place] - rows[row] * width).astype(np.intp))
 
 
 class _Order:
@@ -454,11 +432,12 @@ class _Order:
                 f"{where}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
                 f"{_shape(rows.shape)}"
             )
-        outside = np.flatnonzero((rows < 0) | (rows >= len(self.question)))
-        if len(outside):
-            raise KgtrecError(
-                f"{where}: expected question rows from 0 to {len(self.question) - 1}, found {rows[outside[0]]}"
-            )
+        require(
+            (rows >= 0) & (rows < len(self.question)),
+            lambda row: KgtrecError(
+                f"{where}: expected question rows from 0 to {len(self.question) - 1}, found {rows[row]}"
+            ),
+        )
         rows = self.question[rows.astype(np.intp)]
         if is_frame(scores):
             self.require_columns(scores)
@@ -471,7 +450,7 @@ class _Order:
             scores = _checked_type(scores, where)
         if (rows < 0).any():
             kept = np.flatnonzero(rows >= 0)
-            rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
+            rows, scores = rows[kept], scores[kept]
         ordered = np.sort(rows)
         repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
         if len(repeated):

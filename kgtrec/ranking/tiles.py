@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrays import Rounding
 from kgtrec.errors import KgtrecError, whole_number
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_against, require_numbers
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, tied_by_rounding
 from kgtrec.kernels.ranking.top_k import RunningTopK, TopK
 
@@ -95,13 +96,10 @@ class QuestionBlock:
 
     rows: NDArray[np.intp]  # (n,) the questions, as rows of the collection
     queries: NDArray[np.float64] | None  # (n, d); None: the model cannot be asked, and all candidates tie
-    ranked_row: NDArray[np.intp]  # (p,) pairs that are counted against
-    ranked_entity: NDArray[np.intp]  # (p,)
+    ranked: Pairs  # (p,) that are counted against
     is_answer: NDArray[np.bool_]  # (p,)
-    uncounted_row: NDArray[np.intp]  # (a,) pairs that are not counted
-    uncounted_entity: NDArray[np.intp]  # (a,)
-    excluded_row: NDArray[np.intp]  # (o,) pairs that are no candidates of the lists
-    excluded_entity: NDArray[np.intp]  # (o,)
+    uncounted: Pairs  # (a,) that are not counted
+    excluded: Pairs  # (o,) that are no candidates of the lists
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -157,12 +155,12 @@ def count_tile(
     TileError
         If the score of a candidate is NaN or +inf.
     """
-    (first, last), width = shard, tiling.width
+    (first, last), width, ranked = shard, tiling.width, block.ranked
     at_once = (first, last) == (0, len(candidates)) and last <= width
     if own is None and not at_once:
         own = _own_scores(candidates, block)
-    above, tied, by_rounding = (np.zeros(len(block.ranked_row), np.int64) for _ in range(3))
-    found = np.full(len(block.ranked_row), np.nan, np.float32)
+    above, tied, by_rounding = np.zeros((3, len(ranked.row)), np.int64)
+    found = np.full(len(ranked.row), np.nan, np.float32)
     lists = RunningTopK(len(block), candidates.depth, candidates.tie_order) if candidates.depth else None
     buffer = np.empty((len(block), min(width, max(last - first, 1))), np.float32)
     for start in range(first, last, width):
@@ -177,36 +175,21 @@ def count_tile(
         except ScoreError as error:
             wrong = int(candidates.entity[entity[error.entity]])
             raise TileError(int(block.rows[error.row]), wrong, error.score) from None
-        column = np.searchsorted(entity, block.ranked_entity)
-        inside = np.flatnonzero((block.ranked_entity >= start) & (block.ranked_entity < end))
-        found[inside] = scores[block.ranked_row[inside], column[inside]]
-        uncounted = _within(block.uncounted_entity, start, end)
-        uncounted_row, uncounted_column = (
-            block.uncounted_row[uncounted],
-            np.searchsorted(entity, block.uncounted_entity[uncounted]),
-        )
+        inside, own_pairs = _within(ranked, start, end, entity)
+        found[inside] = scores[own_pairs]
+        _, uncounted = _within(block.uncounted, start, end, entity)
         used = found if own is None else own
-        counted = count_against(scores, block.ranked_row, used, uncounted_row, uncounted_column)
-        above += counted[0]
-        tied += counted[1]
+        in_tile = count_against(scores, ranked.row, used, uncounted)
+        above += in_tile[0]
+        tied += in_tile[1]
         if candidates.vectors.is_wide and block.queries is not None:
-            some = np.flatnonzero((counted[1] > 0) & block.is_answer)
+            some = np.flatnonzero((in_tile[1] > 0) & block.is_answer)
+            answers = Pairs(ranked.row[some], ranked.entity[some])
             by_rounding[some] += tied_by_rounding(
-                candidates.vectors,
-                block.queries,
-                scores,
-                entity,
-                block.ranked_row[some],
-                used[some],
-                block.ranked_entity[some],
-                uncounted_row,
-                uncounted_column,
+                candidates.vectors, block.queries, scores, entity, answers, used[some], uncounted
             )
         if lists is not None:
-            excluded = _within(block.excluded_entity, start, end)
-            lists.add(
-                scores, entity, block.excluded_row[excluded], np.searchsorted(entity, block.excluded_entity[excluded])
-            )
+            lists.add(scores, entity, _within(block.excluded, start, end, entity)[1])
     best = None if lists is None else lists.best()
     return Counted(above, tied, found if own is None else own, found, by_rounding, best)
 
@@ -240,8 +223,10 @@ def merged(candidates: Candidates, block: QuestionBlock, parts: Sequence[Counted
     return Counted(above, tied, own, own, by_rounding, best)
 
 
-def _within(entity: NDArray[np.intp], first: int, last: int) -> NDArray[np.intp]:
-    return np.flatnonzero((entity >= first) & (entity < last))
+def _within(pairs: Pairs, first: int, last: int, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], Pairs]:
+    """Which pairs have entities from ``first`` up to ``last``, and these pairs with the columns of their entities."""
+    inside = np.flatnonzero((pairs.entity >= first) & (pairs.entity < last))
+    return inside, Pairs(pairs.row[inside], np.searchsorted(columns, pairs.entity[inside]))
 
 
 def _score(
@@ -255,9 +240,9 @@ def _score(
 
 
 def _own_scores(candidates: Candidates, block: QuestionBlock) -> NDArray[np.float32]:
-    own = np.full(len(block.ranked_row), -np.inf, np.float32)
+    row, entity = block.ranked
+    own = np.full(len(row), -np.inf, np.float32)
     if block.queries is not None:
-        known = np.flatnonzero(block.ranked_entity < len(candidates.vectors))
-        queries = block.queries[block.ranked_row[known]]
-        own[known] = pair_scores(candidates.vectors, queries, block.ranked_entity[known])
+        known = np.flatnonzero(entity < len(candidates.vectors))
+        own[known] = pair_scores(candidates.vectors, block.queries[row[known]], entity[known])
     return own

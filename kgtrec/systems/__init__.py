@@ -8,7 +8,7 @@ __all__ = offer(
     __name__,
     {
         "systems.registry": ("adapters", "read_system"),
-        "systems.adapter": ("Given",),
+        "systems.adapter": ("ReadOptions",),
         "systems.kinds": ("Scorer", "Factors", "ScoreBlocks", "RankedLists", "CollectionLists", "TripleRanks"),
         "systems.own_ranks": ("triple_ranks",),
         "systems.pykeen": ("pykeen_system",),

@@ -1,4 +1,4 @@
-from kgtrec.systems.adapter import Given as Given
+from kgtrec.systems.adapter import ReadOptions as ReadOptions
 from kgtrec.systems.kinds import CollectionLists as CollectionLists
 from kgtrec.systems.kinds import Factors as Factors
 from kgtrec.systems.kinds import RankedLists as RankedLists

@@ -15,8 +15,8 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file, one_of
 from kgtrec.formats.hdf5 import hdf5_array, hdf5_matrix, opened_hdf5
 from kgtrec.formats.json_text import read_json
-from kgtrec.kernels.rows import Rows
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.kernels.rows import LargeArray
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.biggraph_models import BigGraphModel, RelationType
 from kgtrec.systems.kinds import Factors, Scorer
 from kgtrec.systems.numbered_labels import labels_in, require_labels
@@ -42,7 +42,7 @@ _RENORM_EPS = 1e-7  # of torch's embedding, where a norm is bounded
 class _LookedUp:
     """Embeddings as PyTorch-BigGraph looks them up: none is longer than the bound, and what is common is added."""
 
-    stored: Rows  # (n, d)
+    stored: LargeArray  # (n, d)
     bound: float | None
     common: _Matrix | None  # (d,)
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
@@ -65,8 +65,8 @@ class _LookedUp:
 class _Checkpoint:
     """The folder of the last finished checkpoint, and its settings."""
 
-    def __init__(self, path: Path, given: Given) -> None:
-        self.path, self.given, self.config = path, given, read_json(path / _CONFIG)
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        self.path, self.options, self.config = path, options, read_json(path / _CONFIG)
         config = self.config
         if not isinstance(config, dict) or not isinstance(config.get("relations"), list):
             raise self.wrong("expected the settings of torchbiggraph_train, with relations, found others")
@@ -118,7 +118,7 @@ class _Checkpoint:
             raise FormatError(f"expected embeddings of one checkpoint, or {_VERSION}, found {found}", path=self.path)
         return next(iter(self.embeddings))
 
-    def _partitions(self, kind: str) -> list[Rows]:
+    def _partitions(self, kind: str) -> list[LargeArray]:
         """The embeddings of an entity type, partition by partition."""
         files = self.embeddings.get(self.version, {}).get(kind, {})
         if sorted(files) != list(range(len(files))) or not files:
@@ -139,7 +139,7 @@ class _Checkpoint:
     def names(self, file: str, option: str) -> list[str]:
         """Read the names in a file of the data set's folder, in whose place ``option`` may name labels."""
         named = self.config.get("entity_path")
-        folders = (self.given.data, self.path, Path(named) if isinstance(named, str) else None)
+        folders = (self.options.data, self.path, Path(named) if isinstance(named, str) else None)
         source = next((folder / file for folder in folders if folder and (folder / file).is_file()), None)
         if source is None:
             raise FormatError(
@@ -154,8 +154,8 @@ class _Checkpoint:
 
     def entity_labels(self) -> Vocabulary:
         """Read the labels of all entity types, one after the other."""
-        if self.given.entities is not None:
-            return labels_in(self.given.entities)
+        if self.options.entities is not None:
+            return labels_in(self.options.entities)
         labels = []
         for kind, partitions in self.partitions.items():
             for part, rows in enumerate(partitions):
@@ -173,8 +173,8 @@ class _Checkpoint:
 
     def relation_labels(self) -> Vocabulary:
         """Read the labels of relation types, or of dynamic relations."""
-        if self.given.relations is not None:
-            return labels_in(self.given.relations)
+        if self.options.relations is not None:
+            return labels_in(self.options.relations)
         if self.is_dynamic:
             names = self.names("dynamic_rel_names.json", "relations")
         else:
@@ -213,7 +213,7 @@ class _Checkpoint:
                 parameters[side].append(np.concatenate(values[1:] or values, axis=1))
         return parameters
 
-    def looked_up(self) -> dict[str, list[Rows]]:
+    def looked_up(self) -> dict[str, list[LargeArray]]:
         """Give the embeddings of each type as they are looked up, without empty partitions."""
         common: dict[str, _Matrix] = {}  # what is added to all entities of a type
         if self.config.get("global_emb", True) is True and not self.is_dynamic:
@@ -235,8 +235,17 @@ class _Checkpoint:
         }
 
 
-def _read(path: Path, given: Given) -> Factors | Scorer:
-    checkpoint = _Checkpoint(path, given)
+@Adapter.of(
+    "biggraph",
+    "PyTorch-BigGraph 1.0",
+    f"the folder of checkpoints of torchbiggraph_train: {_CONFIG}, embeddings_*.h5, model*.h5; entity_names_*.json "
+    "and dynamic_rel_names.json beside, or in --data",
+    "factors",
+    "h5py",
+    lambda path: (path / _CONFIG).is_file() and any(path.glob("embeddings_*.h5")),
+)
+def _read(path: Path, options: ReadOptions) -> Factors | Scorer:
+    checkpoint = _Checkpoint(path, options)
     entities = checkpoint.entity_labels()
     n_entities = sum(len(part) for parts in checkpoint.partitions.values() for part in parts)
     require_labels(entities, n_entities, "entities", path=path)
@@ -252,17 +261,3 @@ def _read(path: Path, given: Given) -> Factors | Scorer:
         E=checkpoint.looked_up(),
     )
     return model.system(path.resolve().name, entities, relations)
-
-
-ADAPTERS = (
-    Adapter(
-        "biggraph",
-        "PyTorch-BigGraph 1.0",
-        f"the folder of checkpoints of torchbiggraph_train: {_CONFIG}, embeddings_*.h5, model*.h5; entity_names_*.json "
-        "and dynamic_rel_names.json beside, or in --data",
-        "factors",
-        "h5py",
-        lambda path: (path / _CONFIG).is_file() and any(path.glob("embeddings_*.h5")),
-        _read,
-    ),
-)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.kernels.ranking.comparisons import Biased
-from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.kernels.rows import JoinedRows, LargeArray
 from kgtrec.systems.formulas import factorised, no_tails
-from kgtrec.systems.kinds import Factors, RelationVectors, Scorer
+from kgtrec.systems.kinds import Factors, Scorer
 from kgtrec.systems.operators import COMPARATORS, applied, identity
 
 _Matrix = NDArray[np.float64]
@@ -38,7 +39,7 @@ class BigGraphModel:
     has_bias: bool
     is_dynamic: bool
     relations: list[RelationType]
-    E: dict[str, list[Rows]]  # embeddings by entity type, in partitions
+    E: dict[str, list[LargeArray]]  # embeddings by entity type, in partitions
     #: side -> relation type -> (relations, k) parameters; one row where relations are not dynamic
     parameters: dict[str, list[NDArray[Any]]]
 
@@ -73,8 +74,9 @@ class BigGraphModel:
             for each, own in zip(self.relations, side, strict=True)
         ]
         settings: dict[str, float | str] = {"operator": operator, "comparator": self.comparator, "bias": self.has_bias}
-        vectors = RelationVectors("biggraph", np.concatenate(rows), settings, self.is_dynamic)
-        return factorised(name, entities, relations, parts[0] if len(parts) == 1 else JoinedRows(parts), vectors, kind)
+        vectors = parts[0] if len(parts) == 1 else JoinedRows(parts)
+        about = "biggraph", settings, self.is_dynamic, entities, relations
+        return factorised(name, FactorArrays(*about, vectors, R=np.concatenate(rows)), kind)
 
     def _in_memory(self, kind: str) -> _Matrix:
         parts = self.E[kind]

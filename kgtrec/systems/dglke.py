@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import FormatError, in_file, one_of
+from kgtrec.errors import FormatError, in_file, is_number, one_of
+from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
-from kgtrec.systems.kinds import Factors, RelationVectors
+from kgtrec.systems.kinds import Factors
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 
 _CONFIG = "config.json"
@@ -35,7 +36,16 @@ _MODELS: dict[str, tuple[str, dict[str, float | str]]] = {
 _MAPS = {"entities": ("emap_file", "emp_file"), "relations": ("rmap_file",)}
 
 
-def _read(path: Path, given: Given) -> Factors:
+@Adapter.of(
+    "dglke",
+    "DGL-KE 0.1",
+    f"the folder of dglke_train: {_CONFIG}, *{_ENTITIES}, *{_RELATIONS}; entities.tsv and relations.tsv beside, or "
+    "in --data",
+    "factors",
+    "",
+    lambda path: (path / _CONFIG).is_file() and any(path.glob(f"*{_ENTITIES}")),
+)
+def _read(path: Path, options: ReadOptions) -> Factors:
     config = read_json(path / _CONFIG)
     if not isinstance(config, dict) or not isinstance(config.get("model_name"), str):
         raise FormatError("expected the settings of dglke_train with a model_name, found none", path=path / _CONFIG)
@@ -43,7 +53,7 @@ def _read(path: Path, given: Given) -> Factors:
     one_of("a model among", model, _MODELS, path=path / _CONFIG)
     score, parameters = _MODELS[model]
     E, R = (_matrix(path, config, ending) for ending in (_ENTITIES, _RELATIONS))
-    entities, relations = (labels_beside(path, path, _names(config, what), what, given) for what in _MAPS)
+    entities, relations = (labels_beside(path, path, _names(config, what), what, options) for what in _MAPS)
     require_labels(entities, len(E), "entities", path=path)
     require_labels(relations, len(R), "relations", path=path)
     if model == "RotatE":
@@ -51,9 +61,9 @@ def _read(path: Path, given: Given) -> Factors:
         R = np.asarray(R, np.float64) / (scale / np.pi)
     bound = f"{_SIMPLE_BOUND:g} and -{_SIMPLE_BOUND:g}"
     remarks = (f"scores are cut at {bound}, as DGL-KE does; entities beyond tie",) if model == "SimplE" else ()
-    name, vectors = path.resolve().name, RelationVectors(score, R, parameters)
+    arrays = FactorArrays(score, parameters, False, entities, relations, E, R=R)
     with in_file(path):
-        return factorised(name, entities, relations, E, vectors, f"a DGL-KE model ({model})", remarks)
+        return factorised(path.resolve().name, arrays, f"a DGL-KE model ({model})", remarks)
 
 
 def _names(config: dict[str, Any], what: str) -> list[str]:
@@ -77,20 +87,6 @@ def _matrix(path: Path, config: dict[str, Any], ending: str) -> NDArray[Any]:
 
 def _number(path: Path, config: dict[str, Any], key: str) -> float:
     value = config.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
+    if not (is_number(value) and value > 0):
         raise FormatError(f"expected a number above 0 as {key}, found {value!r}", path=path / _CONFIG)
     return float(value)
-
-
-ADAPTERS = (
-    Adapter(
-        "dglke",
-        "DGL-KE 0.1",
-        f"the folder of dglke_train: {_CONFIG}, *{_ENTITIES}, *{_RELATIONS}; entities.tsv and relations.tsv beside, or "
-        "in --data",
-        "factors",
-        "",
-        lambda path: (path / _CONFIG).is_file() and any(path.glob(f"*{_ENTITIES}")),
-        _read,
-    ),
-)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -9,15 +10,26 @@ from typing import cast
 import numpy as np
 
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorArrays, read_factor_folder
+from kgtrec.formats.factor_folders import FACTORS, FactorArrays, read_factor_folder
 from kgtrec.formats.factorised import numbered_questions
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.kernels.ranking.comparisons import PRODUCT
+from kgtrec.kernels.ranking.panels import wide
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
-from kgtrec.systems.kinds import Factors, QuestionVectors, RelationVectors, Scoring, SystemOutput, kind_in_words
+from kgtrec.systems.kinds import Factors, QuestionVectors, Scoring, SystemOutput, kind_in_words
 
 
-def _read(path: Path, given: Given) -> Factors:
-    arrays = read_factor_folder(path, entities=given.entities, relations=given.relations)
+@Adapter.of(
+    "factors",
+    "arrays of any framework, larger than the memory",
+    f"a folder with {FACTORS}, E.npy (or its shards, E-00000.npy and so on), R.npy (or Q.npy and questions.npy), "
+    "b.npy if there are biases, entities.txt and relations.txt",
+    "scores",
+    "",
+    lambda path: (path / FACTORS).is_file(),
+)
+def _read(path: Path, options: ReadOptions) -> Factors:
+    arrays = read_factor_folder(path, entities=options.entities, relations=options.relations)
     return factors_of(arrays, path, path.resolve().name, f"a factor folder ({arrays.score})")
 
 
@@ -31,24 +43,23 @@ def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factor
     """
     if arrays.Q is not None and arrays.questions is not None:
         asked = numbered_questions(path, arrays.questions[:], arrays.entities, arrays.relations)
-        own = QuestionVectors(asked, arrays.Q, path)
-        tails, heads = (partial(own.queries, is_head) for is_head in (False, True))
+        numbers = np.stack([asked.is_head, asked.relation, asked.anchor], axis=1).astype(np.int32)
+        own, stored = QuestionVectors(asked, arrays.Q, path), replace(arrays, questions=numbers)
+        queries = partial(own.queries, False), partial(own.queries, True)
         labels = arrays.entities, arrays.relations
-        return Factors(name, *labels, arrays.E, arrays.b, tails, heads, kind=kind, question_vectors=own)
+        return Factors(name, *labels, arrays.E, arrays.b, *queries, PRODUCT, kind, (), stored, own)
     if arrays.R is None:
         raise FormatError("expected R.npy, or Q.npy and questions.npy, found neither", path=path)
-    vectors = RelationVectors(arrays.score, arrays.R, arrays.parameters, arrays.has_reciprocals)
     try:
-        model = factorised(name, arrays.entities, arrays.relations, arrays.E, vectors, kind, b=arrays.b)
+        factors = factorised(name, arrays, kind)
         first = np.zeros(1 if len(arrays.E) and len(arrays.R) else 0, np.int64)
-        model.comparison.pairs(
-            cast("Scoring", model.head_queries)(first, first), np.asarray(arrays.E[first], np.float64)
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            factors.comparison.pairs(cast("Scoring", factors.head_queries)(first, first), wide(arrays.E[first]))
     except (KgtrecError, ValueError, IndexError) as error:
         raise FormatError(
             f"expected vectors that the score {arrays.score!r} takes, found others ({error})", path=path
         ) from None
-    return model
+    return factors
 
 
 def arrays_of(system: SystemOutput) -> FactorArrays:
@@ -59,29 +70,10 @@ def arrays_of(system: SystemOutput) -> FactorArrays:
     KgtrecError
         If the system is not made of vectors, as most models that a framework scores are not.
     """
-    if isinstance(system, Factors) and (own := system.question_vectors) is not None:
-        asked = own.questions
-        numbers = np.stack([asked.is_head, asked.relation, asked.anchor], axis=1).astype(np.int32)
-        labels = system.entities, system.relations
-        return FactorArrays(BY_QUESTION, {}, False, *labels, system.E, system.b, Q=own.Q, questions=numbers)
-    if isinstance(system, Factors) and (made := system.relation_vectors) is not None:
-        about = made.score, made.parameters, made.has_reciprocals
-        return FactorArrays(*about, system.entities, system.relations, system.E, system.b, R=made.R)
-    raise KgtrecError(
-        f"expected a model that is made of vectors, such as an .npz archive, found {kind_in_words(system)}; "
-        "kgtrec rank takes it as it is"
-    )
-
-
-ADAPTERS = (
-    Adapter(
-        "factors",
-        "arrays of any framework, larger than the memory",
-        f"a folder with {FACTORS}, E.npy (or its shards, E-00000.npy and so on), R.npy (or Q.npy and questions.npy), "
-        "b.npy if there are biases, entities.txt and relations.txt",
-        "scores",
-        "",
-        lambda path: (path / FACTORS).is_file(),
-        _read,
-    ),
-)
+    arrays = system.arrays if isinstance(system, Factors) else None
+    if arrays is None:
+        raise KgtrecError(
+            f"expected a model that is made of vectors, such as an .npz archive, found {kind_in_words(system)}; "
+            "kgtrec rank takes it as it is"
+        )
+    return arrays

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.errors import KgtrecError, is_number, one_of
+from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.kernels.ranking.comparisons import (
     PRODUCT,
     Biased,
@@ -24,9 +24,19 @@ from kgtrec.kernels.ranking.comparisons import (
     Product,
     ShiftedProduct,
 )
-from kgtrec.kernels.rows import Rows
-from kgtrec.systems.kinds import Factors, RelationVectors, Scoring
-from kgtrec.systems.operators import COMPARATORS, OPERATORS, applied, n_numbers, translation, transposed
+from kgtrec.kernels.ranking.panels import wide
+from kgtrec.kernels.rows import LargeArray
+from kgtrec.systems.kinds import Factors, Scoring
+from kgtrec.systems.operators import (
+    COMPARATORS,
+    OPERATORS,
+    applied,
+    conjugate,
+    n_numbers,
+    rotated,
+    translation,
+    transposed,
+)
 
 _Matrix = NDArray[np.float64]
 #: the vectors of (n,) anchors and of (n,) relations, as the framework stores them, to n queries
@@ -44,16 +54,9 @@ class Formula:
 
 
 def factorised(
-    name: str,
-    entities: Vocabulary,
-    relations: Vocabulary,
-    E: Rows,
-    vectors: RelationVectors,
-    kind: str = "a factorised model",
-    remarks: tuple[str, ...] = (),
-    b: Rows | None = None,
+    name: str, arrays: FactorArrays, kind: str = "a factorised model", remarks: tuple[str, ...] = ()
 ) -> Factors:
-    """Make a model of the entities' vectors and the relations' vectors.
+    """Make a model of the vectors of entities and of relations.
 
     Raises
     ------
@@ -62,32 +65,30 @@ def factorised(
 
     Examples
     --------
-    >>> labels, vectors = Vocabulary.of(["a", "b"]), RelationVectors("distmult", np.array([[1.0, -1.0]]))
-    >>> model = factorised("m", labels, Vocabulary.of(["r"]), np.array([[1.0, 2.0], [3.0, 4.0]]), vectors)
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> labels, E = Vocabulary.of(["a", "b"]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> arrays = FactorArrays("distmult", {}, False, labels, Vocabulary.of(["r"]), E, R=np.array([[1.0, -1.0]]))
+    >>> model = factorised("m", arrays)
     >>> model.tail_queries(np.array([1]), np.array([0])) @ model.E.T
     array([[-5., -7.]])
     """
-    score, R, d = vectors.score, vectors.R, E.shape[1]
+    score, parameters, E, R = arrays.score, arrays.parameters, arrays.E, cast("LargeArray", arrays.R)
+    d = E.shape[1]
     one_of("a score among", score, FORMULAS)
     needed = _PARAMETERS.get(score, {})
-    if sorted(vectors.parameters) != sorted(needed):
+    if sorted(parameters) != sorted(needed):
         raise KgtrecError(
             f"expected {', '.join(needed) or 'no parameters'} for the score {score!r}, found "
-            f"{', '.join(vectors.parameters) or 'none'}"
+            f"{', '.join(parameters) or 'none'}"
         )
-    for parameter, value in vectors.parameters.items():
+    for parameter, value in parameters.items():
         choices = needed[parameter]
-        if choices is bool:
-            fits, expected = isinstance(value, bool), f"true or false as {parameter}"
-        elif choices is float:
-            fits = not isinstance(value, bool) and isinstance(value, int | float) and bool(np.isfinite(value))
-            expected = f"a number as {parameter}"
-        else:
-            fits = isinstance(value, str) and value in cast("Sequence[str]", choices)
-            expected = f"{parameter} among {', '.join(cast('Sequence[str]', choices))}"
-        if not fits:
-            raise KgtrecError(f"expected {expected}, found {value!r}")
-    operator = vectors.parameters.get("operator")
+        if isinstance(choices, Sequence):
+            one_of(f"{parameter} among", value, choices)
+        elif not (isinstance(value, bool) if choices is bool else is_number(value)):
+            expected = "true or false" if choices is bool else "a number"
+            raise KgtrecError(f"expected {expected} as {parameter}, found {value!r}")
+    operator = parameters.get("operator")
     width = n_numbers(str(operator), d) if operator else _WIDTHS.get(score, int)(d)
     has_halves = score in _HALVES or operator == "complex_diagonal"
     if R.shape[1] != width or (d % 2 and has_halves):
@@ -96,20 +97,22 @@ def factorised(
             f"expected relations of {width} numbers each beside entities of {d}{even}, as {score} has them, found "
             f"relations of {R.shape[1]}"
         )
-    formula = FORMULAS[score](**vectors.parameters)
+    formula = FORMULAS[score](**parameters)
     tails, heads, first = formula.tails, formula.heads, 0
-    if vectors.has_reciprocals:
+    if arrays.has_reciprocals:
         # heads are predicted as tails of reciprocal relations, which are numbered after the others
         tails = heads = cast("_Queries", formula.reciprocal or formula.tails)
         first = len(R) // 2
     elif tails is None:
-        raise KgtrecError(no_tails(str(operator), str(vectors.parameters["comparator"])))
+        raise KgtrecError(no_tails(str(operator), str(parameters["comparator"])))
 
     def queries(make: _Queries, first: int) -> Scoring:
-        return lambda anchor, relation: make(_wide(E[anchor]), _wide(R[relation + first]))
+        return lambda anchor, relation: make(wide(E[anchor]), wide(R[relation + first]))
 
     made = queries(tails, 0), queries(heads, first)
-    return Factors(name, entities, relations, E, b, *made, formula.comparison, kind, remarks, vectors)
+    return Factors(
+        name, arrays.entities, arrays.relations, E, arrays.b, *made, formula.comparison, kind, remarks, arrays
+    )
 
 
 def biggraph(operator: str, comparator: str, bias: bool) -> Formula:
@@ -172,20 +175,6 @@ def _padded(points: _Matrix, before: int, after: int) -> _Matrix:
     return np.pad(points, ((0, 0), (before, after)))
 
 
-def _rotated(point: _Matrix, by: _Matrix) -> _Matrix:
-    """Products of complex numbers, real parts in the first half."""
-    real, imaginary = np.split(point, 2, axis=1)
-    by_real, by_imaginary = np.split(by, 2, axis=1)
-    return np.concatenate(
-        [real * by_real - imaginary * by_imaginary, real * by_imaginary + imaginary * by_real], axis=1
-    )
-
-
-def _conjugate(vectors: _Matrix) -> _Matrix:
-    half = vectors.shape[1] // 2
-    return np.concatenate([vectors[:, :half], -vectors[:, half:]], axis=1)
-
-
 def _rotation(phases: _Matrix) -> _Matrix:
     return np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
 
@@ -194,17 +183,13 @@ def _swapped(vectors: _Matrix) -> _Matrix:
     return np.concatenate(np.split(vectors, 2, axis=1)[::-1], axis=1)
 
 
-def _wide(vectors: NDArray[Any]) -> _Matrix:
-    return np.asarray(vectors, np.float64)
-
-
 #: name -> formula of its parameters, by which files name it
 FORMULAS: dict[str, Callable[..., Formula]] = {
     # the sum of h r t
     "distmult": lambda: Formula(np.multiply, np.multiply),
     # the real part of the sum of h r conj(t), real parts in the first half of a vector; Trouillon et al. (2016),
     # Complex embeddings for simple link prediction, eq. 11
-    "complex": lambda: Formula(_rotated, lambda tail, relation: _rotated(tail, _conjugate(relation))),
+    "complex": lambda: Formula(rotated, lambda tail, relation: rotated(tail, conjugate(relation))),
     # h' M t; the relation's matrix M is stored row by row
     "rescal": lambda: Formula(
         lambda head, relation: np.einsum("ni,nij->nj", head, _matrices(relation, head.shape[1])),
@@ -222,8 +207,8 @@ FORMULAS: dict[str, Callable[..., Formula]] = {
     # heads are those nearest to t turned back; Sun et al. (2019), RotatE: knowledge graph embedding by relational
     # rotation in complex space, eq. 3
     "rotate": lambda: Formula(
-        lambda head, relation: _rotated(head, _rotation(relation)),
-        lambda tail, relation: _rotated(tail, _conjugate(_rotation(relation))),
+        lambda head, relation: rotated(head, _rotation(relation)),
+        lambda tail, relation: rotated(tail, conjugate(_rotation(relation))),
         MinusModuli(),
     ),
     # half the sum of h1 r1 t2 and t1 r2 h2, not beyond the bound on either side; Kazemi and Poole (2018), SimplE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.run import repeated_row
 from kgtrec.errors import FormatError, kind_of
-from kgtrec.formats.files import reading
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec.runs import default_name
-from kgtrec.formats.trec.text import joined_codes, shown, whole_lines
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.formats.trec.text import joined_codes, numbered_blocks, shown
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.first_lines import first_bytes
 from kgtrec.systems.kinds import RankedLists
 from kgtrec.systems.names import with_labels
@@ -24,86 +21,63 @@ from kgtrec.systems.names import with_labels
 _EXAMPLE = '{"head": "paris", "relation": "capital of", "tail": null, "candidates": [["france", 0.9], ["italy", 0.2]]}'
 
 
-@dataclass(slots=True)
-class _Lists:
-    """The columns of the lines read so far."""
-
-    line: list[int] = field(default_factory=list)
-    is_head: list[bool] = field(default_factory=list)
-    anchor: list[str] = field(default_factory=list)
-    relation: list[str] = field(default_factory=list)
-    answer: list[str | None] = field(default_factory=list)
-    length: list[int] = field(default_factory=list)
-    entities: list[pa.DictionaryArray] = field(default_factory=list)
-    levels: list[NDArray[np.bool_]] = field(default_factory=list)  # whether each entity begins a level
-
-
-def _read(path: Path, given: Given) -> RankedLists:
-    found = _Lists()
-    with reading(path) as stream:
-        first_line = 1
-        for data in whole_lines(stream, str(path)):
-            _add(found, data, first_line, path)
-            first_line += data.count(b"\n")
-    n = len(found.line)
-    if n == 0:
+@Adapter.of(
+    "jsonl",
+    "KGT5 and any other text model",
+    f"ranked lists as JSON Lines: {_EXAMPLE}",
+    "ranked lists",
+    "--entities and --relations with lines 'label TAB name' if it predicts names",
+    lambda path: first_bytes(path).lstrip().startswith(b"{") and b'"candidates"' in first_bytes(path),
+)
+def _read(path: Path, options: ReadOptions) -> RankedLists:
+    rows: list[tuple[Any, ...]] = []  # line, question, answer, number of candidates, which of them begin a level
+    listed: list[pa.DictionaryArray] = []
+    for first_line, data in numbered_blocks(path):
+        labels: list[str] = []
+        for number, text in enumerate(data.split(b"\n")[:-1], first_line):
+            if text.strip():
+                value = json_value(text, path, first_line=number, way_out=f"a line is such as {_EXAMPLE}")
+                try:
+                    question, (candidates, begins_level) = _question(value), _candidates(value)
+                except _WrongError as error:
+                    raise FormatError(f"{error}: {shown(text)}", path=path, line=number) from None
+                rows.append((number, *question, len(candidates), begins_level))
+                labels += candidates
+        listed.append(pa.array(labels, pa.string()).dictionary_encode())
+    if not rows:
         raise FormatError(f"expected lines such as {_EXAMPLE}, found an empty file", path=path)
-    named = [answer for answer in found.answer if answer is not None]
-    asked = pa.array([*found.anchor, *named], pa.string()).dictionary_encode()
-    entities, code = joined_codes([asked, *found.entities])
-    relations, relation = joined_codes([pa.array(found.relation, pa.string()).dictionary_encode()])
+    line, is_head, anchor, relation, answers, length, levels = zip(*rows, strict=True)
+    n, made_for = len(rows), [answer for answer in answers if answer is not None]
+    asked = pa.array([*anchor, *made_for], pa.string()).dictionary_encode()
+    entities, code = joined_codes([asked, *listed])
+    relations, relation_code = joined_codes([pa.array(relation, pa.string()).dictionary_encode()])
     answer = np.full(n, -1, np.int32)
-    answer[[each is not None for each in found.answer]] = code[n : n + len(named)]
-    start = np.concatenate([[0], np.cumsum(found.length)])
-    lists = with_labels(
+    answer[[each is not None for each in answers]] = code[n : len(asked)]
+    return with_labels(
         RankedLists(
             default_name(path),
             entities,
             relations,
-            np.array(found.is_head, np.bool_),
+            np.array(is_head, np.bool_),
             code[:n],
-            relation,
+            relation_code,
             answer,
-            start,
+            np.concatenate([[0], np.cumsum(length)]),
             code[len(asked) :],
-            np.cumsum(np.concatenate([np.zeros(0, np.bool_), *found.levels])),
+            np.cumsum(np.concatenate(levels)),
             f"{n:,} ranked lists as JSON Lines",
         ),
-        given.entities,
-        given.relations,
-    )
-    of_list = np.repeat(np.arange(n, dtype=np.int32), found.length)
-    if (row := repeated_row(of_list, lists.entity, len(lists.entities))) is not None:
-        raise FormatError(
-            f"expected each entity once among the candidates, found {lists.entities[lists.entity[row]]!r} more than "
-            "once" + ("" if given.entities is None else ", perhaps under two names") + "; keep the first",
+        options.entities,
+        options.relations,
+    ).require_once(
+        lambda label, row: FormatError(
+            f"expected each entity once among the candidates, found {label!r} more than once"
+            + ("" if options.entities is None else ", perhaps under two names")
+            + "; keep the first",
             path=path,
-            line=found.line[of_list[row]],
+            line=line[row],
         )
-    return lists
-
-
-def _add(found: _Lists, data: bytes, first_line: int, path: Path) -> None:
-    """Add the lines of a block."""
-    labels: list[str] = []
-    for line, text in enumerate(data.split(b"\n")[:-1], first_line):
-        if not text.strip():
-            continue
-        value = json_value(text, path, first_line=line, way_out=f"a line is such as {_EXAMPLE}")
-        try:
-            is_head, anchor, relation, answer = _question(value)
-            own, levels = _candidates(value)
-        except _WrongError as error:
-            raise FormatError(f"{error}: {shown(text)}", path=path, line=line) from None
-        found.line.append(line)
-        found.is_head.append(is_head)
-        found.anchor.append(anchor)
-        found.relation.append(relation)
-        found.answer.append(answer)
-        found.length.append(len(own))
-        found.levels.append(levels)
-        labels += own
-    found.entities.append(pa.array(labels, pa.string()).dictionary_encode())
+    )
 
 
 class _WrongError(Exception):
@@ -156,16 +130,3 @@ def _candidates(value: dict[str, Any]) -> tuple[list[str], NDArray[np.bool_]]:
             f"below {scores[place]!r}; sort them, change the sign of distances, or leave the scores out"
         )
     return labels, np.r_[True, score[1:] < score[:-1]]
-
-
-ADAPTERS = (
-    Adapter(
-        "jsonl",
-        "KGT5 and any other text model",
-        f"ranked lists as JSON Lines: {_EXAMPLE}",
-        "ranked lists",
-        "--entities and --relations with lines 'label TAB name' if it predicts names",
-        lambda path: first_bytes(path).lstrip().startswith(b"{") and b'"candidates"' in first_bytes(path),
-        _read,
-    ),
-)

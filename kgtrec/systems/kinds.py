@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import Questions
+from kgtrec.data.run import repeated_row
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
 from kgtrec.kernels.ranking.panels import are_wide
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.rows import LargeArray
+
+if TYPE_CHECKING:
+    from kgtrec.formats.factor_folders import FactorArrays
 
 #: (n,) anchors and (n,) relations, in the system's own numbers, to its (n, entities) scores: numpy, or torch on any
 #: device
@@ -40,21 +45,11 @@ class Scorer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelationVectors:
-    """What makes queries of anchors: the vectors of relations, and the score that they are for."""
-
-    score: str  # one of kgtrec.systems.formulas.FORMULAS
-    R: Rows  # (relations, k), twice as many with reciprocals
-    parameters: Mapping[str, float | str] = field(default_factory=dict)
-    has_reciprocals: bool = False  # heads are predicted as tails of relations that follow the others
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class QuestionVectors:
     """The queries of a model that has one for each of some questions, and none for others."""
 
     questions: Questions  # (n,) under the model's labels
-    Q: Rows  # (n, d)
+    Q: LargeArray  # (n, d)
     path: Path  # where they were read, for messages
 
     def queries(self, is_head: bool, anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> NDArray[Any]:
@@ -74,21 +69,21 @@ class Factors:
     name: str
     entities: Vocabulary  # labels by number, which is the row of E
     relations: Vocabulary  # labels by number
-    E: Rows  # (entities, d) of any float type; may be mapped
-    b: Rows | None  # (entities,)
+    E: LargeArray  # (entities, d) of any float type; may be mapped
+    b: LargeArray | None  # (entities,)
     tail_queries: Scoring | None  # heads, relations -> (n, d) queries; None: it cannot
     head_queries: Scoring | None  # tails, relations -> (n, d) queries; None: it cannot
     comparison: Comparison = PRODUCT
     kind: str = "a factorised model"
     remarks: tuple[str, ...] = ()
-    relation_vectors: RelationVectors | None = None  # from which queries are made; None: in another way
+    arrays: FactorArrays | None = None  # what it is made of, for a factor folder; None: queries are made in another way
     question_vectors: QuestionVectors | None = None  # the queries, if they are of these questions alone
 
     @property
     def is_wide(self) -> bool:
         """Whether some of its numbers are of a type that float32 does not hold."""
-        if self.relation_vectors is not None:
-            return are_wide(self.E, self.b, self.relation_vectors.R)
+        if self.arrays is not None and self.arrays.R is not None:
+            return are_wide(self.E, self.b, self.arrays.R)
         none = np.zeros(0, np.int64)
         queries = [make(none, none) for make in (self.tail_queries, self.head_queries) if make is not None]
         return are_wide(self.E, self.b, *map(np.asarray, queries))
@@ -131,6 +126,18 @@ class RankedLists:
     kind: str = "ranked lists"
     remarks: tuple[str, ...] = ()
     filtered_by: tuple[str, ...] | None = None  # splits whose known triples the lists leave out; None: unknown
+
+    @property
+    def of_list(self) -> NDArray[np.int32]:
+        """(n,) the list of each entity."""
+        return np.repeat(np.arange(len(self.anchor), dtype=np.int32), np.diff(self.start))
+
+    def require_once(self, error: Callable[[str, int], KgtrecError]) -> RankedLists:
+        """Refuse an entity that is twice in a list, with the error of its label and the list."""
+        of_list = self.of_list
+        if (row := repeated_row(of_list, self.entity, len(self.entities))) is not None:
+            raise error(self.entities[self.entity[row]], int(of_list[row]))
+        return self
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,14 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import values_of
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, in_file
+from kgtrec.errors import FormatError, in_file, require
+from kgtrec.formats.factor_folders import FactorArrays
 from kgtrec.formats.files import reading
 from kgtrec.formats.trec.text import text_of
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.formulas import factorised
-from kgtrec.systems.kinds import Factors, RelationVectors, Scorer, Scoring, TripleRanks
+from kgtrec.systems.kinds import Factors, Scorer, Scoring, TripleRanks
 from kgtrec.systems.numbered_labels import labels_beside, require_labels
 from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_scoring
 
@@ -32,36 +34,65 @@ _LOOKED_AT = 1 << 20  # bytes of a file that are looked at to recognise it
 _About = tuple[str, Vocabulary, Vocabulary]  # a model's name, and the labels of its entities and relations
 
 
-def _read_checkpoint(path: Path, given: Given) -> Factors | Scorer:
+def _is_checkpoint(path: Path) -> bool:
+    if path.is_dir():
+        checkpoints = _checkpoints(path)
+        return bool(checkpoints) and _is_checkpoint(checkpoints[-1])
+    if not path.is_file() or path.suffix.lower() != ".pt":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = next((name for name in archive.namelist() if name.endswith("data.pkl")), None)
+            return inside is not None and b"kge.config" in archive.read(inside)
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):
+        with path.open("rb") as stream:  # the format of torch before 1.6
+            return b"kge.config" in stream.read(_LOOKED_AT)
+
+
+def _is_trace(path: Path) -> bool:
+    if path.is_dir():
+        return (path / _TRACE).is_file() and not _checkpoints(path)
+    return path.is_file() and path.name == _TRACE
+
+
+@Adapter.of(
+    "libkge",
+    "LibKGE 0.1",
+    "checkpoint_*.pt, a packaged model, or the folder of a training; entity_ids.del and relation_ids.del in --data",
+    "factors",
+    "torch; kge and --trust for models other than DistMult, ComplEx, RESCAL, CP and TransE",
+    _is_checkpoint,
+)
+def _read_checkpoint(path: Path, options: ReadOptions) -> Factors | Scorer:
     source = path if path.is_file() else next(reversed(_checkpoints(path)), None)  # "best" is after all numbers
     if source is None:
         raise FormatError("expected checkpoint_best.pt or another checkpoint of LibKGE, found none", path=path)
     checkpoint = load_tensors(source, "a checkpoint of LibKGE", stand_ins=(_CONFIG_CLASS,))
     model = checkpoint.get("model") if isinstance(checkpoint, dict) else None
     state = model[0] if isinstance(model, tuple | list) and model else None
-    options = getattr(checkpoint.get("config"), "options", None) if isinstance(checkpoint, dict) else None
-    if not isinstance(state, dict) or not isinstance(options, dict) or not isinstance(options.get("model"), str):
+    settings = getattr(checkpoint.get("config"), "options", None) if isinstance(checkpoint, dict) else None
+    if not isinstance(state, dict) or not isinstance(settings, dict) or not isinstance(settings.get("model"), str):
         raise FormatError("expected a checkpoint of LibKGE with model and config, found something else", path=source)
     is_in_folder = path.is_dir() or _CHECKPOINT.fullmatch(source.name)
     name = source.resolve().parent.name if is_in_folder else source.stem
-    about = (name, *_labels(source, checkpoint, given))
-    factors = _factors(source, state, options, about)
-    return _through_package(source, options, given, about) if factors is None else factors
+    about = (name, *_labels(source, checkpoint, options))
+    factors = _factors(source, state, settings, about)
+    return _through_package(source, settings, options, about) if factors is None else factors
 
 
 def _checkpoints(folder: Path) -> list[Path]:
     return sorted(file for file in folder.iterdir() if _CHECKPOINT.fullmatch(file.name))
 
 
-def _factors(path: Path, state: dict[str, Any], options: dict[str, Any], about: _About) -> Factors | None:
+def _factors(path: Path, state: dict[str, Any], settings: dict[str, Any], about: _About) -> Factors | None:
     """The model, if it is known here how its score is computed."""
-    model = options["model"]
-    is_reciprocal = _section(options, model).get("class_name") == "ReciprocalRelationsModel"
-    own = _section(options, model, "base_model") if is_reciprocal else _section(options, model)
+    model = settings["model"]
+    is_reciprocal = _section(settings, model).get("class_name") == "ReciprocalRelationsModel"
+    own = _section(settings, model, "base_model") if is_reciprocal else _section(settings, model)
     kind = own.get("type", model) if is_reciprocal else model
     if not isinstance(kind, str):
         return None
-    defaults = _section(options, kind)
+    defaults = _section(settings, kind)
     class_name, l_norm = defaults.get("class_name"), own.get("l_norm", defaults.get("l_norm"))
     parameters: dict[str, float | str] = {}
     score = _PRODUCTS.get(str(class_name))
@@ -72,17 +103,17 @@ def _factors(path: Path, state: dict[str, Any], options: dict[str, Any], about: 
         return None
     require_labels(about[1], len(E), "entities", path=path)
     require_labels(about[2], len(R), "relations", path=path, of_each=1 + is_reciprocal)
-    vectors = RelationVectors(score, R, parameters, is_reciprocal)
+    arrays = FactorArrays(score, parameters, is_reciprocal, *about[1:], E, R=R)
     words = f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
     with in_file(path):
-        return factorised(*about, E, vectors, words)
+        return factorised(about[0], arrays, words)
 
 
-def _section(options: dict[str, Any], *keys: str) -> dict[str, Any]:
+def _section(settings: dict[str, Any], *keys: str) -> dict[str, Any]:
     for key in keys:
-        section = options.get(key)
-        options = section if isinstance(section, dict) else {}
-    return options
+        section = settings.get(key)
+        settings = section if isinstance(section, dict) else {}
+    return settings
 
 
 def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
@@ -95,48 +126,47 @@ def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
                 others = any(not key.endswith("embeddings.weight") for key in own_keys)
                 if others or getattr(tensor, "ndim", 0) != 2 or not tensor.is_floating_point():
                     return None
-                rows: NDArray[Any] = tensor.double().numpy()
-                return rows
+                return tensor.double().numpy()
     return None
 
 
-def _labels(path: Path, checkpoint: Any, given: Given) -> tuple[Vocabulary, Vocabulary]:
+def _labels(path: Path, checkpoint: Any, options: ReadOptions) -> tuple[Vocabulary, Vocabulary]:
     """Those that the user names; else those of a packaged model; else those of the data set's folder."""
     dataset = checkpoint.get("dataset")
     meta = dataset.get("meta") if isinstance(dataset, dict) else None
     labels = []
     for what, key, name in zip(_LABELS, ("entity_ids", "relation_ids"), LIBKGE_DICTIONARIES, strict=True):
         packaged = meta.get(key) if isinstance(meta, dict) else None
-        if getattr(given, what) is None and given.data is None and isinstance(packaged, list):
+        if getattr(options, what) is None and options.data is None and isinstance(packaged, list):
             if not all(isinstance(label, str) for label in packaged):
                 raise FormatError(f"expected labels in {key}, found other values", path=path)
             with in_file(path):
                 labels.append(Vocabulary.of(packaged))
         else:
-            labels.append(labels_beside(path, path.parent, (name,), what, given))
+            labels.append(labels_beside(path, path.parent, (name,), what, options))
     return labels[0], labels[1]
 
 
-def _through_package(path: Path, options: dict[str, Any], given: Given, about: _About) -> Scorer:
+def _through_package(path: Path, settings: dict[str, Any], options: ReadOptions, about: _About) -> Scorer:
     """Any other model, as LibKGE itself scores."""
-    what = f"a LibKGE model {options['model']}"
+    what = f"a LibKGE model {settings['model']}"
     try:
         from kge.config import Config
         from kge.dataset import Dataset
         from kge.model import KgeModel
     except ImportError:
         raise FormatError(
-            f"expected {', '.join(_PRODUCTS)} or TransE with its own embeddings, found {options['model']!r}, which is "
+            f"expected {', '.join(_PRODUCTS)} or TransE with its own embeddings, found {settings['model']!r}, which is "
             "read through the package kge of LibKGE, not installed here; rank it where LibKGE is, or rank its scores "
             "in Python (kgtrec.rank_model)",
             path=path,
         ) from None
-    checkpoint = load_trusted(path, what, given)
+    checkpoint = load_trusted(path, what, options)
     checkpoint["file"], checkpoint["folder"] = str(path), str(path.parent)
     config = Config.create_from(checkpoint)
-    if given.device is not None:
-        config.set("job.device", given.device)
-    dataset = Dataset.create(config, preload_data=False, folder=None if given.data is None else str(given.data))
+    if options.device is not None:
+        config.set("job.device", options.device)
+    dataset = Dataset.create(config, preload_data=False, folder=None if options.data is None else str(options.data))
     model = KgeModel.create_from(checkpoint, dataset)
     model.eval()
 
@@ -166,7 +196,7 @@ class _Trace:
 
     def keep(self, kept: pa.BooleanArray) -> None:
         """Leave out the other lines."""
-        self.lines, self.number = self.lines.filter(kept), self.number[kept.to_numpy(zero_copy_only=False)]
+        self.lines, self.number = self.lines.filter(kept), self.number[values_of(kept)]
 
     def error(self, message: str, row: int) -> FormatError:
         return FormatError(message, path=self.path, line=int(self.number[row]))
@@ -174,22 +204,32 @@ class _Trace:
     def texts(self, key: str, value: str) -> pa.StringArray:
         """Extract the value of a key from each line, as it is written."""
         values = pc.struct_field(pc.extract_regex(self.lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
-        if values.null_count:
-            raise self.error(
-                f"expected {key} in each rank of an example, found none", pc.index(pc.is_null(values), True).as_py()
-            )
+        require(
+            values_of(pc.is_valid(values)),
+            lambda row: self.error(f"expected {key} in each rank of an example, found none", row),
+        )
         return values
 
-    def numbers(self, key: str, bound: int | None = None) -> NDArray[np.int64]:
-        numbers: NDArray[np.int64] = pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()).to_numpy()
-        if bound is not None and (wrong := np.flatnonzero(numbers >= bound)).size:
-            raise self.error(
-                f"expected {key} from 0 to {bound - 1}, as there are labels, found {numbers[wrong[0]]}", wrong[0]
-            )
+    def numbers(self, key: str, least: int, most: int) -> NDArray[np.int64]:
+        numbers = values_of(pc.cast(self.texts(key, "[0-9]{1,18}"), pa.int64()))
+        require(
+            (numbers >= least) & (numbers <= most),
+            lambda row: self.error(
+                f"expected {key} from {least} to {most}, as there are labels, found {numbers[row]}", row
+            ),
+        )
         return numbers
 
 
-def _read_trace(path: Path, given: Given) -> TripleRanks:
+@Adapter.of(
+    "libkge-trace",
+    "LibKGE 0.1",
+    f"{_TRACE} with ranks of examples; entity_ids.del and relation_ids.del in --data",
+    "ranks",
+    "",
+    _is_trace,
+)
+def _read_trace(path: Path, options: ReadOptions) -> TripleRanks:
     source = path / _TRACE if path.is_dir() else path
     trace = _Trace(source)
     is_example = pc.match_substring_regex(trace.lines, r"[{ ]event: example_rank[,}]")
@@ -220,61 +260,13 @@ def _read_trace(path: Path, given: Given) -> TripleRanks:
     if splits != ["test", "train", "valid"]:
         remarks.append(f"ranks are filtered by {', '.join(splits)} alone, so name the same with --filter")
     entities, relations = (
-        labels_beside(source, source.parent, (name,), what, given)
+        labels_beside(source, source.parent, (name,), what, options)
         for what, name in zip(_LABELS, LIBKGE_DICTIONARIES, strict=True)
     )
-    is_head = pc.equal(trace.texts("task", "sp|po"), "po").to_numpy(zero_copy_only=False)
-    bounds = {"s": len(entities), "p": len(relations), "o": len(entities)}
-    head, relation, tail = (trace.numbers(key, bound).astype(np.int32) for key, bound in bounds.items())
-    rank = trace.numbers("rank_filtered")
-    if (wrong := np.flatnonzero(rank < 1)).size:
-        raise trace.error("expected a rank from 1 on, found 0", wrong[0])
+    is_head = values_of(pc.equal(trace.texts("task", "sp|po"), "po"))
+    last = {"s": len(entities) - 1, "p": len(relations) - 1, "o": len(entities) - 1}
+    head, relation, tail = (trace.numbers(key, 0, most).astype(np.int32) for key, most in last.items())
+    rank = trace.numbers("rank_filtered", 1, len(entities))
     about = source.resolve().parent.name, entities, relations
     none, kind = np.zeros(len(rank), np.int64), "ranks that LibKGE traced"
     return TripleRanks(*about, is_head, head, relation, tail, rank - 1, none, kind=kind, remarks=tuple(remarks))
-
-
-def _is_checkpoint(path: Path) -> bool:
-    if path.is_dir():
-        checkpoints = _checkpoints(path)
-        return bool(checkpoints) and _is_checkpoint(checkpoints[-1])
-    if not path.is_file() or path.suffix.lower() != ".pt":
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            inside = next((name for name in archive.namelist() if name.endswith("data.pkl")), None)
-            if inside is None:
-                return False
-            with archive.open(inside) as stream:
-                return b"kge.config" in stream.read()
-    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):
-        with path.open("rb") as stream:  # the format of torch before 1.6
-            return b"kge.config" in stream.read(_LOOKED_AT)
-
-
-def _is_trace(path: Path) -> bool:
-    if path.is_dir():
-        return (path / _TRACE).is_file() and not _checkpoints(path)
-    return path.is_file() and path.name == _TRACE
-
-
-ADAPTERS = (
-    Adapter(
-        "libkge",
-        "LibKGE 0.1",
-        "checkpoint_*.pt, a packaged model, or the folder of a training; entity_ids.del and relation_ids.del in --data",
-        "factors",
-        "torch; kge and --trust for models other than DistMult, ComplEx, RESCAL, CP and TransE",
-        _is_checkpoint,
-        _read_checkpoint,
-    ),
-    Adapter(
-        "libkge-trace",
-        "LibKGE 0.1",
-        f"{_TRACE} with ranks of examples; entity_ids.del and relation_ids.del in --data",
-        "ranks",
-        "",
-        _is_trace,
-        _read_trace,
-    ),
-)

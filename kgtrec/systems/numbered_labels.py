@@ -11,7 +11,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import reading
 from kgtrec.formats.trec.topics import read_label_lines
 from kgtrec.formats.triples.ids import read_numbered_labels
-from kgtrec.systems.adapter import Given
+from kgtrec.systems.adapter import ReadOptions
 
 _HEAD = 1 << 16  # bytes of a first line
 _NUMBERED = re.compile(rb"[0-9]+\t[^\t\r\n]+")
@@ -38,7 +38,7 @@ def labels_in(path: Path) -> Vocabulary:
     return read_numbered_labels(path) if _NUMBERED.fullmatch(first) else read_label_lines(path)
 
 
-def labels_beside(source: Path, folder: Path, names: Iterable[str], what: str, given: Given) -> Vocabulary:
+def labels_beside(source: Path, folder: Path, names: Iterable[str], what: str, options: ReadOptions) -> Vocabulary:
     """Read the labels that the user named, or the first file of these names in the user's folder or another one.
 
     Raises
@@ -46,11 +46,11 @@ def labels_beside(source: Path, folder: Path, names: Iterable[str], what: str, g
     FormatError
         If there is none.
     """
-    own: Path | None = getattr(given, what)
+    own: Path | None = getattr(options, what)
     if own is not None:
         return labels_in(own)
     names = list(names)
-    for place in (given.data, folder):
+    for place in (options.data, folder):
         for name in names:
             if place is not None and (place / name).is_file():
                 return labels_in(place / name)

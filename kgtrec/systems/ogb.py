@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
-from kgtrec.data.run import repeated_row
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.topics import read_label_lines
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import RankedLists
 
 _ARRAY = "t_pred_top10"
@@ -25,7 +24,26 @@ _QUESTIONS = ("test-dev", "test-challenge")
 _MOST = np.iinfo(np.int32).max
 
 
-def _read(path: Path, given: Given) -> RankedLists:
+def is_submission(path: Path) -> bool:
+    """Return whether a path leads to an archive with a submission."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{_ARRAY}.npy" in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
+@Adapter.of(
+    "ogb",
+    "OGB's WikiKG90Mv2",
+    f"t_pred_wikikg90m-v2_*.npz of save_test_submission, with {_ARRAY}, questions x 10",
+    "ranked lists",
+    "--data with the questions (val_hr.npy, test-dev_hr.npy or test-challenge_hr.npy); --sides tail",
+    is_submission,
+)
+def _read(path: Path, options: ReadOptions) -> RankedLists:
     best = archived_arrays(path, [_ARRAY], [])[_ARRAY]
     if best.ndim != 2 or best.dtype.kind not in "iu" or best.size == 0:
         raise FormatError(
@@ -33,7 +51,7 @@ def _read(path: Path, given: Given) -> RankedLists:
             f"{' x '.join(map(str, best.shape)) or 'a single number'}",
             path=path,
         )
-    asked = _asked(path, given)
+    asked = _asked(path, options)
     if len(asked) != len(best):
         raise FormatError(
             f"expected tails for each of {len(asked):,} questions, found them for {len(best):,}; --data gives the "
@@ -42,33 +60,29 @@ def _read(path: Path, given: Given) -> RankedLists:
         )
     is_listed, n = best >= 0, len(best)  # negative numbers are padding
     length = is_listed.sum(axis=1)
-    of_list = np.repeat(np.arange(n, dtype=np.int32), length)
     entity = _whole(best[is_listed], path)
-    entities, code = _labelled(np.concatenate([asked[:, 0], entity]), given.entities, "entities", path)
-    relations, relation = _labelled(asked[:, 1], given.relations, "relations", path)
-    if (row := repeated_row(of_list, code[n:], len(entities))) is not None:
-        raise FormatError(
-            f"expected each entity once in a row, found {entity[row]} more than once in row {of_list[row]}", path=path
-        )
-    start = np.concatenate([[0], np.cumsum(length)])
+    entities, code = _labelled(np.concatenate([asked[:, 0], entity]), options.entities, "entities", path)
+    relations, relation = _labelled(asked[:, 1], options.relations, "relations", path)
     columns = entities, relations, np.zeros(n, np.bool_), code[:n], relation, np.full(n, -1, np.int32)
-    level, kind = (
-        np.arange(len(entity)) - start[of_list],
-        f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions",
+    lists = np.concatenate([[0], np.cumsum(length)]), code[n:], np.arange(len(entity))
+    kind = f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions"
+    return RankedLists(default_name(path.with_suffix("")), *columns, *lists, kind).require_once(
+        lambda label, row: FormatError(
+            f"expected each entity once in a row, found {label} more than once in row {row}", path=path
+        )
     )
-    return RankedLists(default_name(path.with_suffix("")), *columns, start, code[n:], level, kind)
 
 
-def _asked(path: Path, given: Given) -> NDArray[np.int64]:
+def _asked(path: Path, options: ReadOptions) -> NDArray[np.int64]:
     """(n, 2) number of head and relation of each question."""
     split = next((name for name in _QUESTIONS if name in path.name), "val")
-    if given.data is None:
+    if options.data is None:
         raise FormatError(
             f"expected --data, the heads and relations of the questions ({split}_hr.npy, or the folder with it: "
             "processed/ of WikiKG90Mv2), found none; a submission has tails alone",
             path=path,
         )
-    file = given.data / f"{split}_hr.npy" if given.data.is_dir() else given.data
+    file = options.data / f"{split}_hr.npy" if options.data.is_dir() else options.data
     asked = mapped_matrix(file)
     if asked.shape[1] not in (2, 3) or asked.dtype.kind not in "iu":
         raise FormatError(
@@ -100,27 +114,3 @@ def _labelled(
             path=path,
         )
     return Vocabulary(known.labels.take(arrow_of(distinct))), code.astype(np.int32)
-
-
-def is_submission(path: Path) -> bool:
-    """Return whether a path leads to an archive with a submission."""
-    if path.suffix.lower() != ".npz" or not path.is_file():
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return f"{_ARRAY}.npy" in archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
-
-
-ADAPTERS = (
-    Adapter(
-        "ogb",
-        "OGB's WikiKG90Mv2",
-        f"t_pred_wikikg90m-v2_*.npz of save_test_submission, with {_ARRAY}, questions x 10",
-        "ranked lists",
-        "--data with the questions (val_hr.npy, test-dev_hr.npy or test-challenge_hr.npy); --sides tail",
-        is_submission,
-        _read,
-    ),
-)

@@ -70,8 +70,7 @@ def transposed(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
     Its translation is left out.
     """
     if operator == "complex_diagonal":
-        real, imaginary = np.split(relations, 2, axis=1)
-        relations = np.concatenate([real, -imaginary], axis=1)
+        relations = conjugate(relations)
     return _turned(operator, relations, points, "nij,ni->nj")
 
 
@@ -81,20 +80,31 @@ def translation(operator: str, relations: _Matrix, points: _Matrix) -> _Matrix:
     return relations[:, -d:] if operator in ("translation", "affine") else np.zeros((len(relations), d))
 
 
+def rotated(point: _Matrix, by: _Matrix) -> _Matrix:
+    """Give the products of complex numbers, real parts in the first half."""
+    real, imaginary = np.split(point, 2, axis=1)
+    by_real, by_imaginary = np.split(by, 2, axis=1)
+    return np.concatenate(
+        [real * by_real - imaginary * by_imaginary, real * by_imaginary + imaginary * by_real], axis=1
+    )
+
+
+def conjugate(vectors: _Matrix) -> _Matrix:
+    """Change the sign of imaginary parts, in the second half."""
+    real, imaginary = np.split(vectors, 2, axis=1)
+    return np.concatenate([real, -imaginary], axis=1)
+
+
 def _turned(operator: str, relations: _Matrix, points: _Matrix, product: str) -> _Matrix:
     """What the operator does but for its translation; ``product`` is by its matrix, or by the transpose."""
     if operator == "diagonal":
         return points * relations
     if operator == "complex_diagonal":
-        a, b = np.split(points, 2, axis=1)
-        real, imaginary = np.split(relations, 2, axis=1)
-        return np.concatenate([a * real - b * imaginary, a * imaginary + b * real], axis=1)
+        return rotated(points, relations)
     if operator in ("linear", "affine"):
         d = points.shape[1]
         matrices = relations[:, : d * d].reshape(len(relations), d, d)
-        if len(matrices) == 1:
-            product_of_all: _Matrix = points @ (matrices[0].T if product.endswith("i") else matrices[0])
-        else:
-            product_of_all = np.einsum(product, matrices, points)
-        return product_of_all
+        if len(matrices) > 1:
+            return np.einsum(product, matrices, points)
+        points = points @ (matrices[0].T if product.endswith("i") else matrices[0])
     return points

@@ -14,7 +14,7 @@ from kgtrec.data.frames import frame_counts, frame_labels, frame_names
 from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, one_of, require
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import TripleRanks
 
 _IN_ROW = re.compile(r" in row (\d+)")
@@ -71,7 +71,15 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
     return TripleRanks(name, entities, relations, is_head, code[: len(side)], relation, code[len(side) :], above, tied)
 
 
-def _read(path: Path, given: Given) -> TripleRanks:
+@Adapter.of(
+    "ranks-csv",
+    "any program",
+    "NAME.ranks.csv with columns head, relation, tail, side, and rank or optimistic and pessimistic",
+    "ranks",
+    "",
+    lambda path: path.name.endswith(".ranks.csv"),
+)
+def _read(path: Path, options: ReadOptions) -> TripleRanks:
     texts = csv.ConvertOptions(column_types=dict.fromkeys(("head", "relation", "tail", "side"), pa.string()))
     try:
         table = csv.read_csv(path, convert_options=texts)
@@ -92,16 +100,3 @@ def _line(path: Path, row: int) -> int:
     """The line of a row; the reader of CSV files leaves out empty ones."""
     lines = pa.input_stream(path).read().splitlines()
     return [number for number, line in enumerate(lines, 1) if line][row + 1]
-
-
-ADAPTERS = (
-    Adapter(
-        "ranks-csv",
-        "any program",
-        "NAME.ranks.csv with columns head, relation, tail, side, and rank or optimistic and pessimistic",
-        "ranks",
-        "",
-        lambda path: path.name.endswith(".ranks.csv"),
-        _read,
-    ),
-)

@@ -13,7 +13,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.csv_text import csv_rows, csv_text
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import Scorer, Scoring, TripleRanks
 from kgtrec.systems.numbered_labels import require_labels
 from kgtrec.systems.torch_files import load_trusted, require_device, torch_of, torch_scoring
@@ -144,13 +144,21 @@ def _work_per_score(model: Model) -> int:
     return 2 * max((int(np.prod(shape)) for shape in shapes), default=128)
 
 
-def _read(path: Path, given: Given) -> Scorer:
+@Adapter.of(
+    "pykeen",
+    "PyKEEN 1.11",
+    f"the folder of result.save_to_directory: {_MODEL} and {_LABELS}/",
+    "scores",
+    "torch, pykeen; --trust",
+    lambda path: (path / _MODEL).is_file(),
+)
+def _read(path: Path, options: ReadOptions) -> Scorer:
     labels = path / _LABELS
     numbered = tuple(_labels(labels / f"{what}_to_id.tsv.gz") for what in ("entity", "relation"))
-    model = load_trusted(path / _MODEL, "a PyKEEN model", given, _PACKAGES)
+    model = load_trusted(path / _MODEL, "a PyKEEN model", options, _PACKAGES)
     if not hasattr(model, "predict_t"):
         raise FormatError(f"expected a PyKEEN model, found {type(model).__name__}", path=path / _MODEL)
-    return pykeen_system(model, numbered, name=path.resolve().name, device=given.device)
+    return pykeen_system(model, numbered, name=path.resolve().name, device=options.device)
 
 
 def _labels(path: Path) -> Vocabulary:
@@ -173,16 +181,3 @@ def _labels(path: Path) -> Vocabulary:
         labels.append(row.cells[at_label])
     with in_file(path):
         return Vocabulary.of(labels)
-
-
-ADAPTERS = (
-    Adapter(
-        "pykeen",
-        "PyKEEN 1.11",
-        f"the folder of result.save_to_directory: {_MODEL} and {_LABELS}/",
-        "scores",
-        "torch, pykeen; --trust",
-        lambda path: (path / _MODEL).is_file(),
-        _read,
-    ),
-)

@@ -6,13 +6,14 @@ import os
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any, Unpack
 
 from kgtrec.errors import FormatError, one_of
 from kgtrec.formats.files import PathLike
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadKeywords, ReadOptions
 from kgtrec.systems.kinds import SystemOutput
 
-#: in the order in which a path is tried; a module's ADAPTERS are those of one framework
+#: in the order in which a path is tried; a module has those of one framework
 _MODULES = (
     "score_files",
     "factor_folders",
@@ -40,8 +41,8 @@ def adapters() -> dict[str, Adapter]:
     >>> adapters()["pykeen"].gives
     'scores'
     """
-    found = [each for module in _MODULES for each in import_module(f"kgtrec.systems.{module}").ADAPTERS]
-    return {adapter.name: adapter for adapter in found}
+    every = (value for module in _MODULES for value in vars(import_module(f"kgtrec.systems.{module}")).values())
+    return {adapter.name: adapter for adapter in every if isinstance(adapter, Adapter)}
 
 
 def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
@@ -82,7 +83,7 @@ def _other(path: Path) -> str:
     return found + (f"; name what is in it, such as {' '.join(systems[:2])}" if systems else "")
 
 
-def read_system(path: PathLike, kind: str | None = None, given: Given | None = None) -> SystemOutput:
+def read_system(path: PathLike, kind: str | None = None, **options: Unpack[ReadKeywords]) -> SystemOutput:
     """Read a system of some other program, for :func:`kgtrec.ranking.rank_system`.
 
     Parameters
@@ -91,12 +92,22 @@ def read_system(path: PathLike, kind: str | None = None, given: Given | None = N
         A checkpoint, a folder, a file of scores, of ranked lists or of ranks.
     kind : str, optional
         Which one it is; one of :func:`adapters`. Default: detected from the files.
-    given : Given, optional
-        What the path does not say, such as files of labels.
+    entities, relations : path, optional
+        Labels in the order of their numbers; of a source that has names, each label with its name.
+    topics : path, optional
+        Questions in the order of a matrix's rows.
+    data : path, optional
+        The framework's own folder of the data set, with its ids or its test triples in order.
+    trust : bool
+        Whether files that run code when they are read may be read.
+    device : str, optional
+        Where a model computes, such as "cuda". Default: where it was saved for, or the processor.
 
     Raises
     ------
     FormatError
         If it is of no known kind, or is damaged.
     """
-    return adapter_of(path, kind).read(Path(os.fspath(path)), Given() if given is None else given)
+    chosen: dict[str, Any] = {**options}
+    chosen |= {name: Path(chosen[name]) for name in ("entities", "relations", "topics", "data") if chosen.get(name)}
+    return adapter_of(path, kind).read(Path(os.fspath(path)), ReadOptions(**chosen))

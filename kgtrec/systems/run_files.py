@@ -12,13 +12,31 @@ from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, FormatError, counted, warn
 from kgtrec.formats.sniff import sniff
 from kgtrec.formats.trec.runs import default_name, read_run
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.kernels.integer_keys import begins
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import CollectionLists, RankedLists
 
 _SHOWN = 3  # examples in a message
 
 
-def _read(path: Path, given: Given) -> CollectionLists:
+def _recognises(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        return sniff(path) == "run"
+    except (FormatError, OSError):
+        return False
+
+
+@Adapter.of(
+    "run",
+    "TREC runs of any program",
+    "a run of the collection's questions: exact ranks of listed answers, bounds for the others",
+    "ranked lists",
+    "",
+    _recognises,
+)
+def _read(path: Path, options: ReadOptions) -> CollectionLists:
     run = read_run(path, name=default_name(path))
     return CollectionLists(run.name, lambda collection: run_lists(run, collection), "a TREC run")
 
@@ -74,32 +92,10 @@ def run_lists(run: Run, collection: Collection) -> RankedLists:
         warn(f"{run.name}: left out {counted(lost, 'list')} for questions that the collection lacks")
     kept = asked[run.question] >= 0
     question, score = asked[run.question[kept]], run.score[kept]
-    begins = np.r_[True, question[1:] != question[:-1]][: len(question)]
-    row = question[begins]
+    new = begins(question)
+    row = question[new]
     columns = questions.is_head[row], questions.anchor[row], questions.relation[row], np.full(len(row), -1, np.int32)
-    start = np.append(np.flatnonzero(begins), len(question)).astype(np.int64)
-    level = np.cumsum(begins | np.r_[True, score[1:] != score[:-1]][: len(score)]) - 1
+    start = np.append(np.flatnonzero(new), len(question)).astype(np.int64)
+    level = np.cumsum(begins(question, score)) - 1
     lists = *columns, start, entity[run.entity[kept]], level, "a TREC run"
     return RankedLists(run.name, entity_names(collection), questions.relations, *lists, filtered_by=run.filtered_by)
-
-
-def _recognises(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        return sniff(path) == "run"
-    except (FormatError, OSError):
-        return False
-
-
-ADAPTERS = (
-    Adapter(
-        "run",
-        "TREC runs of any program",
-        "a run of the collection's questions: exact ranks of listed answers, bounds for the others",
-        "ranked lists",
-        "",
-        _recognises,
-        _read,
-    ),
-)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, require
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines, read_fields
-from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.first_lines import first_bytes, first_lines
 from kgtrec.systems.kinds import TripleRanks
 
@@ -27,15 +27,36 @@ _TRIPLE = pa.struct([(name, pa.string()) for name in ("head_id", "head", "relati
 _MOST = np.iinfo(np.int32).max
 
 
-def _simkgc(path: Path, given: Given) -> TripleRanks:
-    if given.data is None:
+def _is_simkgc(path: Path) -> bool:
+    if path.is_dir():
+        return any(path.glob("eval_*_forward_*.json")) or any(path.glob("eval_*_backward_*.json"))
+    begin = first_bytes(path).lstrip()
+    return begin.startswith(b"[") and b'"pred_tail"' in begin
+
+
+def _is_kg_bert(path: Path) -> bool:
+    if not path.name.endswith("_ranks.txt"):
+        return False
+    return any(re.fullmatch(rb"[0-9]+\t[0-9]+", line) for line in first_lines(path, 1))
+
+
+@Adapter.of(
+    "simkgc",
+    "SimKGC",
+    "eval_*_forward_*.json or eval_*_backward_*.json of its evaluate.py, or the folder with both",
+    "ranks",
+    "--data with test.txt.json and relations.json of its preprocess.py",
+    _is_simkgc,
+)
+def _simkgc(path: Path, options: ReadOptions) -> TripleRanks:
+    if options.data is None:
         raise FormatError(
             "expected --data, the folder in which SimKGC's preprocess.py left test.txt.json and relations.json, found "
             "none; entity names alone are ambiguous",
             path=path,
         )
     files = _evaluations(path)
-    parts = [_evaluation(file, side, given.data) for side, file in files.items()]
+    parts = [_evaluation(file, side, options.data) for side, file in files.items()]
     sides = " and ".join(word for side, word in zip(_SIDES, ("tails", "heads"), strict=True) if side in files)
     return _without_ties(
         path.resolve().name if path.is_dir() else path.name.removesuffix(".json").removesuffix(".mdl"),
@@ -100,8 +121,10 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
             path=path,
         )
     rank = values_of(rank)
-    if (wrong := np.flatnonzero((rank < 1) | (rank > _MOST))).size:
-        raise FormatError(f"expected ranks from 1 on, found {rank[wrong[0]]} in number {wrong[0] + 1}", path=path)
+    require(
+        (rank >= 1) & (rank <= _MOST),
+        lambda row: FormatError(f"expected ranks from 1 on, found {rank[row]} in number {row + 1}", path=path),
+    )
     named = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
     split = data if data.is_file() else data / (named[1] if named else "test.txt.json")
     triples = _table(split, _TRIPLE, "triples of SimKGC's preprocess.py")
@@ -113,16 +136,12 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
     heads, tails, relation = (triples.field(name) for name in ("head", "tail", "relation"))
     if side == "backward":
         heads, tails, relation = tails, heads, pc.binary_join_element_wise(_INVERSE, relation, "")
-    for own, expected, what in (
-        (predictions.field("head"), heads, "head"),
-        (predictions.field("relation"), relation, "relation"),
-        (predictions.field("tail"), tails, "tail"),
-    ):
-        same = pc.fill_null(pc.equal(own, expected), False)
-        if (place := same.index(False).as_py()) >= 0:
+    for what, expected in (("head", heads), ("relation", relation), ("tail", tails)):
+        found = predictions.field(what)
+        if (row := pc.fill_null(pc.equal(found, expected), False).index(False).as_py()) >= 0:
             raise FormatError(
-                f"expected the triples of {split} in their order, found the {what} {own[place].as_py()!r} in number "
-                f"{place + 1}, where it has {expected[place].as_py()!r}; is it of other data?",
+                f"expected the triples of {split} in their order, found the {what} {found[row].as_py()!r} in number "
+                f"{row + 1}, where it has {expected[row].as_py()!r}; is it of other data?",
                 path=path,
             )
     labels = _relation_labels(split.parent / "relations.json", triples.field("relation"))
@@ -165,14 +184,22 @@ def _relation_labels(path: Path, names: pa.StringArray) -> pa.StringArray:
     return pa.array([label_of[name] for name in known], pa.string()).take(arrow_of(code))
 
 
-def _kg_bert(path: Path, given: Given) -> TripleRanks:
-    if given.data is None:
+@Adapter.of(
+    "kg-bert",
+    "KG-BERT",
+    "NAME_ranks.txt of its run_bert_link_prediction.py: the ranks of head and tail of each test triple",
+    "ranks",
+    "--data with the test triples in its order",
+    _is_kg_bert,
+)
+def _kg_bert(path: Path, options: ReadOptions) -> TripleRanks:
+    if options.data is None:
         raise FormatError(
             "expected --data, the test triples in the order in which KG-BERT read them (its test.tsv, or the folder "
             "with it), found none; the file of ranks has numbers alone",
             path=path,
         )
-    file = given.data / "test.tsv" if given.data.is_dir() else given.data
+    file = options.data / "test.tsv" if options.data.is_dir() else options.data
     triples = read_fields(Lines.read(file), 3, "head, relation and tail")
     lines = Lines.read(path)
     columns = read_fields(lines, 2, "the rank of the head and that of the tail, from 0")
@@ -194,43 +221,8 @@ def _kg_bert(path: Path, given: Given) -> TripleRanks:
 
 
 def _numbers(column: pa.StringArray, lines: Lines) -> NDArray[np.int64]:
-    is_number = values_of(pc.match_substring_regex(column, "^[0-9]{1,9}$"))
-    if not is_number.all():
-        row = int(np.argmin(is_number))
-        raise lines.error(row, f"expected a rank from 0 on, found {shown(column[row].as_py().encode())}")
+    require(
+        values_of(pc.match_substring_regex(column, "^[0-9]{1,9}$")),
+        lambda row: lines.error(row, f"expected a rank from 0 on, found {shown(column[row].as_py().encode())}"),
+    )
     return values_of(pc.cast(column, pa.int64()))
-
-
-def _is_simkgc(path: Path) -> bool:
-    if path.is_dir():
-        return any(path.glob("eval_*_forward_*.json")) or any(path.glob("eval_*_backward_*.json"))
-    begin = first_bytes(path).lstrip()
-    return begin.startswith(b"[") and b'"pred_tail"' in begin
-
-
-def _is_kg_bert(path: Path) -> bool:
-    if not path.name.endswith("_ranks.txt"):
-        return False
-    return any(re.fullmatch(rb"[0-9]+\t[0-9]+", line) for line in first_lines(path, 1))
-
-
-ADAPTERS = (
-    Adapter(
-        "simkgc",
-        "SimKGC",
-        "eval_*_forward_*.json or eval_*_backward_*.json of its evaluate.py, or the folder with both",
-        "ranks",
-        "--data with test.txt.json and relations.json of its preprocess.py",
-        _is_simkgc,
-        _simkgc,
-    ),
-    Adapter(
-        "kg-bert",
-        "KG-BERT",
-        "NAME_ranks.txt of its run_bert_link_prediction.py: the ranks of head and tail of each test triple",
-        "ranks",
-        "--data with the test triples in its order",
-        _is_kg_bert,
-        _kg_bert,
-    ),
-)

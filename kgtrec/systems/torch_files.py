@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.systems.adapter import Given
+from kgtrec.systems.adapter import ReadOptions
 from kgtrec.systems.kinds import Scoring
 
 
@@ -71,7 +71,7 @@ def torch_scoring(model: Any, score: Callable[..., Any]) -> Scoring:
     return scores
 
 
-def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -> Any:
+def load_trusted(path: Path, what: str, options: ReadOptions, packages: str = "torch") -> Any:
     """Read a pickle of a whole model, which can run any code, and so only with the user's permission.
 
     ``packages`` are what to install where torch is missing.
@@ -83,16 +83,16 @@ def load_trusted(path: Path, what: str, given: Given, packages: str = "torch") -
     FormatError
         If the file is damaged.
     """
-    if not given.trust:
+    if not options.trust:
         raise FormatError(
             f"{what} is saved as a pickle, and reading a pickle can run any code that its author put there; if you "
-            "made it, or trust who did, say --trust (given=kgtrec.systems.Given(trust=True) in Python)",
+            "made it, or trust who did, say --trust (trust=True in Python)",
             path=path,
         )
     torch = torch_of(what, packages)
-    require_device(given.device)
+    require_device(options.device)
     try:
-        return torch.load(path, map_location=given.device or "cpu", weights_only=False)  # nosec B614 # refused above without --trust
+        return torch.load(path, map_location=options.device or "cpu", weights_only=False)  # nosec B614 # refused above without --trust
     except ImportError as error:
         raise FormatError(f"{what} needs a package that is not installed here: {error}", path=path) from None
     except Exception as error:  # whatever a damaged pickle raises

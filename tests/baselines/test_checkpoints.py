@@ -44,7 +44,7 @@ def test_checkpoints_score_as_systems_fitted_one_by_one(collection, name, option
 
 def test_an_option_without_values_or_with_one_twice_is_refused(collection):
     for factors in ([], [3, 3], ["3", 3]):
-        with pytest.raises(KgtrecError, match=r"^expected one or several different values for each option of svd"):
+        with pytest.raises(KgtrecError, match="different"):
             next(baseline_checkpoints("svd", collection.train, factors=factors))
 
 

@@ -142,7 +142,7 @@ def test_what_cannot_be_renumbered_is_refused():
     """Topics of other questions, other topics than the ids are of, an id or an entity that is in neither."""
     old, new = (build_questions(Triples.of(ONE[0]), test=Triples.of(test)) for test in (ONE[2], ONE[2][::-1]))
     more = build_questions(Triples.of(ONE[0]), test=Triples.of([*ONE[2], ("c", "s", "a")]))
-    with pytest.raises(CollectionError, match="expected only questions of the collection, found 2 others"):
+    with pytest.raises(CollectionError, match="found 2 others"):
         renumbered(old.qrels, new, more.questions)
     with pytest.raises(CollectionError, match=f"expected the topics of collection {old.stamp}, which the ids are of"):
         renumbered(old.qrels, new, new.questions)

@@ -131,38 +131,26 @@ def test_keeping_repeated_triples_leaves_them_in_train_only():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"repeated": "error"},
-            "expected each train triple once, found 1 of 4 repeated, the first is "
-            "('ann', 'likes', 'tea'); continue with --repeated keep or --repeated drop",
-        ),
-        ({"leaked": "error", "test": VALID}, "expected test triples that are in neither train nor valid, found 1 of 1"),
-        (
-            {"unseen_entities": "error"},
-            "expected test triples whose entities are in train, found 3 of 3 with others, "
-            "the first is ('ann', 'likes', 'jam'); continue with --unseen-entities keep or",
-        ),
+        ({"repeated": "error"}, "found 1 of 4"),
+        ({"leaked": "error", "test": VALID}, "found 1 of 1"),
+        ({"unseen_entities": "error"}, "found 3 of 3"),
         ({"unseen_relations": "error", "test": [("ann", "hates", "tea")]}, "--unseen-relations keep or"),
-        ({"leaked": "ignore"}, "expected leaked to be one of drop, keep, error, found 'ignore'"),
+        ({"leaked": "ignore"}, "found 'ignore'"),
         ({"threshold": 1}, "expected a threshold above 1"),
-        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
-        ({"categories_from": ["dev"]}, "expected categories_from to name splits among train, valid, test, found"),
-        ({"test": []}, "expected at least one test triple to make questions of, found none"),
-        ({"unseen_entities": "drop"}, "found that all 4 were dropped as repeated, leaked or unseen"),
-        (
-            {"sample": 4},
-            "expected a sample of 1 to 3 test triples, or of a share of them above 0 and below 1.0, found 4",
-        ),
+        ({"seed": -1}, "seed"),
+        ({"categories_from": ["dev"]}, "categories_from"),
+        ({"test": []}, "triple"),
+        ({"unseen_entities": "drop"}, "repeated"),
+        ({"sample": 4}, "sample"),
         ({"sample": 1.5}, "found 1.5"),
         ({"sample": True}, "found True"),
-        ({"test": [("ann", "likes", "")]}, "expected a label for every entity, found an empty one"),
-        ({"test": [("ann", "", "tea")]}, "expected a label for every relation, found an empty one"),
+        ({"test": [("ann", "likes", "")]}, "every"),
+        ({"test": [("ann", "", "tea")]}, "every"),
         (
             {"test": [("ann", "likes", "ice cream"), ("a\u00a0b", "likes", "c d"), ("e f", "likes", "tea")]},
-            "expected entity labels without white space, since TREC files are split there, found 'ice cream', "
-            "'a\\xa0b', 'c d' and 1 more; name entities e0, e1, ... with --ids (in Python ids=True)",
+            "found 'ice cream'",
         ),
-        ({"test": [("ann", "likes\t", "tea")]}, "expected relation labels without tabs, line breaks and NUL, found"),
+        ({"test": [("ann", "likes\t", "tea")]}, "breaks"),
         ({"test": [("ann", "likes", "t\nea")], "ids": True}, "expected entity labels without tabs, line breaks"),
     ],
 )
@@ -371,7 +359,7 @@ def test_a_sample_may_be_given_as_triples():
         for q, e, s in zip(collection.known.question, collection.known.entity, collection.known.split, strict=True)
     ]
     assert known == [("head0", "a", 2)]
-    with pytest.raises(KgtrecError, match="found 1 of 1 that are not test triples or were dropped, the first is"):
+    with pytest.raises(KgtrecError, match="found 1 of 1"):
         build_questions(train, valid, test, sample=Triples.of([("c", "r", "x")]))
     with pytest.raises(KgtrecError, match="a sample of at least one test triple"):
         build_questions(train, valid, test, sample=Triples.of([]))
@@ -387,11 +375,11 @@ def test_splits_may_be_files_lists_arrays_and_frames(tmp_path):
     assert build_questions(TRAIN, tmp_path / "valid.tsv", frame).fingerprint == wanted
     assert build_questions(str(tmp_path / "train.tsv"), np.array(VALID), iter(TEST)).fingerprint == wanted
     assert build_questions(tmp_path).fingerprint == wanted
-    with pytest.raises(KgtrecError, match=r"^valid: expected rows of .* found int; kgtrec.read_triples\(path\) reads"):
+    with pytest.raises(KgtrecError, match=r"valid:.*found int"):
         build_questions(TRAIN, 3, TEST)
-    with pytest.raises(KgtrecError, match=r"^test: .* found NoneType; .*; leave out valid, not test"):
+    with pytest.raises(KgtrecError, match=r"test:.*found NoneType"):
         build_questions(TRAIN, VALID)
-    with pytest.raises(KgtrecError, match=r"^train: expected .* three labels, found \[1, 2, 3\]; .*astype\(str\)$"):
+    with pytest.raises(KgtrecError, match=r"train:.*astype"):
         build_questions(np.array([[1, 2, 3]]), test=TEST)
 
 

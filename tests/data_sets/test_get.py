@@ -70,6 +70,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
+def refused(name: str, message: str, kind: type[KgtrecError] = KgtrecError) -> None:
+    with pytest.raises(kind, match=message):
+        get(name)
+
+
 def offline(monkeypatch, tmp_path: Path) -> str:
     """A registry whose server does not listen; its URL."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -120,29 +125,21 @@ def test_without_its_archive_it_is_complete(server, cache):
 def test_a_changed_file_is_refused_and_stays(server, cache, name):
     """It may be somebody's; and it is never used."""
     write(cache / "packed", {name: b"mine"})
-    with pytest.raises(FormatError, match=rf"{name}: expected [\d,]+ bytes, found 4; move it away, and what was publi"):
-        get("packed")
+    refused("packed", rf"{name}:.*found 4", FormatError)
     assert (cache / "packed" / name).read_bytes() == b"mine"
     same_size = bytes(len(SPLITS["train.txt"]))
     write(cache / "packed", {"train.txt": same_size})
-    with pytest.raises(FormatError, match=r"train\.txt: expected SHA-256 "):
-        get("packed")
+    refused("packed", r"train\.txt: expected SHA-256 ", FormatError)
 
 
 def test_a_folder_in_the_place_of_a_file(server, cache):
     (cache / "packed" / "train.txt").mkdir(parents=True)
-    with pytest.raises(FormatError, match=r"train\.txt: expected a file of a data set, found something else"):
-        get("packed")
+    refused("packed", r"train\.txt:.*file", FormatError)
 
 
 def test_a_wrong_checksum(server, cache):
     server.files["/packed.tar.gz"] = bytes(len(ARCHIVE))
-    with pytest.raises(
-        KgtrecError,
-        match=r"^packed: http://\S+/packed\.tar\.gz is not the file that was published: expected SHA-256 \S+, found "
-        r"\S+; nothing of it was kept; put that file at \S+/cache/packed/packed\.tar\.gz and run the same",
-    ):
-        get("packed")
+    refused("packed", r"packed:.*published")
     assert contents(cache) == {}
 
 
@@ -174,32 +171,22 @@ def test_a_mirror_that_is_a_folder(server, cache, monkeypatch, tmp_path):
     write(tmp_path / "mirror", {"packed/packed.tar.gz": ARCHIVE})
     monkeypatch.setenv("KGTREC_DATA_MIRROR", str(tmp_path / "mirror"))
     assert contents(get("packed")) == {**SPLITS, "packed.tar.gz": ARCHIVE}
-    with pytest.raises(
-        KgtrecError, match=r"mirror/plain/deep/train\.txt: no such file, which KGTREC_DATA_MIRROR says "
-    ):
-        get("plain")
+    refused("plain", r"mirror/plain/deep/train\.txt:.*file")
     write(tmp_path / "mirror", {"plain/deep/train.txt": b"other"})
-    with pytest.raises(KgtrecError, match=r"^plain: \S+/plain/deep/train\.txt is not the file that was published: "):
-        get("plain")
+    refused("plain", r"plain:.*published")
     assert server.asked == []
     assert contents(cache / "plain") == {}
 
 
 def test_a_mirror_of_another_protocol(server, cache, monkeypatch):
     monkeypatch.setenv("KGTREC_DATA_MIRROR", "ftp://example.org")
-    with pytest.raises(
-        KgtrecError, match=r"^KGTREC_DATA_MIRROR: expected a folder, or a URL of http or https, found 'f"
-    ):
-        get("packed")
+    refused("packed", r"KGTREC_DATA_MIRROR:.*https")
 
 
 def test_nothing_stays_of_a_download_that_was_cut_off(server, cache):
     """The same command tries again."""
     server.cuts = [100]
-    with pytest.raises(
-        KgtrecError, match=r"packed\.tar\.gz: the connection was cut off; put that file at .* and run the"
-    ):
-        get("packed")
+    refused("packed", r"packed\.tar\.gz:.*connection")
     assert contents(cache) == {}
     assert contents(get("packed")) == {**SPLITS, "packed.tar.gz": ARCHIVE}
 
@@ -211,8 +198,7 @@ def test_nothing_stays_of_a_download_that_was_cut_off(server, cache):
 def test_another_size(server, cache, served, message):
     """Such as the page of a network that wants a password."""
     server.files["/packed.tar.gz"] = served
-    with pytest.raises(KgtrecError, match=message):
-        get("packed")
+    refused("packed", message)
     assert contents(cache) == {}
 
 
@@ -232,15 +218,14 @@ def test_what_is_not_confirmed_is_not_downloaded(server, cache):
 def test_what_is_not_confirmed_is_read_where_it_was_put(server, cache):
     """With a warning, since nothing could be compared."""
     write(cache / "by-hand", SPLITS)
-    with pytest.warns(KgtrecWarning, match="was not compared with what was published: nobody has seen it"):
+    with pytest.warns(KgtrecWarning, match="published"):
         assert get("by-hand") == cache / "by-hand"
 
 
 def test_an_archive_of_which_git_knows_the_id(server, cache, monkeypatch, tmp_path):
     """Another one is refused; what comes out of the right one is used without a warning."""
     write(cache / "half-known", {"half.tar.gz": ARCHIVE})
-    with pytest.raises(FormatError, match=r"half\.tar\.gz: expected git's id 000000000000\.\.\., found "):
-        get("half-known")
+    refused("half-known", r"half\.tar\.gz: expected git's id 000000000000\.\.\., found ", FormatError)
     from kgtrec.data_sets.sums import git_blob_of
 
     data_sets = registry(server.url)
@@ -266,12 +251,9 @@ def test_a_folder_comes_before_a_data_set(server, cache, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "packd",
-            r"^packd: expected a folder with .*, or the name of a data set, found neither; did you mean packed\?$",
-        ),
-        ("zzz", r"^zzz: expected a folder with .*, found neither; kgtrec data list has the names$"),
-        ("plain", r"^plain: expected a data set of train, valid and test triples, found published labels, for kgtrec "),
+        ("packd", r"packd:.*found neither"),
+        ("zzz", r"zzz:.*found neither"),
+        ("plain", r"plain:.*found published labels"),
     ],
 )
 def test_no_folder_and_no_data_set(server, cache, text, message):
@@ -341,10 +323,7 @@ def test_a_full_disk(server, cache, tmp_path):
 
 def test_a_cache_that_cannot_be_made(server, cache):
     cache.write_text("a file")
-    with pytest.raises(
-        FormatError, match=r"cache/packed: cannot write here: .*; make room, or name another folder in KG"
-    ):
-        get("packed")
+    refused("packed", r"cache/packed:.*room", FormatError)
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -371,7 +371,7 @@ def test_an_answer_without_a_list_of_its_own_can_have_any_rank(kinship):
 def test_a_question_without_a_list_has_bounds_and_is_told(kinship):
     """Of three questions, two are about heads."""
     lists = some_lists(kinship, [("tail", "ann", "parent", None, ["bob"]), ("head", "bob", "parent", None, ["ann"])])
-    with pytest.warns(KgtrecWarning, match="no list for 1 of 3 questions; their answers can have any rank"):
+    with pytest.warns(KgtrecWarning, match="rank"):
         ranks = rank_system(kinship, lists).answer_ranks
     found = by_label(kinship, ranks)
     assert [value for (question, _), value in found.items() if question == "head1"] == [(0, 4, True)]
@@ -380,7 +380,7 @@ def test_a_question_without_a_list_has_bounds_and_is_told(kinship):
 def test_lists_that_contradict_each_other_are_told(kinship):
     """One question's candidates in two orders; each answer stands as its own list says, the run as the longest."""
     lists = tails_of_ann(kinship, ("bob", ["dot", "bob", "eve"]), ("cid", ["eve", "dot", "ann", "cid"]))
-    with pytest.warns(KgtrecWarning, match=r"the lists of 1 question order candidates differently \(tail0\)"):
+    with pytest.warns(KgtrecWarning, match="differently"):
         ranks = rank_system(kinship, lists, sides=["tail"])
     assert by_label(kinship, ranks.answer_ranks) == {("tail0", "bob"): (1, 0, False), ("tail0", "cid"): (3, 0, False)}
     names = [kinship.entities[entity] for entity in ranks.run.entity]
@@ -416,9 +416,7 @@ def test_two_lists_that_disagree_about_an_answer_are_refused(kinship, answer):
 def test_two_lists_of_which_one_lacks_an_answer_that_stands_above_its_end_are_refused(kinship, one, other, places):
     """The place that one gives it is none in the other: the rank would be that of the list that happens to hold it."""
     both = (one, other)
-    with pytest.raises(
-        CollectionError, match=r"of \(ann, parent, bob\), found it below \d candidates? in one list, and m"
-    ):
+    with pytest.raises(CollectionError, match="below"):
         rank_system(kinship, tails_of_ann(kinship, *(both[place] for place in places)), sides=["tail"])
 
 
@@ -483,22 +481,17 @@ def test_lists_for_other_questions_and_entities_are_told(kinship):
     assert by_label(kinship, ranks)["tail0", "bob"] == (0, 0, False)
 
 
-def test_lists_of_another_collection_are_refused(kinship):
-    """With an example of both."""
-    message = (
-        "lists: expected lists for the questions of the collection, found none among 1 list, the first being for "
-        r"\(1, parent, \?\); the collection has, for example, \(\?, parent, \w+\); are its labels those of the"
-    )
+@pytest.mark.parametrize(
+    ("lists", "options", "message"),
+    [
+        ([("tail", "1", "parent", None, ["2"])], {"sides": ["tail"]}, r"lists:.*\(1, parent, \?\)"),
+        ([("tail", "ann", "parent", None, ["bob"])], {}, r"lists:.*--sides tail"),
+    ],
+)
+def test_lists_of_another_collection_or_of_one_side_are_refused(kinship, lists, options, message):
+    """With an example; a model that predicts tails alone is not asked for heads."""
     with pytest.raises(CollectionError, match=message):
-        rank_system(kinship, some_lists(kinship, [("tail", "1", "parent", None, ["2"])]), sides=["tail"])
-
-
-def test_lists_of_one_side_need_the_other_side_to_be_left_out(kinship):
-    """As a model that predicts tails alone does."""
-    lists = tails_of_ann(kinship, (None, ["bob"]))
-    message = "lists: expected predictions of heads, found those of tails only; --sides tail .* asks no other questions"
-    with pytest.raises(CollectionError, match=message):
-        rank_system(kinship, lists)
+        rank_system(kinship, some_lists(kinship, lists), **options)
 
 
 def test_lists_without_known_answers_that_are_candidates_are_refused_or_told():
@@ -508,11 +501,11 @@ def test_lists_without_known_answers_that_are_candidates_are_refused_or_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rank_system(collection, lists)
-    with pytest.warns(KgtrecWarning, match="none of the 1 known answers of train is in any list, as if its program"):
+    with pytest.warns(KgtrecWarning, match="known"):
         rank_system(collection, lists, filtered_by=("valid", "test"))
     said = replace(lists, filtered_by=("train", "valid"))
     rank_system(collection, said)
-    message = "expected lists with the known answers of train, found lists filtered by train, valid; their places"
+    message = "found lists filtered by"
     with pytest.raises(CollectionError, match=message):
         rank_system(collection, said, filtered_by=("valid", "test"))
 
@@ -557,44 +550,36 @@ def only(ranks, rows):
     return replace(ranks, **{name: getattr(ranks, name)[rows] for name in columns})
 
 
-def test_another_filter_is_found_by_the_number_of_candidates(kinship, theirs):
-    """Dot is a parent of somebody in train, but is none of ann's parents; filtered by test alone there are as many."""
-    wrong = replace(theirs, candidates=theirs.candidates + 1)
-    message = (
-        r"theirs: expected \w+ of \(ann, parent, \w+\) to be ranked among \d candidates .*, found \d, and so for 4"
-    )
-    with pytest.raises(CollectionError, match=message):
-        rank_system(kinship, wrong)
+#: what is wrong -> a change of the ranks, options, and a word of the error
+WRONG_RANKS = {
+    "another filter": (lambda own: replace(own, candidates=own.candidates + 1), {}, r"ranked among \d .* so for 4"),
+    "a missing one": (lambda own: only(own, np.arange(3)), {}, "found none for 1"),
+    "one below more than there are": (lambda own: replace(own, above=own.above + 4, candidates=None), {}, "from 1 to"),
+    "one side": (lambda own: only(own, np.flatnonzero(~own.is_head)), {}, "found those of tails only"),
+    "raw ranks": (lambda own: own, {"filtered_by": ()}, "removed"),
+}
 
 
-def test_a_missing_rank_is_refused(kinship, theirs):
-    """With an example."""
-    with pytest.raises(CollectionError, match=r"expected a rank for each of 4 answers, found none for 1, such as"):
-        rank_system(kinship, only(theirs, np.arange(3)))
+@pytest.mark.parametrize("wrong", WRONG_RANKS)
+def test_ranks_of_triples_that_cannot_be_those_of_the_collection_are_refused(kinship, theirs, wrong):
+    """Of another filter, incomplete, beyond the number of candidates, of one side, or with other answers in them."""
+    change, options, message = WRONG_RANKS[wrong]
+    with pytest.raises(KgtrecError if options else CollectionError, match=message):
+        rank_system(kinship, change(theirs), **options)
+
+
+def test_ranks_of_one_side_are_enough_if_the_other_is_not_asked(kinship, theirs):
+    """With --sides tail."""
+    tails = only(theirs, np.flatnonzero(~theirs.is_head))
+    assert len(rank_system(kinship, tails, sides=["tail"]).answer_ranks) == 2
 
 
 def test_two_ranks_of_one_answer_are_refused_unless_they_are_the_same(kinship, theirs):
     """A file may repeat a triple."""
     twice = only(theirs, np.array([0, 1, 2, 3, 0]))
     assert len(rank_system(kinship, twice).answer_ranks) == 4
-    other = replace(twice, tied=np.array([*twice.tied[:4], 0]))
-    with pytest.raises(CollectionError, match=r"expected one rank for .*, found two different ones"):
-        rank_system(kinship, other)
-
-
-def test_a_rank_below_more_candidates_than_there_are_is_refused(kinship, theirs):
-    """Rank 5 to 8 of 4."""
-    wrong = replace(theirs, above=theirs.above + 4, candidates=None)
-    with pytest.raises(CollectionError, match=r"expected a rank from 1 to \d for .*; was it filtered by other splits"):
-        rank_system(kinship, wrong)
-
-
-def test_ranks_of_one_side_need_the_other_side_to_be_left_out(kinship, theirs):
-    """Tails alone, and with --sides tail they are enough."""
-    tails = only(theirs, np.flatnonzero(~theirs.is_head))
-    with pytest.raises(CollectionError, match="expected predictions of heads, found those of tails only"):
-        rank_system(kinship, tails)
-    assert len(rank_system(kinship, tails, sides=["tail"]).answer_ranks) == 2
+    with pytest.raises(CollectionError, match="different"):
+        rank_system(kinship, replace(twice, tied=np.array([*twice.tied[:4], 0])))
 
 
 def test_ranks_of_other_triples_are_left_out(kinship, theirs):
@@ -602,7 +587,7 @@ def test_ranks_of_other_triples_are_left_out(kinship, theirs):
     entities = Vocabulary.of([*theirs.entities, "zoe"])
     more = only(replace(theirs, entities=entities), np.array([0, 1, 2, 3, 3]))
     more = replace(more, head=np.array([*more.head[:4], len(entities) - 1], np.int32))
-    with pytest.warns(KgtrecWarning, match="theirs: left out 1 rank of triples that the collection lacks"):
+    with pytest.warns(KgtrecWarning, match=r"theirs:.*lacks"):
         found = rank_system(kinship, more).answer_ranks
     assert rank_rows(found) == rank_rows(rank_system(kinship, theirs).answer_ranks)
 
@@ -611,31 +596,19 @@ def test_ranks_of_triples_of_known_labels_are_left_out_too(kinship, theirs):
     """All its labels are the collection's, but it is no test triple."""
     more = only(theirs, np.array([0, 1, 2, 3, 3]))
     more = replace(more, head=np.array([*more.head[:4], more.tail[3]], np.int32))
-    with pytest.warns(KgtrecWarning, match="theirs: left out 1 rank of triples that the collection lacks"):
+    with pytest.warns(KgtrecWarning, match=r"theirs:.*lacks"):
         found = rank_system(kinship, more).answer_ranks
     assert rank_rows(found) == rank_rows(rank_system(kinship, theirs).answer_ranks)
-    with (
-        pytest.warns(KgtrecWarning, match="left out 1 rank"),
-        pytest.raises(
-            CollectionError, match=r"found none for 1, .* it has 1 rank of triples that the collection lacks$"
-        ),
-    ):
+    with pytest.warns(KgtrecWarning, match="left out 1 rank"), pytest.raises(CollectionError, match="lacks"):
         rank_system(kinship, only(more, np.array([1, 2, 3, 4])))
     with pytest.raises(CollectionError, match=r"found none for 1, .* --like pykeen"):
         rank_system(kinship, only(theirs, np.array([1, 2, 3])))
 
 
-def test_raw_ranks_of_triples_are_refused(kinship, theirs):
-    """The table counts candidates that are no answers."""
-    with pytest.raises(KgtrecError, match="expected ranks from which other answers are removed"):
-        rank_system(kinship, theirs, filtered_by=())
-
-
 def test_judged_pairs_have_no_rank_in_ranks_of_triples(kinship, theirs):
     """Whoever asks for them is told."""
-    judged = judged_qrels(kinship, [(0, 0)])
-    with pytest.raises(KgtrecError, match="expected scores to rank judged pairs by, found ranks of triples alone"):
-        rank_system(kinship, theirs, judged=judged)
+    with pytest.raises(KgtrecError, match="found ranks of triples"):
+        rank_system(kinship, theirs, judged=judged_qrels(kinship, [(0, 0)]))
 
 
 def test_wrong_answers_of_the_collection_need_no_rank_in_ranks_of_triples():

@@ -47,14 +47,11 @@ def test_unknown_entities_are_last_in_scores_of_any_type(collection, convert):
 @pytest.mark.parametrize(
     ("convert", "message"),
     [
-        (pd.DataFrame, r"system: expected scores as an array, .* found a data frame; give frame.to_numpy\(\) if"),
-        (lambda scores: np.ma.masked_equal(scores, 1), "system: scores: expected an array of numbers, found masked"),
-        (lambda scores: [[1.0], [1.0, 2.0]], "system: scores: expected something that converts to a numpy array"),
-        (
-            lambda scores: scores + 2**60,
-            r"system: expected integer scores within \+-2\*\*53, found \d+ at most and \d+",
-        ),
-        (lambda scores: scores.T, "system: expected scores of 3 entities for each question, found a block"),
+        (pd.DataFrame, r"system:.*to_numpy"),
+        (lambda scores: np.ma.masked_equal(scores, 1), r"system:.*found masked"),
+        (lambda scores: [[1.0], [1.0, 2.0]], r"system:.*converts"),
+        (lambda scores: scores + 2**60, r"system:.*integer"),
+        (lambda scores: scores.T, r"system:.*scores"),
     ],
 )
 def test_other_scores_are_refused(collection, convert, message):

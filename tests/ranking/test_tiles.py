@@ -273,5 +273,5 @@ def test_a_few_answers_that_tie_by_rounding_far_down_are_noted(monkeypatch):
     monkeypatch.setattr(arrays, "_MOST_MOVED", 1e9)
     grid = grid_of(collection, factors, Tiling(3, 8, panel=4), 0)
     monkeypatch.setattr(tiles, "tied_by_rounding", lambda *arguments: np.arange(len(arguments[5])) == 0)
-    with pytest.warns(KgtrecWarning, match=r"made: \d of \d+ answers tie with candidates of other scores when"):
+    with pytest.warns(KgtrecWarning, match=r"made:.*scores"):
         list(grid.parts())

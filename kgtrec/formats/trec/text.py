@@ -265,6 +265,15 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
         yield block if block.endswith(b"\n") else block + b"\n"
 
 
+def numbered_blocks(path: PathLike, size: int = BLOCK_SIZE) -> Iterator[tuple[int, bytes]]:
+    """Return the blocks of :func:`whole_lines` of a file, each with the number of its first line."""
+    line = 1
+    with reading(path) as stream:
+        for data in whole_lines(stream, str(path), size):
+            yield line, data
+            line += data.count(b"\n")
+
+
 def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = BLOCK_SIZE) -> Iterator[bytes]:
     """Return the bytes of a stream in blocks of whole lines, the last line as it is."""
     rest = stream.read(len(_BOM))

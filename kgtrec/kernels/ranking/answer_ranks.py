@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.integer_keys import begins, is_among_sorted
+from kgtrec.kernels.ranking.pairs import Index, Pairs
 
-Index = NDArray[np.intp]
 Scores = NDArray[Any]
 
 # A strip of rows is compared, counted and dropped while it is still in the processor's second-level cache.
@@ -51,9 +51,7 @@ class Counts:
     score: Scores  # (n,) the pair's own score, in the block's type
 
 
-def count_above_and_tied(
-    scores: Scores, row: Index, entity: Index, uncounted_row: Index, uncounted_entity: Index
-) -> Counts:
+def count_above_and_tied(scores: Scores, pairs: Pairs, uncounted: Pairs) -> Counts:
     """Return how many entities of a pair's row score higher, and the same, without some of the row's entities.
 
     Everything in the row is counted first and the left-out entities are then subtracted, so that the block is neither
@@ -63,9 +61,9 @@ def count_above_and_tied(
     ----------
     scores : (n_rows, n_entities) float or integer array
         A block of scores, higher is better.
-    row, entity : (n,) int arrays, row ascending
-        The pairs to rank. A pair never counts itself.
-    uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
+    pairs : Pairs of (n,)
+        Those to rank. A pair never counts itself.
+    uncounted : Pairs of (m,), sorted by (row, entity), each pair once
         Entities that are not counted in their row: known ones and other answers.
 
     Returns
@@ -80,32 +78,22 @@ def count_above_and_tied(
 
     Examples
     --------
-    >>> counts = count_above_and_tied(
-    ...     np.array([[4, 3, 2, 2, 1]]), np.array([0]), np.array([2]), np.array([0]), np.array([0])
-    ... )
+    >>> first, third = (Pairs(np.array([0]), np.array([entity])) for entity in (0, 2))
+    >>> counts = count_above_and_tied(np.array([[4, 3, 2, 2, 1]]), third, uncounted=first)
     >>> int(counts.above[0]), int(counts.tied[0]), int(counts.n_other[0])
     (1, 1, 3)
     """
     require_numbers(scores)
-    own = scores[row, entity]
-    above, tied = count_against(scores, row, own, uncounted_row, uncounted_entity)
-    return without_themselves(above, tied, own, row, entity, uncounted_row, uncounted_entity, scores.shape)
+    own = scores[pairs]
+    above, tied = count_against(scores, pairs.row, own, uncounted)
+    return without_themselves(above, tied, own, pairs, uncounted, scores.shape)
 
 
-def without_themselves(
-    above: Index,
-    tied: Index,
-    own: Scores,
-    row: Index,
-    entity: Index,
-    uncounted_row: Index,
-    uncounted_entity: Index,
-    shape: Any,
-) -> Counts:
+def without_themselves(above: Index, tied: Index, own: Scores, pairs: Pairs, uncounted: Pairs, shape: Any) -> Counts:
     """Counts of pairs, of which each is still among its own tied candidates unless it is set aside."""
     n_rows, width = shape
-    counts_itself = ~is_among_sorted(row * width + entity, uncounted_row * width + uncounted_entity)
-    n_uncounted = np.bincount(uncounted_row, minlength=n_rows)[row]
+    counts_itself = ~is_among_sorted(*(own.row * width + own.entity for own in (pairs, uncounted)))
+    n_uncounted = np.bincount(uncounted.row, minlength=n_rows)[pairs.row]
     return Counts(
         above=above.astype(np.int32),
         tied=(tied - counts_itself).astype(np.int32),
@@ -114,9 +102,7 @@ def without_themselves(
     )
 
 
-def count_against(
-    scores: Scores, row: Index, own: Scores, uncounted_row: Index, uncounted_entity: Index
-) -> tuple[Index, Index]:
+def count_against(scores: Scores, row: Index, own: Scores, uncounted: Pairs) -> tuple[Index, Index]:
     """Return how many entities of a row score higher than a value, and the same, without some of the row's entities.
 
     The counts of several blocks, each with other entities of the same questions, add up.
@@ -128,7 +114,7 @@ def count_against(
     row : (n,) int array, ascending
     own : (n,) array of the block's type
         The value to compare a row with.
-    uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
+    uncounted : Pairs of (m,), sorted by (row, entity), each pair once
         Entities that are not counted in their row.
 
     Returns
@@ -138,13 +124,13 @@ def count_against(
 
     Examples
     --------
-    >>> none = np.zeros(0, np.intp)
-    >>> above, tied = count_against(np.array([[4, 3, 2, 2]]), np.array([0]), np.array([2]), none, none)
+    >>> none = Pairs(np.zeros(0, np.intp), np.zeros(0, np.intp))
+    >>> above, tied = count_against(np.array([[4, 3, 2, 2]]), np.array([0]), np.array([2]), none)
     >>> int(above[0]), int(tied[0])
     (2, 2)
     """
     above, tied = _counts_in_whole_rows(scores, row, own)
-    aside_above, aside_tied = _counts_in_groups(uncounted_row, scores[uncounted_row, uncounted_entity], row, own)
+    aside_above, aside_tied = _counts_in_groups(uncounted.row, scores[uncounted], row, own)
     return above - aside_above, tied - aside_tied
 
 
@@ -199,8 +185,7 @@ def _counts_in_whole_rows(scores: Scores, row: Index, own: Scores) -> tuple[Inde
     for first, last in _strips_of_rows(row[pairs], strip_rows(scores)):
         place = pairs[first:last]
         above[place], tied[place] = _by_bisection(scores, row[place], own[place])
-    is_first = np.ones(len(row), np.bool_)
-    is_first[1:] = row[1:] != row[:-1]
+    is_first = begins(row)
     # first pairs of all rows, then the further ones: strips of the former need no gathering where each row has a pair
     pairs = np.concatenate([np.flatnonzero(~many & is_first), np.flatnonzero(~many & ~is_first)])
     counter = _RowCounter(min(strip_rows(scores), len(pairs)), scores.shape[1])
@@ -239,9 +224,7 @@ class _RowCounter:
 
 def _strips_of_rows(row: Index, n_rows: int) -> list[tuple[int, int]]:
     """Spans of ``row`` (ascending) that hold at most ``n_rows`` different rows each."""
-    starts = np.flatnonzero(np.r_[True, row[1:] != row[:-1]]) if len(row) else np.zeros(0, np.intp)
-    edges = [*starts[::n_rows].tolist(), len(row)]
-    return list(itertools.pairwise(edges))
+    return list(itertools.pairwise([*np.flatnonzero(begins(row))[::n_rows].tolist(), len(row)]))
 
 
 def _by_bisection(scores: Scores, row: Index, own: Scores) -> tuple[Index, Index]:

@@ -1,11 +1,13 @@
 """How a query scores against entities' vectors: by a product, or by a distance.
 
 All in float64. A comparison works on blocks (each query against each entity) and on pairs (each query against one
-entity of its own), where rounding may differ in the last digits.
+entity of its own), where rounding may differ in the last digits. What leaves float64's range is infinite or NaN; the
+caller ignores numpy's warnings of it.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,8 +31,27 @@ class Comparison(Protocol):
         ...
 
 
+class _OfProducts(ABC):
+    """A comparison that needs nothing of a query and a vector but their product and what each of them has alone."""
+
+    __slots__ = ()
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        return self._scores(queries[:, : entities.shape[1]] @ entities.T, queries, entities, (-1, 1))
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        products = np.einsum("nd,nd->n", queries[:, : entities.shape[1]], entities)
+        return self._scores(products, queries, entities, (-1,))
+
+    @abstractmethod
+    def _scores(self, products: Matrix, queries: Matrix, entities: Matrix, shape: tuple[int, ...]) -> Matrix:
+        """The scores of products, which may be changed; numbers of the queries have this shape beside them."""
+
+
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(_OfProducts):
     """The product of both vectors, not beyond ``bound`` on either side.
 
     Examples
@@ -42,23 +63,15 @@ class Product:
 
     bound: float = np.inf
 
-    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n, m) scores."""
-        return self._bounded(queries @ entities.T)
-
-    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n,) scores."""
-        return self._bounded(np.einsum("nd,nd->n", queries, entities))
-
-    def _bounded(self, scores: Matrix) -> Matrix:
-        return scores if self.bound == np.inf else np.clip(scores, -self.bound, self.bound)
+    def _scores(self, products: Matrix, queries: Matrix, entities: Matrix, shape: tuple[int, ...]) -> Matrix:
+        return products if self.bound == np.inf else np.clip(products, -self.bound, self.bound)
 
 
 PRODUCT = Product()
 
 
 @dataclass(frozen=True, slots=True)
-class MinusSquares:
+class MinusSquares(_OfProducts):
     """Minus the squared Euclidean distance, which orders as the distance does: ``2 q.e - |q|^2 - |e|^2``.
 
     The query's own part is kept, so that near entities keep their digits when the score is rounded.
@@ -69,21 +82,43 @@ class MinusSquares:
     array([[  0., -25.]])
     """
 
-    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n, m) scores."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = 2 * (queries @ entities.T)
-            scores -= np.einsum("nd,nd->n", queries, queries)[:, None]
-            scores -= np.einsum("nd,nd->n", entities, entities)
-        return scores
+    def _scores(self, products: Matrix, queries: Matrix, entities: Matrix, shape: tuple[int, ...]) -> Matrix:
+        products *= 2
+        products -= np.einsum("nd,nd->n", queries, queries).reshape(shape)
+        products -= np.einsum("nd,nd->n", entities, entities)
+        return products
 
-    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n,) scores."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores: Matrix = 2 * np.einsum("nd,nd->n", queries, entities)
-            scores -= np.einsum("nd,nd->n", queries, queries)
-            scores -= np.einsum("nd,nd->n", entities, entities)
-        return scores
+
+@dataclass(frozen=True, slots=True)
+class ShiftedProduct(_OfProducts):
+    """The product with a query's first numbers, and its last one, which an entity's vector lacks.
+
+    Examples
+    --------
+    >>> ShiftedProduct().block(np.array([[1.0, 2.0, 10.0]]), np.array([[3.0, 4.0]]))
+    array([[21.]])
+    """
+
+    def _scores(self, products: Matrix, queries: Matrix, entities: Matrix, shape: tuple[int, ...]) -> Matrix:
+        products += queries[:, -1].reshape(shape)
+        return products
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine(_OfProducts):
+    """The cosine of the angle between both vectors; NaN for a vector of zeros.
+
+    Examples
+    --------
+    >>> Cosine().block(np.array([[0.0, 2.0]]), np.array([[3.0, 0.0], [3.0, 4.0]]))
+    array([[0. , 0.8]])
+    """
+
+    def _scores(self, products: Matrix, queries: Matrix, entities: Matrix, shape: tuple[int, ...]) -> Matrix:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            products /= np.linalg.norm(queries, axis=1).reshape(shape)  # after the product: right angles stay 0
+            products /= np.linalg.norm(entities, axis=1)
+        return products
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +138,7 @@ class MinusNorm:
         if self.p != 1:
             from scipy.spatial.distance import cdist
 
-            distances: Matrix = cdist(queries, entities, "minkowski", p=self.p)
-            return -distances
+            return -cdist(queries, entities, "minkowski", p=self.p)
         columns = np.ascontiguousarray(entities.T)  # by dimension, which is faster than cdist
 
         def difference(points: Matrix, dimension: int, out: Matrix, _: Matrix) -> None:
@@ -115,9 +149,7 @@ class MinusNorm:
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            distances: Matrix = np.linalg.norm(queries - entities, ord=self.p, axis=1)
-        return -distances
+        return -np.linalg.norm(queries - entities, ord=self.p, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,56 +179,8 @@ class MinusModuli:
 
     def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
         """(n,) scores."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            real, imaginary = np.split(queries - entities, 2, axis=1)
-            scores: Matrix = -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
-        return scores
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftedProduct:
-    """The product with a query's first numbers, and its last one, which an entity's vector lacks.
-
-    Examples
-    --------
-    >>> ShiftedProduct().block(np.array([[1.0, 2.0, 10.0]]), np.array([[3.0, 4.0]]))
-    array([[21.]])
-    """
-
-    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n, m) scores."""
-        scores: Matrix = queries[:, :-1] @ entities.T
-        scores += queries[:, -1:]
-        return scores
-
-    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n,) scores."""
-        return np.einsum("nd,nd->n", queries[:, :-1], entities) + queries[:, -1]
-
-
-@dataclass(frozen=True, slots=True)
-class Cosine:
-    """The cosine of the angle between both vectors; NaN for a vector of zeros.
-
-    Examples
-    --------
-    >>> Cosine().block(np.array([[0.0, 2.0]]), np.array([[3.0, 0.0], [3.0, 4.0]]))
-    array([[0. , 0.8]])
-    """
-
-    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n, m) scores."""
-        scores: Matrix = queries @ entities.T
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            scores /= _lengths(queries)[:, None]  # after the product, so that right angles stay 0
-            scores /= _lengths(entities)
-        return scores
-
-    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
-        """(n,) scores."""
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            scores: Matrix = np.einsum("nd,nd->n", queries, entities) / _lengths(queries) / _lengths(entities)
-        return scores
+        real, imaginary = np.split(queries - entities, 2, axis=1)
+        return -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,19 +205,14 @@ class Biased:
         return self.of.pairs(queries[:, 1:], entities[:, 1:]) + (queries[:, 0] + entities[:, 0])
 
 
-def _lengths(vectors: Matrix) -> Matrix:
-    return np.linalg.norm(vectors, axis=1)
-
-
 def _minus_sum(points: Matrix, n: int, dimensions: int, term: Callable[[Matrix, int, Matrix, Matrix], None]) -> Matrix:
     """(points, n) minus the sum over dimensions of what ``term`` writes, a few points at a time that fit the cache."""
     scores = np.zeros((len(points), n))
     step = max(1, _CACHED // max(n, 1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for first in range(0, len(points), step):
-            sums = scores[first : first + step]
-            out, spare = np.empty_like(sums), np.empty_like(sums)
-            for dimension in range(dimensions):
-                term(points[first : first + step], dimension, out, spare)
-                np.subtract(sums, out, out=sums)
+    for first in range(0, len(points), step):
+        sums = scores[first : first + step]
+        out, spare = np.empty_like(sums), np.empty_like(sums)
+        for dimension in range(dimensions):
+            term(points[first : first + step], dimension, out, spare)
+            np.subtract(sums, out, out=sums)
     return scores

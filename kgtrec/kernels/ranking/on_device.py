@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.ranking.answer_ranks import Counts, Index, ScoreError, without_themselves
+from kgtrec.kernels.integer_keys import begins
+from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, without_themselves
+from kgtrec.kernels.ranking.pairs import Index, Pairs
 from kgtrec.kernels.ranking.top_k import TopK
 
 Tensor = Any
@@ -57,11 +59,6 @@ def extremes(scores: Tensor) -> tuple[int, int]:
     return largest, smallest
 
 
-def rows_at(scores: Tensor, places: Index) -> Tensor:
-    """The rows of a tensor at these places, on its device."""
-    return scores.index_select(0, _sent(places, scores.device))
-
-
 class DeviceRanker:
     """What :func:`count_above_and_tied` and :func:`top_k` give, of blocks that are tensors on any device.
 
@@ -82,8 +79,7 @@ class DeviceRanker:
     --------
     For a tensor ``scores`` of one row, [4, 3, 2, 2, 1], the first set aside, as for :func:`count_above_and_tied`::
 
-        ranker = DeviceRanker(5)
-        counts, _ = ranker.rank(scores, np.array([0]), np.array([2]), np.array([0]), np.array([0]), 0, none, none)
+        counts, _ = DeviceRanker(5).rank(scores, third, first, 0, none)
         counts.above, counts.tied, counts.n_other  # 1, 1, 3
     """
 
@@ -92,18 +88,10 @@ class DeviceRanker:
     ) -> None:
         self._n_entities = n_entities
         self._tables = column, tie_order
-        self._sent: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
+        self._sent: dict[Any, list[Tensor | None]] = {}
 
     def rank(
-        self,
-        scores: Tensor,
-        row: Index,
-        entity: Index,
-        uncounted_row: Index,
-        uncounted_entity: Index,
-        k: int,
-        left_out_row: Index,
-        left_out_entity: Index,
+        self, scores: Tensor, pairs: Pairs, uncounted: Pairs, k: int, left_out: Pairs
     ) -> tuple[Counts, TopK | None]:
         """Counts of the pairs, and the best ``k`` of each row.
 
@@ -111,13 +99,13 @@ class DeviceRanker:
         ----------
         scores : (n_rows, n_columns) float or integer tensor
             A block of scores, higher is better; 64-bit integers within +-2**53.
-        row, entity : (n,) int arrays, row ascending
-            The pairs to place. A pair never counts itself.
-        uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
+        pairs : Pairs of (n,)
+            Those to place. A pair never counts itself.
+        uncounted : Pairs of (m,), sorted by (row, entity), each pair once
             Entities that are not counted in their row.
         k : int
             Length of a list; 0 for no lists.
-        left_out_row, left_out_entity : (l,) int arrays, sorted by row, each pair once
+        left_out : Pairs of (l,), each pair once
             Entities that are not listed in their row.
 
         Returns
@@ -143,15 +131,9 @@ class DeviceRanker:
         for first in range(0, max(n_rows, 1), step):  # a block without rows has one chunk, without rows
             chunk = scores[first : first + step]
             chunk = _widened(chunk.contiguous() if column is None else chunk.index_select(1, column))
-            low, high = np.searchsorted(row, [first, first + len(chunk)])
-            own, above, tied = _counted(
-                chunk,
-                row[low:high] - first,
-                entity[low:high],
-                _flat(uncounted_row, uncounted_entity, first, chunk),
-                most,
-            )
-            lists = _listed(chunk, k, _flat(left_out_row, left_out_entity, first, chunk), tie_order) if k else ()
+            of_chunk = pairs.of_rows(first, first + len(chunk))
+            own, above, tied = _counted(chunk, of_chunk, _flat(uncounted, first, chunk), most)
+            lists = _listed(chunk, k, _flat(left_out, first, chunk), tie_order) if k else ()
             parts.append((~(chunk.amax(dim=1) < np.inf), own, above, tied, *lists))
         columns = [torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)]
         is_wrong, own, above, tied = columns[:4]
@@ -160,22 +142,18 @@ class DeviceRanker:
             values = scores[wrong] if column is None else scores[wrong].index_select(0, column)
             place = int(np.argmin((values < np.inf).cpu().numpy()))
             raise ScoreError(wrong, place, float(values[place]))
-        counts = without_themselves(above, tied, own, row, entity, uncounted_row, uncounted_entity, (n_rows, width))
+        counts = without_themselves(above, tied, own, pairs, uncounted, (n_rows, width))
         if not k:
             return counts, None
-        n_listed = np.minimum(k, width - np.bincount(left_out_row, minlength=n_rows))
+        n_listed = np.minimum(k, width - np.bincount(left_out.row, minlength=n_rows))
         is_listed = np.arange(k) < n_listed[:, None]
         best, score = columns[4:]
         return counts, TopK(np.repeat(np.arange(n_rows), n_listed), best[is_listed].astype(np.intp), score[is_listed])
 
-    def _on(self, device: Any) -> tuple[Tensor | None, Tensor | None]:
+    def _on(self, device: Any) -> list[Tensor | None]:
         """Columns and tie order on a device, where there are any; they are sent there once."""
         if device not in self._sent:
-            column, tie_order = self._tables
-            self._sent[device] = (
-                None if column is None else _sent(column, device),
-                None if tie_order is None else _sent(tie_order, device),
-            )
+            self._sent[device] = [None if table is None else _sent(table, device) for table in self._tables]
         return self._sent[device]
 
 
@@ -194,10 +172,10 @@ def _sent(array: NDArray[Any], device: Any) -> Tensor:
     return sys.modules["torch"].tensor(array, device=device)
 
 
-def _flat(row: Index, entity: Index, first: int, chunk: Tensor) -> Tensor:
-    """Places in the flattened chunk, whose first row is ``first``, of pairs sorted by row."""
-    low, high = np.searchsorted(row, [first, first + len(chunk)])
-    return _sent((row[low:high] - first) * chunk.shape[1] + entity[low:high], chunk.device)
+def _flat(pairs: Pairs, first: int, chunk: Tensor) -> Tensor:
+    """Places of pairs in the flattened chunk, whose first row is ``first``."""
+    row, entity = pairs.of_rows(first, first + len(chunk))
+    return _sent(row * chunk.shape[1] + entity, chunk.device)
 
 
 def _widened(chunk: Tensor) -> Tensor:
@@ -224,13 +202,12 @@ def _order_code(values: Tensor) -> Tensor:
     return torch.where(bits < 0, bits ^ (2**31 - 1), bits).long()
 
 
-def _counted(chunk: Tensor, row: Index, entity: Index, aside: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+def _counted(chunk: Tensor, pairs: Pairs, aside: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
     """(n,) score of each pair, and its above and tied among what is not aside, itself included where it is not."""
     torch = sys.modules["torch"]
-    n_rows, width = chunk.shape
+    (n_rows, width), (row, entity) = chunk.shape, pairs
     many = np.bincount(row, minlength=n_rows)[row] >= _SORT_FROM
-    is_first = np.ones(len(row), np.bool_)
-    is_first[1:] = row[1:] != row[:-1]
+    is_first = begins(row)
     # first pairs of all rows, then the further ones: the former need no gathering where each row has a pair
     compared = np.concatenate([np.flatnonzero(~many & is_first), np.flatnonzero(~many & ~is_first)])
     bisected = np.flatnonzero(many)

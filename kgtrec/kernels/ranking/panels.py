@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.ranking.comparisons import Comparison
-from kgtrec.kernels.rows import Rows
+from kgtrec.kernels.ranking.pairs import Pairs
+from kgtrec.kernels.rows import LargeArray
 
 PANEL = 1024  # entities
 _PAIRS = 1024  # that are compared with a panel at a time
@@ -29,8 +30,8 @@ Queries = NDArray[np.float64]
 class Vectors:
     """What a model knows of its entities, and how a query is held against it."""
 
-    E: Rows  # (entities, d) of any float type; may be mapped
-    b: Rows | None  # (entities,)
+    E: LargeArray  # (entities, d) of any float type; may be mapped
+    b: LargeArray | None  # (entities,)
     comparison: Comparison
     is_wide: bool = False  # some of its numbers are of a type that float32 does not hold; see tied_by_rounding
 
@@ -115,11 +116,9 @@ def tied_by_rounding(
     queries: Queries,
     scores: NDArray[np.float32],
     entity: NDArray[np.integer],
-    row: NDArray[np.intp],
+    pairs: Pairs,
     own: NDArray[np.float32],
-    own_entity: NDArray[np.integer],
-    uncounted_row: NDArray[np.intp],
-    aside_column: NDArray[np.intp],
+    uncounted: Pairs,
 ) -> NDArray[np.int64]:
     """Return how many entities score the same as an answer in float32 alone, as they do not in float64.
 
@@ -133,12 +132,11 @@ def tied_by_rounding(
         What :func:`scores_of` gives for some entities.
     entity : (n_columns,) int array, ascending
         What the columns are about: rows of E; those beyond its end are none of the model's, and not counted.
-    row : (n,) int array
+    pairs : Pairs of (n,)
+        With entities as in ``entity``, which may be in other columns than these.
     own : (n,) float32 array
         The score of each pair.
-    own_entity : (n,) int array
-        Its entity, as in ``entity``; it may be in other columns than these.
-    uncounted_row, aside_column : (m,) int arrays
+    uncounted : Pairs of (m,) rows and columns
         Entities that are not counted in their row.
 
     Returns
@@ -149,19 +147,19 @@ def tied_by_rounding(
     --------
     >>> from kgtrec.kernels.ranking.comparisons import PRODUCT
     >>> vectors, query = Vectors(np.array([[1.0], [1 + 1e-12], [1.0], [2.0]]), None, PRODUCT), np.ones((1, 1))
-    >>> at, none = np.zeros(1, np.intp), np.zeros(0, np.intp)
+    >>> first, none = (Pairs(*np.zeros((2, count), np.intp)) for count in (1, 0))
     >>> scores = scores_of(vectors, query)
-    >>> tied_by_rounding(vectors, query, scores, np.arange(4), at, scores[at, at], at, none, none).tolist()
+    >>> tied_by_rounding(vectors, query, scores, np.arange(4), first, scores[first], none).tolist()
     [1]
     """
-    tied = np.zeros(len(row), np.int64)
+    row, tied = pairs.row, np.zeros(len(pairs.row), np.int64)
     rows, place = np.unique(row, return_inverse=True)
-    is_here = np.isin(uncounted_row, rows)
-    uncounted_row, aside_column = np.searchsorted(rows, uncounted_row[is_here]), aside_column[is_here]
+    is_here = np.isin(uncounted.row, rows)
+    aside_row, aside_column = np.searchsorted(rows, uncounted.row[is_here]), uncounted.entity[is_here]
     own_wide = np.full(len(row), -np.inf)
-    is_known = own_entity < len(vectors)
+    is_known = pairs.entity < len(vectors)
     with np.errstate(over="ignore", invalid="ignore"):
-        own_wide[is_known] = _wide_pair_scores(vectors, queries[row[is_known]], own_entity[is_known])
+        own_wide[is_known] = _wide_pair_scores(vectors, queries[row[is_known]], pairs.entity[is_known])
         of_own = _LAST_DIGIT * np.where(np.isfinite(own_wide), np.abs(own_wide), 0)
         for first in range(0, int(np.searchsorted(entity, len(vectors))), PANEL):
             columns = entity[first : first + PANEL]
@@ -171,13 +169,13 @@ def tied_by_rounding(
             if vectors.b is not None:
                 panel += np.asarray(vectors.b[columns], np.float64)
             is_inside = (aside_column >= first) & (aside_column < first + len(columns))
-            panel[uncounted_row[is_inside], aside_column[is_inside] - first] = np.nan  # which differs from nothing
+            panel[aside_row[is_inside], aside_column[is_inside] - first] = np.nan  # which differs from nothing
             for start in range(0, len(row), _PAIRS):
-                pairs = slice(start, start + _PAIRS)
-                differs = np.abs(panel[place[pairs]] - own_wide[pairs, None])
-                differs = differs > (noise[place[pairs]] + of_own[pairs])[:, None]
-                differs &= scores[row[pairs], first : first + len(columns)] == own[pairs, None]
-                tied[pairs] += np.count_nonzero(differs, axis=1)
+                some = slice(start, start + _PAIRS)
+                differs = np.abs(panel[place[some]] - own_wide[some, None])
+                differs = differs > (noise[place[some]] + of_own[some])[:, None]
+                differs &= scores[row[some], first : first + len(columns)] == own[some, None]
+                tied[some] += np.count_nonzero(differs, axis=1)
     return tied
 
 

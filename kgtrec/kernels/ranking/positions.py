@@ -7,6 +7,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.integer_keys import begins
+
 Ties = Literal["realistic", "optimistic", "pessimistic"]
 TIES: tuple[Ties, ...] = get_args(Ties)
 # every policy for ties; the first is for runs only, the last two take all orders or a random one
@@ -65,8 +67,7 @@ def higher_and_equal(
     n = len(question)
     order = np.lexsort((-score, question))
     q, s = question[order], score[order]
-    new_question = np.r_[True, q[1:] != q[:-1]][:n]
-    new_group = new_question | np.r_[True, s[1:] != s[:-1]][:n]
+    new_question, new_group = begins(q), begins(q, s)
     before = np.r_[0, np.cumsum(counted[order])]  # counted rows before each position, over all questions
     group_first = np.flatnonzero(new_group)
     group_end = np.r_[group_first[1:], n]
@@ -116,7 +117,7 @@ def places_in_tied_groups(
         by_grade = np.where(relevant == (ties == "optimistic"), -grade, grade)
     order = np.lexsort((-label_order, by_grade, kind, first, question))
     q, f, k, r = question[order], first[order], kind[order], relevant[order]
-    starts = np.flatnonzero(np.r_[True, (q[1:] != q[:-1]) | (f[1:] != f[:-1]) | (k[1:] != k[:-1])][:n])
+    starts = np.flatnonzero(begins(q, f, k))
     members = np.diff(np.r_[starts, n])
     index = np.arange(n) - np.repeat(starts, members)  # from 0, within the rows of one group and kind
     room = size[order] - np.repeat(members, members)  # how far the rows can be shifted down

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.integer_keys import begins
+
 
 @dataclass(frozen=True, slots=True)
 class OffPlace:
@@ -45,12 +47,11 @@ def off_place(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDA
     n = len(rows)
     by_rank = np.empty(n, np.int64)
     ranked = np.lexsort((-s, r, q))
-    starts = np.flatnonzero(np.r_[True, q[ranked][1:] != q[ranked][:-1]][:n])
+    starts = np.flatnonzero(begins(q[ranked]))
     of_question = np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
     by_rank[ranked] = of_question
     scored = np.lexsort((-s, q))  # rows of a question are at the same indices in either order
-    new = np.r_[True, (q[scored][1:] != q[scored][:-1]) | (s[scored][1:] != s[scored][:-1])][:n]
-    first = np.flatnonzero(new)
+    first = np.flatnonzero(begins(q[scored], s[scored]))
     size = np.diff(np.r_[first, n])
     best, last = np.empty(n, np.int64), np.empty(n, np.int64)
     best[scored] = np.repeat(of_question[first], size)

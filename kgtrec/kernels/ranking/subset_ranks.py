@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.ranking.answer_ranks import Index, Scores, contiguous
+from kgtrec.kernels.integer_keys import ranges
+from kgtrec.kernels.ranking.answer_ranks import Scores, contiguous
+from kgtrec.kernels.ranking.pairs import Index, Pairs
 
 _PAIRS_AT_A_TIME = 256
 _CACHED_BYTES = 4 << 20  # of products of flags and members: they are computed, counted and dropped in the cache
+#: above, tied and n_other -> (pairs, subsets)
+SubsetCounts = dict[str, NDArray[np.int32]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SubsetCounts:
-    """What :func:`count_within_subsets` finds; rows are pairs, columns subsets."""
-
-    above: NDArray[np.int32]  # (n, k) counted members that score higher
-    tied: NDArray[np.int32]  # (n, k) counted members that score the same
-    n_other: NDArray[np.int32]  # (n, k) counted members in all
-
-
-def count_within_subsets(
-    scores: Scores, row: Index, entity: Index, uncounted_row: Index, uncounted_entity: Index, members: NDArray[np.bool_]
-) -> SubsetCounts:
+def count_within_subsets(scores: Scores, pairs: Pairs, uncounted: Pairs, members: NDArray[np.bool_]) -> SubsetCounts:
     """Return how many are above and tied, among the members of each of many subsets of entities.
 
     Each score is compared with the pair's own once. The resulting flags, and the members of each subset, are
@@ -35,48 +26,47 @@ def count_within_subsets(
     ----------
     scores : (n_rows, n_entities) float or integer array
         A block of scores without NaN, higher is better.
-    row, entity : (n,) int arrays
-        The pairs to rank. A pair never counts itself.
-    uncounted_row, uncounted_entity : (m,) int arrays, sorted by (row, entity), each pair once
+    pairs : Pairs of (n,)
+        Those to rank. A pair never counts itself.
+    uncounted : Pairs of (m,), sorted by (row, entity), each pair once
         Entities that are not counted in their row: known ones and other answers.
     members : (n_entities, k) bool array
         Whether an entity is a member of the subset.
 
     Returns
     -------
-    SubsetCounts
+    dict of (n, k) int arrays
+        For each pair and subset ``above``, the counted members that score higher, ``tied``, those that score the same,
+        and ``n_other``, all counted members.
 
     Examples
     --------
-    >>> none, members = np.zeros(0, np.intp), np.array([[1, 1], [1, 0], [1, 1]]) == 1
-    >>> counts = count_within_subsets(
-    ...     np.array([[1.0, 3.0, 2.0]]), np.array([0]), np.array([2]), none, none, members
-    ... )
-    >>> counts.above.tolist(), counts.n_other.tolist()
+    >>> members, none = np.array([[1, 1], [1, 0], [1, 1]]) == 1, np.zeros(0, np.intp)
+    >>> third, none = Pairs(np.array([0]), np.array([2])), Pairs(none, none)
+    >>> counts = count_within_subsets(np.array([[1.0, 3.0, 2.0]]), third, none, members)
+    >>> counts["above"].tolist(), counts["n_other"].tolist()
     ([[1, 0]], [[2, 1]])
     """
-    n, k = len(row), members.shape[1]
+    n, k = len(pairs.row), members.shape[1]
     above, tied, n_other = (np.zeros((n, k), np.int32) for _ in range(3))
     sizes = members.sum(axis=0, dtype=np.int32)
     words = _words(members.T)
-    low, high = (np.searchsorted(uncounted_row, row, side=side) for side in ("left", "right"))
+    low, high = (np.searchsorted(uncounted.row, pairs.row, side=side) for side in ("left", "right"))
     for first in range(0, n, _PAIRS_AT_A_TIME):
         part = slice(first, first + _PAIRS_AT_A_TIME)
-        count = high[part] - low[part]
-        pair = np.repeat(np.arange(len(count)), count)
-        place = np.arange(len(pair)) + np.repeat(low[part] - (np.cumsum(count) - count), count)
-        pair = np.concatenate([pair, np.arange(len(count))])
-        uncounted = np.concatenate([uncounted_entity[place], entity[part]])
-        strip, own = contiguous(scores[row[part]]), contiguous(scores[row[part], entity[part]])
-        above[part] = _counted(strip > own[:, None], pair, uncounted, words)
-        tied[part] = _counted(strip == own[:, None], pair, uncounted, words)
-        n_other[part] = sizes - _members_aside(pair, uncounted, members, len(count))
-    return SubsetCounts(above, tied, n_other)
+        row, entity = pairs.row[part], pairs.entity[part]
+        pair, place = ranges(low[part], (high - low)[part])
+        aside = np.r_[pair, np.arange(len(row))], np.r_[uncounted.entity[place], entity]
+        strip, own = contiguous(scores[row]), contiguous(scores[row, entity])
+        above[part] = _counted(strip > own[:, None], aside, words)
+        tied[part] = _counted(strip == own[:, None], aside, words)
+        n_other[part] = sizes - _members_aside(*aside, members, len(row))
+    return {"above": above, "tied": tied, "n_other": n_other}
 
 
-def _counted(flags: NDArray[np.bool_], pair: Index, uncounted: Index, members: NDArray[np.uint64]) -> NDArray[np.int32]:
+def _counted(flags: NDArray[np.bool_], aside: tuple[Index, Index], members: NDArray[np.uint64]) -> NDArray[np.int32]:
     """(n, k) how many flags of each row are set at members of each subset, without the uncounted ones."""
-    flags[pair, uncounted] = False
+    flags[aside] = False
     some = np.flatnonzero(flags.any(axis=1))  # ties are rare: most rows need no counting
     words = _words(flags[some])
     counts = np.zeros((len(flags), members.shape[1]), np.int32)

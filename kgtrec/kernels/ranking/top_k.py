@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.ranking.answer_ranks import Index, Scores, contiguous, order_code, strip_rows
+from kgtrec.kernels.ranking.answer_ranks import Scores, contiguous, order_code, strip_rows
+from kgtrec.kernels.ranking.pairs import Index, Pairs
 
 # One score in this many is sampled for the threshold. A larger sample costs more than its tighter threshold saves.
 _SAMPLE_EVERY = 16
@@ -17,8 +18,7 @@ _LEAST_WIDTH = 1024
 _ADDED = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TopK:
+class TopK(NamedTuple):
     """Ranked lists of the rows of a block, one row per listed entity, in list order, rows of the block ascending."""
 
     row: Index  # (m,)
@@ -26,7 +26,7 @@ class TopK:
     score: Scores  # (m,) in the block's type
 
 
-def top_k(scores: Scores, k: int, left_out_row: Index, left_out_entity: Index, tie_order: NDArray[np.int32]) -> TopK:
+def top_k(scores: Scores, k: int, left_out: Pairs, tie_order: NDArray[np.int32]) -> TopK:
     """The ``k`` best entities of each row, score descending; equal scores by ``tie_order`` descending.
 
     Only the few scores above a threshold from a sample of the row are sorted. If they are too few, the whole row is
@@ -38,7 +38,7 @@ def top_k(scores: Scores, k: int, left_out_row: Index, left_out_entity: Index, t
         A block of scores, higher is better.
     k : int
         Length of a list; a row with fewer candidates gives them all.
-    left_out_row, left_out_entity : (m,) int arrays, sorted by row, each pair once
+    left_out : Pairs of (m,), each pair once
         Entities that are not candidates in their row.
     tie_order : (n_entities,) int array
         Each entity's order among equal scores, a permutation; the highest comes first.
@@ -50,8 +50,8 @@ def top_k(scores: Scores, k: int, left_out_row: Index, left_out_entity: Index, t
 
     Examples
     --------
-    >>> none = np.zeros(0, np.intp)
-    >>> best = top_k(np.array([[1.0, 5.0, 5.0, 2.0]]), 3, none, none, np.arange(4, dtype=np.int32))
+    >>> none = Pairs(np.zeros(0, np.intp), np.zeros(0, np.intp))
+    >>> best = top_k(np.array([[1.0, 5.0, 5.0, 2.0]]), 3, none, np.arange(4, dtype=np.int32))
     >>> best.entity.tolist()
     [2, 1, 3]
     """
@@ -63,15 +63,13 @@ def top_k(scores: Scores, k: int, left_out_row: Index, left_out_entity: Index, t
     parts = []
     for first in range(0, len(scores), step):
         strip = contiguous(scores[first : first + step])
-        low, high = np.searchsorted(left_out_row, [first, first + step])
-        out_row, out_entity = left_out_row[low:high] - first, left_out_entity[low:high]
-        flags = passes[: len(strip)]
-        row, entity = _sorted_lists(strip, k, *_let_through(strip, k, out_row, out_entity, flags), tie_key, at_place)
+        through = _let_through(strip, k, left_out.of_rows(first, first + step), passes[: len(strip)])
+        row, entity = _sorted_lists(strip, k, *through, tie_key, at_place)
         row += first
         parts.append((row, entity, scores[row, entity]))
     if not parts:
         return TopK(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, scores.dtype))
-    return TopK(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return TopK(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class RunningTopK:
@@ -88,9 +86,9 @@ class RunningTopK:
 
     Examples
     --------
-    >>> running, none = RunningTopK(1, 2, np.arange(4, dtype=np.int32)), np.zeros(0, np.intp)
-    >>> running.add(np.array([[1.0, 5.0]]), np.array([0, 1]), none, none)
-    >>> running.add(np.array([[5.0, 2.0]]), np.array([2, 3]), none, none)
+    >>> running, none = RunningTopK(1, 2, np.arange(4, dtype=np.int32)), Pairs(*np.zeros((2, 0), np.intp))
+    >>> running.add(np.array([[1.0, 5.0]]), np.array([0, 1]), none)
+    >>> running.add(np.array([[5.0, 2.0]]), np.array([2, 3]), none)
     >>> running.best().entity.tolist()
     [2, 1]
     """
@@ -101,7 +99,7 @@ class RunningTopK:
         self._n_added = 0  # since then
         self._floor: Scores | None = None  # (n_rows,) a score that k entities of the row reach; None: not all rows have
 
-    def add(self, scores: Scores, entity: Index, left_out_row: Index, left_out_column: Index) -> None:
+    def add(self, scores: Scores, entity: Index, left_out: Pairs) -> None:
         """Take in a piece.
 
         Parameters
@@ -110,21 +108,20 @@ class RunningTopK:
             The pieces of one block have one type.
         entity : (n_columns,) int array
             What the columns are about; no entity comes twice.
-        left_out_row, left_out_column : (m,) int arrays, sorted by row, each pair once
+        left_out : Pairs of (m,) rows and columns, each pair once
             Entities that are not candidates in their row.
         """
         if self._floor is None:
             order = np.empty(len(entity), np.int32)
             order[np.argsort(self._tie_order[entity])] = np.arange(len(entity), dtype=np.int32)
-            best = top_k(scores, min(self.k, len(entity)), left_out_row, left_out_column, order)
+            best = top_k(scores, min(self.k, len(entity)), left_out, order)
             self.merge(TopK(best.row, entity[best.entity], best.score))
             return
         step = strip_rows(scores)
         for first in range(0, len(scores), step):
             strip = scores[first : first + step]
             flags = strip >= self._floor[first : first + step, None]
-            low, high = np.searchsorted(left_out_row, [first, first + step])
-            flags[left_out_row[low:high] - first, left_out_column[low:high]] = False
+            flags[left_out.of_rows(first, first + step)] = False
             row, column = np.nonzero(flags)
             self._add(TopK(row + first, entity[column], strip[row, column]))
 
@@ -144,10 +141,7 @@ class RunningTopK:
         scores = np.concatenate([each.score.reshape(self.n_rows, self.k) for each in lists], axis=1)
         least = np.partition(scores, -self.k, axis=1)[:, -self.k, None]
         kept = [np.flatnonzero(each.score.reshape(self.n_rows, self.k) >= least) for each in lists]
-        return tuple(
-            TopK(*(getattr(each, name)[rows] for name in TopK.__slots__))
-            for each, rows in zip(lists, kept, strict=True)
-        )
+        return tuple(TopK(*(column[rows] for column in each)) for each, rows in zip(lists, kept, strict=True))
 
     def best(self) -> TopK:
         """The lists of what has come."""
@@ -165,7 +159,7 @@ class RunningTopK:
     def _sort(self) -> None:
         if self._n_added == 0:
             return
-        every = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
+        every = TopK(*map(np.concatenate, zip(*self._lists, strict=True)))
         in_rows = np.argsort(every.row, kind="stable")  # fast, since each list is sorted
         counts = np.bincount(every.row, minlength=self.n_rows)
         # one 64-bit key per entity, score above tie order; padding is 0 and comes first
@@ -175,7 +169,7 @@ class RunningTopK:
         best = np.argsort(keys, axis=1)[:, ::-1][:, : self.k]
         listed = np.arange(best.shape[1]) < counts[:, None]
         kept = in_rows[((np.cumsum(counts) - counts)[:, None] + best)[listed]]
-        self._hold(TopK(every.row[kept], every.entity[kept], every.score[kept]))
+        self._hold(TopK(*(column[kept] for column in every)))
 
     def _hold(self, best: TopK) -> None:
         """Keep sorted lists, and nothing else."""
@@ -184,9 +178,7 @@ class RunningTopK:
             self._floor = best.score[self.k - 1 :: self.k]
 
 
-def _let_through(
-    strip: Scores, k: int, out_row: Index, out_entity: Index, flags: NDArray[np.bool_]
-) -> tuple[Index, Index]:
+def _let_through(strip: Scores, k: int, left_out: Pairs, flags: NDArray[np.bool_]) -> tuple[Index, Index]:
     """Positions in the strip of candidates that include each row's best k and all ties at the cut, and their rows.
 
     Parameters
@@ -202,7 +194,7 @@ def _let_through(
     """
     n_rows, width = strip.shape
     ends = np.arange(n_rows + 1) * width
-    n_left_out = np.bincount(out_row, minlength=n_rows)
+    n_left_out = np.bincount(left_out.row, minlength=n_rows)
     # entities left out may be the best of the row, so the threshold must allow for them too
     wanted = k + n_left_out
     if width < _LEAST_WIDTH or 4 * k > width:
@@ -216,13 +208,13 @@ def _let_through(
         threshold = sample[np.arange(n_rows), np.maximum(place, 0)]
         np.greater_equal(strip, threshold[:, None], out=flags)
         flags[place < 0] = True
-    flags[out_row, out_entity] = False
+    flags[left_out] = False
     flat = np.flatnonzero(flags)
     bounds = np.searchsorted(flat, ends)
     short = np.diff(bounds) < np.minimum(k, width - n_left_out)
     if short.any():
         flags[short] = True
-        flags[out_row, out_entity] = False
+        flags[left_out] = False
         flat = np.flatnonzero(flags)
         bounds = np.searchsorted(flat, ends)
     return flat, bounds

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.integer_keys import is_among_sorted, ranges
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -135,9 +135,7 @@ def _is_joined(
 ) -> NDArray[np.bool_]:
     """The cells of the product of two matrices that the pairs need; ``cells`` are the second matrix's, ascending."""
     start = of_entity.indptr.astype(np.int64)
-    count = np.diff(start)[entity]
-    pair = np.repeat(np.arange(len(entity)), count)
-    place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count) + start[entity][pair]
+    pair, place = ranges(start[entity], np.diff(start)[entity])
     inner = of_entity.indices[place].astype(np.int64)
     joined = np.zeros(len(entity), np.bool_)
     joined[pair[is_among_sorted(inner * width + slot[pair], cells)]] = True

@@ -9,20 +9,21 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import answer_ranks
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied, order_code, require_numbers
+from kgtrec.kernels.ranking.pairs import Pairs
 
 DTYPES = (np.float16, np.float32, np.float64, ">f4", np.int8, np.int32, np.int64, np.uint8)
-NONE = np.zeros(0, np.intp)
+NONE = Pairs(*np.zeros((2, 0), np.intp))
 
 
-def places(flags):
-    """(row, entity) of the set flags, sorted."""
-    return np.nonzero(flags)
+def pairs_of(flags):
+    """The set flags, sorted."""
+    return Pairs(*np.nonzero(flags))
 
 
-def obvious(scores, row, entity, aside):
+def obvious(scores, pairs, aside):
     """The definition, entity by entity."""
     found = []
-    for r, e in zip(row, entity, strict=True):
+    for r, e in zip(*pairs, strict=True):
         others = [c for c in range(scores.shape[1]) if c != e and not aside[r, c]]
         above = sum(scores[r, c] > scores[r, e] for c in others)
         tied = sum(scores[r, c] == scores[r, e] for c in others)
@@ -49,17 +50,9 @@ def test_counts_equal_the_obvious_loop(block, in_columns):
     scores, pairs, aside = block
     if in_columns:
         scores = np.asfortranarray(scores)
-    row, entity = places(pairs)
-    counts = count_above_and_tied(scores, row, entity, *places(aside))
+    counts = count_above_and_tied(scores, pairs_of(pairs), pairs_of(aside))
     found = list(zip(counts.above, counts.tied, counts.n_other, counts.score, strict=True))
-    assert found == obvious(scores, row, entity, aside)
-
-
-def test_four_candidates_by_hand():
-    """Scores 4 3 2 2 1, the first set aside: the 2 in the third column has one above, one tied, of three others."""
-    scores = np.array([[4, 3, 2, 2, 1]], np.float32)
-    counts = count_above_and_tied(scores, np.array([0]), np.array([2]), np.array([0]), np.array([0]))
-    assert (counts.above[0], counts.tied[0], counts.n_other[0], counts.score[0]) == (1, 1, 3, 2)
+    assert found == obvious(scores, pairs_of(pairs), aside)
 
 
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 2040, 2041, 4100, 20_000])
@@ -67,8 +60,7 @@ def test_lanes_do_not_overflow(width):
     """Every score of a wide row above, or tied: the counts reach the full width."""
     scores = np.ones((2, width + 1), np.float32)
     scores[0, -1] = 0
-    row, entity = np.array([0, 1]), np.array([width, width])
-    counts = count_above_and_tied(scores, row, entity, NONE, NONE)
+    counts = count_above_and_tied(scores, Pairs(np.array([0, 1]), np.array([width, width])), NONE)
     assert counts.above.tolist() == [width, 0]
     assert counts.tied.tolist() == [0, width]
 
@@ -79,10 +71,9 @@ def test_many_pairs_of_one_row_take_the_sorted_path_and_agree(monkeypatch):
     scores = rng.integers(0, 50, (3, 3000)).astype(np.float32)
     flags = np.zeros(scores.shape, bool)
     flags[0, :300] = flags[2, 5:8] = True
-    row, entity = places(flags)
-    sorted_path = count_above_and_tied(scores, row, entity, row, entity)
+    sorted_path = count_above_and_tied(scores, pairs_of(flags), pairs_of(flags))
     monkeypatch.setattr(answer_ranks, "_SORT_FROM", 10**9)
-    compared = count_above_and_tied(scores, row, entity, row, entity)
+    compared = count_above_and_tied(scores, pairs_of(flags), pairs_of(flags))
     assert sorted_path.above.tolist() == compared.above.tolist()
     assert sorted_path.tied.tolist() == compared.tied.tolist()
     assert compared.n_other.tolist() == [2700] * 300 + [2997] * 3
@@ -92,19 +83,12 @@ def test_strips_do_not_change_the_counts(monkeypatch):
     """One row at a time or all at once."""
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 5, (40, 60)).astype(np.float64)
-    pairs, aside = rng.random(scores.shape) < 0.3, rng.random(scores.shape) < 0.3
-    whole = count_above_and_tied(scores, *places(pairs), *places(aside))
+    pairs, aside = (pairs_of(rng.random(scores.shape) < 0.3) for _ in range(2))
+    whole = count_above_and_tied(scores, pairs, aside)
     monkeypatch.setattr(answer_ranks, "_STRIP_BYTES", 1)
-    by_row = count_above_and_tied(scores, *places(pairs), *places(aside))
+    by_row = count_above_and_tied(scores, pairs, aside)
     assert whole.above.tolist() == by_row.above.tolist()
     assert whole.tied.tolist() == by_row.tied.tolist()
-
-
-def test_all_at_minus_infinity_tie():
-    """A question whose scores are all -inf: everything is tied, nothing above."""
-    scores = np.full((1, 5), -np.inf, np.float32)
-    counts = count_above_and_tied(scores, np.array([0]), np.array([3]), NONE, NONE)
-    assert (counts.above[0], counts.tied[0]) == (0, 4)
 
 
 @pytest.mark.parametrize(("wrong", "found"), [(np.nan, "NaN"), (np.inf, r"\+inf")])
@@ -114,7 +98,7 @@ def test_nan_and_infinity_anywhere_are_named(dtype, wrong, found):
     scores = np.zeros((50, 9), dtype)
     scores[33, 4] = wrong
     with pytest.raises(ScoreError, match=f"expected numbers as scores, found {found} in row 33, column 4") as caught:
-        count_above_and_tied(scores, NONE, NONE, NONE, NONE)
+        count_above_and_tied(scores, NONE, NONE)
     assert (caught.value.row, caught.value.entity) == (33, 4)
 
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import on_device
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_above_and_tied
-from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, is_rankable_tensor, rows_at, stays_on_device
+from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, is_rankable_tensor, stays_on_device
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.top_k import top_k
 
 torch = pytest.importorskip("torch", reason="torch is not installed; pip install kgtrec[peers]")
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 DTYPES = ("bfloat16", "float16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool")
-NONE = np.zeros(0, np.intp)
-ZERO = np.zeros(1, np.intp)
+NONE, FIRST, SECOND, THIRD = (Pairs(np.zeros(len(e), np.intp), np.array(e, np.intp)) for e in ([], [0], [1], [2]))
 
 
 def as_array(tensor):
@@ -54,7 +54,7 @@ def blocks(draw):
     if draw(st.booleans()):
         scores = scores.t().contiguous().t()
     flags = [rng.random((n_rows, n_entities)) < draw(st.sampled_from([0.0, 0.05, 0.3, 1.0])) for _ in range(3)]
-    pairs, aside, left_out = (np.nonzero(flag) for flag in flags)
+    pairs, aside, left_out = (Pairs(*np.nonzero(flag)) for flag in flags)
     return scores, column, pairs, aside, left_out, rng.permutation(n_entities).astype(np.int32)
 
 
@@ -72,8 +72,8 @@ def test_integers_and_scores_equal_those_of_numpy(device, block, k, most, sort_f
         patch.setattr(on_device, "_MOST_SCORES", most)
         patch.setattr(on_device, "_SORT_FROM", sort_from)
         ranker = DeviceRanker(len(tie_order), column, tie_order)
-        counts, best = ranker.rank(scores.to(device), *pairs, *aside, k, *left_out)
-    expected = count_above_and_tied(array, *pairs, *aside)
+        counts, best = ranker.rank(scores.to(device), pairs, aside, k, left_out)
+    expected = count_above_and_tied(array, pairs, aside)
     for field in ("above", "tied", "n_other"):
         assert getattr(counts, field).dtype == np.int32
         assert getattr(counts, field).tolist() == getattr(expected, field).tolist()
@@ -81,7 +81,7 @@ def test_integers_and_scores_equal_those_of_numpy(device, block, k, most, sort_f
     if k == 0:
         assert best is None
         return
-    listed = top_k(array, k, *left_out, tie_order)
+    listed = top_k(array, k, left_out, tie_order)
     assert best.row.tolist() == listed.row.tolist()
     assert best.entity.tolist() == listed.entity.tolist()
     assert same_numbers(best.score, listed.score)
@@ -97,7 +97,7 @@ def test_four_candidates_by_hand(device):
     """Scores 4 3 2 2 1, the first set aside: the 2 in the third column has one above, one tied, of three others."""
     scores = torch.tensor([[4.0, 3, 2, 2, 1]], device=device, requires_grad=True)
     ranker = DeviceRanker(5, tie_order=np.arange(5, dtype=np.int32))
-    counts, best = ranker.rank(scores, ZERO, ZERO + 2, ZERO, ZERO, 3, ZERO, ZERO + 1)
+    counts, best = ranker.rank(scores, THIRD, FIRST, 3, SECOND)
     assert (counts.above[0], counts.tied[0], counts.n_other[0], counts.score[0]) == (1, 1, 3, 2)
     assert best.entity.tolist() == [0, 3, 2], "of equal scores the later in tie order comes first"
     assert best.score.tolist() == [4, 2, 2]
@@ -107,22 +107,8 @@ def test_four_candidates_by_hand(device):
 def test_a_block_is_left_as_it_was(device):
     """What is set aside is marked in a copy."""
     scores = torch.arange(6.0, device=device).view(2, 3)
-    DeviceRanker(3, tie_order=np.arange(3, dtype=np.int32)).rank(scores, ZERO, ZERO, ZERO, ZERO, 2, ZERO, ZERO)
+    DeviceRanker(3, tie_order=np.arange(3, dtype=np.int32)).rank(scores, FIRST, FIRST, 2, FIRST)
     assert scores.tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_many_pairs_of_one_row_are_sorted_and_agree(device):
-    """300 answers in one question, 3 in another: as numpy finds them, with ties."""
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 50, (3, 3000)).astype(np.float32)
-    flags = np.zeros(scores.shape, bool)
-    flags[0, :300] = flags[2, 5:8] = True
-    row, entity = np.nonzero(flags)
-    found, _ = DeviceRanker(3000).rank(torch.tensor(scores, device=device), row, entity, row, entity, 0, NONE, NONE)
-    expected = count_above_and_tied(scores, row, entity, row, entity)
-    assert found.above.tolist() == expected.above.tolist()
-    assert found.tied.tolist() == expected.tied.tolist()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -134,11 +120,11 @@ def test_the_first_nan_or_infinity_is_named_as_by_numpy(device, dtype, wrong, mo
     scores[:, 8] = scores[33, 4] = scores[33, 6] = scores[40, 0] = wrong
     column = np.arange(8)[::-1].copy()
     with pytest.raises(ScoreError) as expected:
-        count_above_and_tied(as_array(scores)[:, column], NONE, NONE, NONE, NONE)
+        count_above_and_tied(as_array(scores)[:, column], NONE, NONE)
     for most in (1, 1 << 25):
         monkeypatch.setattr(on_device, "_MOST_SCORES", most)
         with pytest.raises(ScoreError) as found:
-            DeviceRanker(8, column).rank(scores, NONE, NONE, NONE, NONE, 0, NONE, NONE)
+            DeviceRanker(8, column).rank(scores, NONE, NONE, 0, NONE)
         assert (found.value.row, found.value.entity) == (expected.value.row, expected.value.entity) == (33, 1)
         assert str(found.value) == str(expected.value)
 
@@ -161,11 +147,6 @@ def test_extremes_are_those_of_64_bit_integers():
     assert extremes(torch.tensor([[3, -(2**60)], [5, 0]])) == (5, -(2**60))
     assert extremes(torch.zeros((0, 3), dtype=torch.int64)) == (0, 0)
     assert extremes(torch.tensor([3.0])) == (0, 0)
-
-
-def test_rows_at_places():
-    """In the order that is asked for."""
-    assert rows_at(torch.arange(6).view(3, 2), np.array([2, 0])).tolist() == [[4, 5], [0, 1]]
 
 
 def test_pieces_fit_the_memory_that_is_free(monkeypatch):

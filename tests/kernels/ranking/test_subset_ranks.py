@@ -8,17 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import subset_ranks
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.subset_ranks import count_within_subsets
-
-
-def test_by_hand():
-    """Entity 2 of (5, 3, 3, 9, 3), entity 3 set aside, among all, {0, 1}, {3, 4} and none."""
-    members = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]]) == 1
-    zero = np.array([0])
-    counts = count_within_subsets(np.array([[5, 3, 3, 9, 3]]), zero, np.array([2]), zero, np.array([3]), members)
-    assert counts.above.tolist() == [[1, 1, 0, 0]]
-    assert counts.tied.tolist() == [[2, 1, 1, 0]]
-    assert counts.n_other.tolist() == [[3, 2, 1, 0]]
 
 
 @pytest.mark.parametrize(("pairs", "cached"), [(256, 4 << 20), (2, 1)])
@@ -29,17 +20,17 @@ def test_equals_the_obvious_loop(pairs, cached, seed, width, dtype):
     n_rows, k = int(rng.integers(1, 5)), int(rng.integers(0, 5))
     values = np.array([-3, -1, 0, 2]) if dtype == "i4" else np.array([-np.inf, -1.5, -0.0, 0.0, np.inf])
     scores = rng.choice(values, (n_rows, width)).astype(dtype)
-    row, entity = np.nonzero(rng.random((n_rows, width)) < 0.3)
+    placed = Pairs(*np.nonzero(rng.random((n_rows, width)) < 0.3))
     aside = rng.random((n_rows, width)) < 0.2
     members = rng.random((width, k)) < 0.6
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subset_ranks, "_PAIRS_AT_A_TIME", pairs)
         patch.setattr(subset_ranks, "_CACHED_BYTES", cached)
-        counts = count_within_subsets(scores, row, entity, *np.nonzero(aside), members)
-    for pair, (r, e) in enumerate(zip(row, entity, strict=True)):
+        counts = count_within_subsets(scores, placed, Pairs(*np.nonzero(aside)), members)
+    for pair, (r, e) in enumerate(zip(*placed, strict=True)):
         for subset in range(k):
             counted = members[:, subset] & ~aside[r]
             counted[e] = False
-            assert counts.above[pair, subset] == np.count_nonzero(scores[r, counted] > scores[r, e])
-            assert counts.tied[pair, subset] == np.count_nonzero(scores[r, counted] == scores[r, e])
-            assert counts.n_other[pair, subset] == np.count_nonzero(counted)
+            assert counts["above"][pair, subset] == np.count_nonzero(scores[r, counted] > scores[r, e])
+            assert counts["tied"][pair, subset] == np.count_nonzero(scores[r, counted] == scores[r, e])
+            assert counts["n_other"][pair, subset] == np.count_nonzero(counted)

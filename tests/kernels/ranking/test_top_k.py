@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import top_k as module
+from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.top_k import RunningTopK, TopK, top_k
 
-NONE = np.zeros(0, np.intp)
+NONE = Pairs(*np.zeros((2, 0), np.intp))
 
 
 def obvious(scores, k, left_out, tie_order):
@@ -46,7 +47,7 @@ def test_lists_equal_a_full_sort(seed, shape, k, levels, dtype, share):
     expected = obvious(scores, k, left_out, tie_order)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_LEAST_WIDTH", 32)
-        assert listed(top_k(scores, k, *np.nonzero(left_out), tie_order)) == expected
+        assert listed(top_k(scores, k, Pairs(*np.nonzero(left_out)), tie_order)) == expected
 
 
 @pytest.mark.parametrize("k", [1, 10, 100, 499, 1000, 5000])
@@ -55,8 +56,8 @@ def test_a_shorter_list_is_a_prefix(k):
     rng = np.random.default_rng(2)
     scores = rng.integers(0, 30, (5, 3000)).astype(np.float32)
     left_out, tie_order = rng.random(scores.shape) < 0.1, rng.permutation(3000).astype(np.int32)
-    whole = listed(top_k(scores, 3000, *np.nonzero(left_out), tie_order))
-    cut = listed(top_k(scores, k, *np.nonzero(left_out), tie_order))
+    whole = listed(top_k(scores, 3000, Pairs(*np.nonzero(left_out)), tie_order))
+    cut = listed(top_k(scores, k, Pairs(*np.nonzero(left_out)), tie_order))
     by_row = [[row for row in whole if row[0] == r][:k] for r in range(5)]
     assert cut == [row for rows in by_row for row in rows]
 
@@ -70,18 +71,15 @@ def test_a_sample_that_misleads_does_not_change_the_list():
     left_out = np.zeros(scores.shape, bool)
     left_out[0, ::16] = True
     tie_order = np.arange(4096, dtype=np.int32)
-    assert listed(top_k(scores, 50, *np.nonzero(left_out), tie_order)) == obvious(scores, 50, left_out, tie_order)
+    assert listed(top_k(scores, 50, Pairs(*np.nonzero(left_out)), tie_order)) == obvious(
+        scores, 50, left_out, tie_order
+    )
 
 
 def test_zeros_of_both_signs_tie():
     """-0.0 and 0.0 are equal, so the tie order decides."""
-    best = top_k(np.array([[0.0, -0.0]], np.float32), 1, NONE, NONE, np.array([0, 1], np.int32))
+    best = top_k(np.array([[0.0, -0.0]], np.float32), 1, NONE, np.array([0, 1], np.int32))
     assert best.entity.tolist() == [1]
-
-
-def test_no_rows():
-    """An empty block gives empty lists."""
-    assert len(top_k(np.zeros((0, 3)), 2, NONE, NONE, np.arange(3, dtype=np.int32)).row) == 0
 
 
 @settings(deadline=None)
@@ -104,8 +102,8 @@ def test_pieces_in_any_order_give_the_lists_of_the_whole(seed, n_rows, width, k,
     piece = rng.integers(0, n_pieces, width)
     for number in rng.permutation(n_pieces):
         columns = rng.permutation(np.flatnonzero(piece == number))
-        running.add(scores[:, columns], columns, *np.nonzero(left_out[:, columns]))
-    assert listed(running.best()) == listed(top_k(scores, k, *np.nonzero(left_out), tie_order))
+        running.add(scores[:, columns], columns, Pairs(*np.nonzero(left_out[:, columns])))
+    assert listed(running.best()) == listed(top_k(scores, k, Pairs(*np.nonzero(left_out)), tie_order))
 
 
 @settings(deadline=None)
@@ -127,8 +125,8 @@ def test_lists_of_pieces_merge_to_those_of_the_whole(seed, n_rows, k, levels, dt
     lists = []
     for columns in np.split(rng.permutation(width), n_pieces):
         own = np.argsort(np.argsort(tie_order[columns])).astype(np.int32)
-        best = top_k(scores[:, columns], k, *np.nonzero(left_out[:, columns]), own)
+        best = top_k(scores[:, columns], k, Pairs(*np.nonzero(left_out[:, columns])), own)
         lists.append(TopK(best.row, columns[best.entity], best.score))
     running = RunningTopK(n_rows, k, tie_order)
     running.merge(*lists)
-    assert listed(running.best()) == listed(top_k(scores, k, *np.nonzero(left_out), tie_order))
+    assert listed(running.best()) == listed(top_k(scores, k, Pairs(*np.nonzero(left_out)), tie_order))
