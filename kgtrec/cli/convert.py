@@ -193,7 +193,7 @@ def _renumbering(source: str, topics: str | None, folder: str | None) -> Callabl
     return in_ids
 
 
-def _to_factors(source: str, target: str, **given: str | None) -> None:
+def _to_factors(source: str, target: str, **given: Any) -> None:
     from kgtrec.formats.factor_folders import write_factor_folder
     from kgtrec.systems.factor_folders import arrays_of
     from kgtrec.systems.registry import read_system
