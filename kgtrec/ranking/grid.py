@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrays import Rounding
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.array_folders import files_of, mapped_rows, save_rows
 from kgtrec.formats.files import FileState
+from kgtrec.formats.numpy_files import files_of, mapped_rows, save_rows
 from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.panels import Vectors, wide
 from kgtrec.kernels.rows import Rows

@@ -9,8 +9,7 @@ from typing import cast
 import numpy as np
 
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorArrays, read_factor_folder
-from kgtrec.formats.factorised import numbered_questions
+from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorArrays, numbered_questions, read_factor_folder
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.formulas import factorised
 from kgtrec.systems.kinds import Factors, QuestionVectors, RelationVectors, Scoring, SystemOutput, kind_in_words
