@@ -25,7 +25,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_places, question_places
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.factorised import numbered_questions, read_factor_archive
+from kgtrec.formats.factor_folders import numbered_questions, read_factor_archive
 from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.answer_ranks import count_above_and_tied
 from kgtrec.kernels.ranking.pairs import Pairs

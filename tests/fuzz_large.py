@@ -19,8 +19,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.factor_folders import BY_QUESTION, FactorArrays, write_factor_folder
 from kgtrec.formats.output.outputs import replacing
 from kgtrec.formats.trec.runs import write_run
-from kgtrec.formats.trec.sorting import sort_run
-from kgtrec.formats.trec.streamed_runs import open_run
+from kgtrec.formats.trec.streamed_runs import open_run, sort_run
 from kgtrec.kernels.rows import JoinedRows
 from kgtrec.ranking.options import RankOptions
 from kgtrec.ranking.rank import Ranked

@@ -25,8 +25,7 @@ from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
 from kgtrec.formats.trec.runs import RunFile, files_of_run, several_tags, stamp_run, write_run
-from kgtrec.formats.trec.sorting import sort_run
-from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
+from kgtrec.formats.trec.streamed_runs import is_streamed, open_run, sort_run
 
 
 @click.command(name="convert")

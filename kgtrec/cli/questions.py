@@ -17,8 +17,7 @@ from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
 from kgtrec.data_sets.get import folder_of
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.plausibility import doubtful_triples
-from kgtrec.formats.collection_report import report_text
-from kgtrec.formats.collections import require_writable, write_collection
+from kgtrec.formats.collections import report_text, require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_splits, read_triples
 from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar

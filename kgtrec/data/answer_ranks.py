@@ -79,15 +79,16 @@ class AnswerRanks(Columns):
         )
 
     def __repr__(self) -> str:
-        filtered = ", ".join(self.filtered_by) or "nothing"
-        return f"<AnswerRanks {self.name!r}: {len(self):,} rows, filtered by {filtered}>"
+        return (
+            f"<AnswerRanks {self.name!r}: {len(self):,} rows, filtered by {', '.join(self.filtered_by) or 'nothing'}>"
+        )
 
     def digest(self) -> str:
         """Return a hash of the rows, in whatever order and under whatever codes: labels, answers, counts and scores."""
         order = np.lexsort((self.entities.byte_order[self.entity], self.questions.byte_order[self.question]))
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for labels in (self.questions.decode(self.question[order]), self.entities.decode(self.entity[order])):
-            found.update(json.dumps(labels.to_pylist()).encode())
+            digest.update(json.dumps(labels.to_pylist()).encode())
         for column, kind in (
             (self.answer, "u1"),
             (self.above, "<i4"),
@@ -96,8 +97,8 @@ class AnswerRanks(Columns):
             (self.score + 0.0, "<f8"),  # 0 for -0
             (np.zeros(len(self), np.bool_) if self.cut is None else self.cut, "u1"),
         ):
-            found.update(column[order].astype(kind).tobytes())
-        return found.hexdigest()
+            digest.update(column[order].astype(kind).tobytes())
+        return digest.hexdigest()
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame with columns ``query_id, doc_id, answer, above, tied, n_other, score`` and ``cut``, if any.
@@ -130,25 +131,23 @@ class AnswerRanks(Columns):
             If a column is missing, its numbers are not those of a ranking, or nothing says what was filtered by.
         """
         note, names = frame_note(frame), frame_names(frame)
-        found = note.get("filtered_by") if filtered_by is None else filtered_by
-        splits = list(found) if isinstance(found, Iterable) and not isinstance(found, str) else None
+        noted = note.get("filtered_by") if filtered_by is None else filtered_by
+        splits = list(noted) if isinstance(noted, Iterable) and not isinstance(noted, str) else None
         if not are_splits(splits):
             raise KgtrecError(
                 f"{name}: expected the splits that the answer ranks are filtered by, found "
-                f"{'no note of them' if found is None else repr(found)}; give AnswerRanks.from_frame(frame, name, "
+                f"{'no note of them' if noted is None else repr(noted)}; give AnswerRanks.from_frame(frame, name, "
                 "filtered_by=, collection=), such as ('train', 'valid', 'test'), or () for raw ranks, and "
                 "collection.stamp"
             )
         labels = ("query_id", "doc_id") if "query_id" in names else ("question", "entity")
         (questions, question), (entities, entity) = (frame_codes(frame, label) for label in labels)
         counts: dict[str, Any] = {}
-        for key in (*_COUNTS, *(["cut"] if "cut" in names else [])):
-            kind = _COUNTS.get(key, np.bool_)
+        for key, kind in (_COUNTS | ({"cut": np.bool_} if "cut" in names else {})).items():
             values = frame_counts(frame, key, 0, _MOST[kind]) if kind in _MOST else frame_values(frame, key)
             counts[key] = values.astype(kind)
-        stamp = note.get("collection", "") if collection is None else collection
-        own = {"questions": questions, "entities": entities, "collection": stamp}
-        return cls.of_rows(name, question, entity, counts, filtered_by=splits, **own)
+        own = {"collection": note.get("collection", "") if collection is None else collection, "filtered_by": splits}
+        return cls.of_rows(name, question, entity, counts, questions=questions, entities=entities, **own)
 
     @classmethod
     def of_rows(

@@ -10,16 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-_KINDS = {
-    pa.int8(): np.int8,
-    pa.int32(): np.int32,
-    pa.int64(): np.int64,
-    pa.uint8(): np.uint8,
-    pa.uint64(): np.uint64,
-    pa.float32(): np.float32,
-    pa.float64(): np.float64,
+_ARROW = {
+    np.dtype(name): getattr(pa, name)() for name in ["int8", "int32", "int64", "uint8", "uint64", "float32", "float64"]
 }
-_ARROW = {np.dtype(kind): arrow for arrow, kind in _KINDS.items()}
+_KINDS = {arrow: kind for kind, arrow in _ARROW.items()}
 
 
 class _Compute:
@@ -42,8 +36,9 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
     """
     values = np.ascontiguousarray(values)
     if values.dtype == np.bool_:
-        bits = pa.py_buffer(np.packbits(values, bitorder="little"))
-        return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+        return pa.Array.from_buffers(
+            pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))]
+        )
     return pa.Array.from_buffers(_ARROW[values.dtype], len(values), [None, pa.py_buffer(values)])
 
 
@@ -99,8 +94,7 @@ def labels_of(texts: Sequence[str]) -> pa.StringArray:
     if offsets[-1] <= np.iinfo(np.int32).max:
         return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets.astype(np.int32)), values)
     # the cast refuses what does not fit into 32 bits
-    large = pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), values)
-    return large.cast(pa.string())
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), values).cast(pa.string())
 
 
 def places_of(places: Sequence[int | None]) -> pa.Array:

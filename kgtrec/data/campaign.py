@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrays import RowsByCode
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import long_table
 from kgtrec.data.columns import Columns
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import NO, ROLES, VERDICTS, YES, Gold, Judgements
@@ -65,9 +65,9 @@ class People(Columns):
     @property
     def judging_managers(self) -> tuple[str, ...]:
         """Who is an active manager and active in another role too, which nobody may be: managers see all verdicts."""
-        active = self.person[self.is_active & (self.role == MANAGER)]
-        both = np.isin(self.person, active) & self.is_active & (self.role != MANAGER)
-        return tuple(self.names[row] for row in np.unique(self.person[both]))
+        is_manager = self.role == MANAGER
+        both = np.intersect1d(self.person[self.is_active & is_manager], self.person[self.is_active & ~is_manager])
+        return tuple(self.names[row] for row in both)
 
     @classmethod
     def none(cls) -> People:
@@ -232,8 +232,7 @@ class ExpertSample(Columns):
     @property
     def population(self) -> NDArray[np.int64]:
         """(2,) triples that had been settled as N, and as Y, when the sample was drawn."""
-        each = np.bincount(self.verdict, weights=1 / self.probability, minlength=2)
-        return np.rint(each).astype(np.int64)
+        return np.rint(np.bincount(self.verdict, weights=1 / self.probability, minlength=2)).astype(np.int64)
 
 
 #: as :func:`kgtrec.campaign.sample_report` explains them
@@ -274,8 +273,7 @@ class SampleReport(Framed, Result):
     def to_table(self) -> pa.Table:
         """Return a row per statistic: statistic, value, low, high."""
         ends = {"value": self.values, "low": self.low, "high": self.high}
-        columns = {"statistic": pa.array(SAMPLE_STATISTICS, pa.string())}
-        return pa.table(columns | {name: arrow_of(end) for name, end in ends.items()})
+        return long_table(self.values.shape, {"statistic": (0, SAMPLE_STATISTICS), **ends})
 
     def labels_table(self) -> pa.Table:
         """Return a row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
@@ -287,13 +285,12 @@ class SampleReport(Framed, Result):
             "disagree": self.judged - self.agreed,
             "unsure": self.unsure,
         }
-        columns = {"label": pa.array([VERDICTS[label] for label in (YES, NO)], pa.string())}
-        return pa.table(columns | {name: arrow_of(count[[YES, NO]]) for name, count in counts.items()})
+        columns = {name: count[[YES, NO]] for name, count in counts.items()}
+        return long_table((2,), {"label": (0, [VERDICTS[label] for label in (YES, NO)]), **columns})
 
     def tables(self) -> tuple[Table, ...]:
         """Return ``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
-        of = int(self.population.sum())
-        caption = ""
+        caption, of = "", int(self.population.sum())
         if self.pooled is not None and of < self.pooled:
             caption = (
                 f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that had been settled by then; "

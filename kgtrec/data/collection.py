@@ -16,7 +16,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError
+from kgtrec.errors import CollectionError, require
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
@@ -80,11 +80,12 @@ class Collection:
         CollectionError
             If the collection lacks one of them.
         """
-        row = self.questions.ids.encode(questions.labels)
-        if np.any(row < 0):
-            missing = questions[int(np.flatnonzero(row < 0)[0])]
-            raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
-        return row
+        rows = self.questions.ids.encode(questions.labels)
+        require(
+            rows >= 0,
+            lambda row: CollectionError(f"question {questions[row]!r} of the qrels is not in the collection's topics"),
+        )
+        return rows
 
     @property
     def is_alignment(self) -> bool:
@@ -113,8 +114,7 @@ class Collection:
         splits = [np.flatnonzero(known.split == code) for code in range(len(SPLITS))]
         sets = [asked.triples(row, asked.anchor[row]) for row in sides]
         sets += [asked.triples(known.question[row], known.entity[row]) for row in splits]
-        names = self.entities if self.labels is None else self.labels
-        return fingerprint_of(*(replace(triples, entities=names) for triples in sets))
+        return fingerprint_of(*(replace(triples, entities=self.labels or self.entities) for triples in sets))
 
     @property
     def stamp(self) -> str:

@@ -23,7 +23,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.run import Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, kind_of, warn
+from kgtrec.errors import CollectionError, KgtrecError, kind_of, require, warn
 
 _SHOWN = 3  # examples in a message
 _Numbered = TypeVar("_Numbered", Run, StreamedRun, Qrels, AnswerRanks)
@@ -48,9 +48,9 @@ class SourceOrder:
 
     def own(self) -> NDArray[np.intp]:
         """Return the (size,) position of each of the source's in the collection, -1 where the collection lacks it."""
-        found = np.full(self.size, -1, np.intp)
-        found[self.place] = np.arange(len(self.place))
-        return found
+        place = np.full(self.size, -1, np.intp)
+        place[self.place] = np.arange(len(self.place))
+        return place
 
 
 def entity_names(collection: Collection) -> Vocabulary:
@@ -89,14 +89,10 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     if entities is collection or entities is collection.entities:
         return SourceOrder(np.arange(len(collection.entities)), len(collection.entities))
     wanted = entity_names(collection)
-    given = entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
-    place = given.encode(wanted.labels).astype(np.intp)
-    if (missing := np.flatnonzero(place < 0)).size:
-        extra = np.flatnonzero(wanted.encode(given.labels) < 0)
-        raise _lacking(
-            f"{where}: expected all {len(place):,} entities", missing, wanted.__getitem__, extra, given.__getitem__
-        )
-    return SourceOrder(place, len(given))
+    labels = entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
+    order = SourceOrder(labels.encode(wanted.labels).astype(np.intp), len(labels))
+    _require_all(f"{where}: expected all {len(wanted):,} entities", order, wanted.__getitem__, labels.__getitem__)
+    return order
 
 
 def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> SourceOrder:
@@ -130,26 +126,23 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     own = collection.questions
     if questions is collection or questions is own:
         return SourceOrder(np.arange(len(own)), len(own))
-    given, names = _questions(questions, collection, where)
+    asked, names = _questions(questions, collection, where)
     known = entity_names(collection)
-    anchor = known.encode(names.decode(given.anchor))
-    relation = collection.relations.encode(given.relations.decode(given.relation))
-    row = own.rows(given.is_head, relation, anchor)
-    found = np.flatnonzero(row >= 0)
-    times = np.bincount(row[found], minlength=len(own))
+    relation = collection.relations.encode(asked.relations.decode(asked.relation))
+    row = own.rows(asked.is_head, relation, known.encode(names.decode(asked.anchor)))
+    is_own = np.flatnonzero(row >= 0)
+    times = np.bincount(row[is_own], minlength=len(own))
     if (twice := np.flatnonzero(times > 1)).size:
         raise KgtrecError(
             f"{where}: expected each question once, found {_text_of(own, known, twice[0])} {times[twice[0]]} times"
             + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
             + "; keep one row for each (test triples that ask the same question share it)"
         )
-    if (missing := np.flatnonzero(times == 0)).size:
-        text_of = partial(_text_of, given, names)
-        expected = f"{where}: expected all {len(own):,} questions"
-        raise _lacking(expected, missing, partial(_text_of, own, known), np.flatnonzero(row < 0), text_of)
-    place = np.empty(len(own), np.intp)
-    place[row[found]] = found
-    return SourceOrder(place, len(row))
+    place = np.full(len(own), -1, np.intp)
+    place[row[is_own]] = is_own
+    order, text_of = SourceOrder(place, len(row)), partial(_text_of, own, known)
+    _require_all(f"{where}: expected all {len(own):,} questions", order, text_of, partial(_text_of, asked, names))
+    return order
 
 
 def renumbered(
@@ -198,14 +191,11 @@ def renumbered(
             f"{stamp}"
         )
     for what, labels, known in (
-        ("question", system.questions, questions.ids),
-        ("entity", system.entities, collection.entities),
+        (f"question to be one of {where}", system.questions, questions.ids),
+        ("entity to be one of the collection", system.entities, collection.entities),
     ):
         if (unknown := np.flatnonzero(known.encode(labels.labels) < 0)).size:
-            raise CollectionError(
-                f"expected each {what} to be one of {where if what == 'question' else 'the collection'}, found "
-                f"{labels[unknown[0]]!r}"
-            )
+            raise CollectionError(f"expected each {what}, found {labels[unknown[0]]!r}")
     ids = Vocabulary(own.ids.decode(row[questions.ids.encode(system.questions.labels)]))
     if isinstance(system, StreamedRun):
         system = system.each(lambda part: replace(part, questions=ids))
@@ -215,8 +205,7 @@ def renumbered(
 def warn_of_extra(places: SourceOrder, what: str, *, where: str = "") -> None:
     """Warn that questions or entities of a source, ``where``, are left out because the collection lacks them."""
     if places.extra:
-        place = f"{where}: " if where else ""
-        warn(f"{place}left out {places.extra} {what} that are not in the collection")
+        warn(f"{where and f'{where}: '}left out {places.extra} {what} that are not in the collection")
 
 
 def require_same_ids(collection: Collection, questions: Questions, *, where: str = "questions") -> None:
@@ -235,12 +224,13 @@ def require_same_ids(collection: Collection, questions: Questions, *, where: str
     CollectionError
         If the collection lacks an id, or has another question under it.
     """
-    same = questions.rows_in(collection.questions) == collection.topics_of(questions.ids)
-    if not same.all():
-        raise CollectionError(
+    require(
+        questions.rows_in(collection.questions) == collection.topics_of(questions.ids),
+        lambda row: CollectionError(
             f"{where}: expected the questions of its collection, found another one under the id "
-            f"{questions.ids[int(np.argmin(same))]}; was it made for another collection?"
-        )
+            f"{questions.ids[row]}; was it made for another collection?"
+        ),
+    )
 
 
 def require_one_numbering(some: Questions, others: Questions) -> None:
@@ -251,16 +241,15 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
     CollectionError
         At the first of ``others`` that has another id among ``some``, or whose id names another question there.
     """
-    row = others.rows_in(some)
-    by_id = some.ids.encode(others.ids.labels)
-    if (other := np.flatnonzero(row != by_id)).size:
-        first = int(other[0])
-        asked = _text_of(others, others.entities, first)
-        raise CollectionError(
-            f"expected the ids of the pool, whose {others.ids[first]} is {asked}, found "
-            + (f"another question under {others.ids[first]}" if row[first] < 0 else some.ids[row[first]] + " for it")
+    row_of = others.rows_in(some)
+    require(
+        row_of == some.ids.encode(others.ids.labels),
+        lambda row: CollectionError(
+            f"expected the ids of the pool, whose {others.ids[row]} is {_text_of(others, others.entities, row)}, found "
+            + (f"another question under {others.ids[row]}" if row_of[row] < 0 else some.ids[row_of[row]] + " for it")
             + "; use the topics that the pool was made for"
-        )
+        ),
+    )
 
 
 def ordered_labels(entities: Any, where: str) -> Vocabulary:
@@ -308,27 +297,19 @@ def _questions(questions: Any, collection: Collection, where: str) -> tuple[Ques
         return questions.questions, entity_names(questions)
     if isinstance(questions, Questions):
         return questions, entity_names(collection) if questions.entities is collection.entities else questions.entities
-    if isinstance(questions, Topics):
-        try:
-            found = questions.questions()
-        except KgtrecError as error:
-            raise KgtrecError(f"{where}: {error}") from None
-        return found, found.entities
+    topics = questions if isinstance(questions, Topics) else _topics(questions, where)
+    try:
+        found = topics.questions()
+    except KgtrecError as error:
+        raise KgtrecError(f"{where}: {error}") from None
+    return found, found.entities
+
+
+def _topics(questions: Any, where: str) -> Topics:
+    """Topics of (side, anchor, relation), in rows or in the columns of a frame."""
     if has_columns(questions):
         columns = [frame_labels(questions, name).to_pylist() for name in ("side", "anchor", "relation")]
-    else:
-        columns = _columns(questions, where)
-    side, anchor, relation = columns
-    if wrong := next((each for each in side if each not in SIDES), None):
-        raise KgtrecError(f"{where}: expected {' or '.join(SIDES)} as the side that is asked for, found {wrong!r}")
-    entities, anchor_code = Vocabulary.encoding(labels_of(anchor))
-    relations, relation_code = Vocabulary.encoding(labels_of(relation))
-    ids = Vocabulary.of([f"{name}{number}" for number, name in enumerate(side)])
-    is_head = np.array([each == SIDES[0] for each in side], np.bool_)
-    return Questions(ids, is_head, relation_code, anchor_code, entities, relations), entities
-
-
-def _columns(questions: Any, where: str) -> list[list[str]]:
+        questions = zip(*columns, strict=True)
     if isinstance(questions, str | Mapping | set | frozenset) or not isinstance(questions, Iterable):
         raise KgtrecError(
             f"{where}: expected a collection, its questions, topics, or (side, anchor, relation) for each question, "
@@ -342,7 +323,10 @@ def _columns(questions: Any, where: str) -> list[list[str]]:
                 f"{where}: expected (side, anchor, relation), all text, for each question, found {row!r} "
                 f"as number {number}"
             )
-    return [[row[at] for row in rows] for at in range(3)]
+    if wrong := [side for side, *_ in rows if side not in SIDES]:
+        raise KgtrecError(f"{where}: expected {' or '.join(SIDES)} as the side that is asked for, found {wrong[0]!r}")
+    ids = Vocabulary.of([f"{row[0]}{number}" for number, row in enumerate(rows)])
+    return Topics(ids, *(labels_of([row[at] for row in rows]) for at in (1, 2)))
 
 
 def _text_of(questions: Questions, names: Vocabulary, row: int) -> str:
@@ -355,16 +339,15 @@ def question_text(is_head: bool, anchor: str, relation: str) -> str:
     return f"(?, {relation}, {anchor})" if is_head else f"({anchor}, {relation}, ?)"
 
 
-def _lacking(
-    expected: str,
-    missing: NDArray[np.intp],
-    text_of_missing: Callable[[int], str],
-    extra: NDArray[np.intp],
-    text_of_extra: Callable[[int], str],
-) -> CollectionError:
-    found = f"found no {', '.join(map(text_of_missing, missing[:_SHOWN]))}"
+def _require_all(
+    expected: str, order: SourceOrder, text_of: Callable[[int], str], text_of_source: Callable[[int], str]
+) -> None:
+    missing = np.flatnonzero(order.place < 0)
+    if len(missing) == 0:
+        return
+    found = f"found no {', '.join(map(text_of, missing[:_SHOWN]))}"
     found += f" ({len(missing):,} are missing)" if len(missing) > _SHOWN else ""
-    others = (
-        f"; {len(extra):,} others are not in the collection, such as {', '.join(map(text_of_extra, extra[:_SHOWN]))}"
-    )
-    return CollectionError(f"{expected} of the collection, {found}{others if len(extra) else ''}")
+    if len(extra := np.setdiff1d(np.arange(order.size), order.place)):
+        shown = ", ".join(map(text_of_source, extra[:_SHOWN]))
+        found += f"; {len(extra):,} others are not in the collection, such as {shown}"
+    raise CollectionError(f"{expected} of the collection, {found}")

@@ -18,7 +18,7 @@ from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,16 +92,16 @@ class Judgements(Columns):
         named = Triples.from_frame(frame)
         coded = named.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
         triple = pool.rows(coded.head, coded.relation, coded.tail)
-        if len(triple) and triple.min() < 0:
-            stray = ", ".join(named.labels_at(int(np.argmin(triple))))
-            raise KgtrecError(f"expected triples of the pool, found ({stray})")
+        require(
+            triple >= 0,
+            lambda row: KgtrecError(f"expected triples of the pool, found ({', '.join(named.labels_at(row))})"),
+        )
         annotators, annotator = frame_codes(frame, "annotator")
         names, nothing = frame_names(frame), labels_of([""] * len(triple))
         roles = frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in names else np.zeros(len(triple))
         texts = {name: frame_labels(frame, name) if name in names else nothing for name in ("source", "note", "time")}
         verdict = frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8)
-        codes = triple.astype(np.int32), annotator, roles.astype(np.int8), verdict
-        return cls(*codes, **texts, annotators=annotators)
+        return cls(triple.astype(np.int32), annotator, roles.astype(np.int8), verdict, **texts, annotators=annotators)
 
     def __repr__(self) -> str:
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
@@ -133,8 +133,7 @@ class Judgements(Columns):
 
     def latest(self) -> Judgements:
         """Return the events that count: the last one of each person in each role on each triple, oldest first."""
-        person = self.annotator.astype(np.int64) * len(ROLES) + self.role
-        key = self.triple.astype(np.int64) * (len(self.annotators) * len(ROLES)) + person
+        key = (self.triple.astype(np.int64) * len(self.annotators) + self.annotator) * len(ROLES) + self.role
         _, last = np.unique(key[::-1], return_index=True)
         return self.take(np.sort(len(key) - 1 - last))
 
@@ -235,8 +234,9 @@ class Gold:
     @cached_property
     def labels(self) -> list[tuple[str, str, str]]:
         """(g,) head, relation and tail."""
-        columns = (self.triples.decoded(name).to_pylist() for name in ("head", "relation", "tail"))
-        return list(zip(*columns, strict=True))
+        return list(
+            zip(*(self.triples.decoded(name).to_pylist() for name in ("head", "relation", "tail")), strict=True)
+        )
 
     @cached_property
     def row_of(self) -> dict[tuple[str, str, str], int]:
@@ -260,18 +260,8 @@ class Gold:
 
 
 TASK_COLUMNS = (
-    "task",
-    "annotator",
-    "question",
-    "head",
-    "relation",
-    "tail",
-    "head_name",
-    "tail_name",
-    "search",
-    "verdict",
-    "source",
-    "note",
+    *("task", "annotator", "question", "head", "relation", "tail", "head_name", "tail_name", "search"),
+    *("verdict", "source", "note"),
 )
 
 

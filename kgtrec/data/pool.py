@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import frame_codes, frame_names, frame_of, frame_values
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError, nearest, require
 from kgtrec.lazy import named
 
 if TYPE_CHECKING:
@@ -61,11 +62,9 @@ class Pool:
         """
         names = tuple(runs)
         ordered = tuple(sorted(names, key=str.encode))
-        if len(set(ordered)) < len(ordered):
-            twice = next(name for name in ordered if ordered.count(name) > 1)
-            raise KgtrecError(f"expected runs of different names, found {twice!r} more than once; rename one")
-        place_of = {name: place for place, name in enumerate(ordered)}
-        run = np.array([place_of[name] for name in names], np.int32)[run]
+        if twice := [name for name, following in pairwise(ordered) if name == following]:
+            raise KgtrecError(f"expected runs of different names, found {twice[0]!r} more than once; rename one")
+        run = np.array([ordered.index(name) for name in names], np.int32)[run]
         if np.any(np.diff(np.sort(triples.keys())) == 0):
             raise KgtrecError("expected each triple of a pool once")
         if np.any(np.bincount(triple, minlength=len(triples)) == 0):
@@ -75,18 +74,9 @@ class Pool:
         place[order] = np.arange(len(order), dtype=np.int32)
         triple = place[triple]
         by = np.lexsort((run, question, triple))
-        chance = np.ones(len(triples)) if probability is None else probability
-        return cls(
-            triples.take(order),
-            chance[order],
-            triple[by],
-            question[by],
-            run[by],
-            rank[by].astype(np.int32),
-            ordered,
-            questions,
-            strata,
-        )
+        columns = triple[by], question[by], run[by], rank[by].astype(np.int32)
+        chance = np.ones(len(order)) if probability is None else probability[order]
+        return cls(triples.take(order), chance, *columns, ordered, questions, strata)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, questions: Questions) -> Pool:
@@ -126,27 +116,20 @@ class Pool:
         if np.any((rank < 1) | (rank != np.trunc(rank)) | (rank > np.iinfo(np.int32).max)):
             raise KgtrecError("expected whole numbers from 1 on in column 'rank'")
         anchor = np.where(questions.is_head[question], tail, head)
-        stray = np.flatnonzero((relation != questions.relation[question]) | (anchor != questions.anchor[question]))
-        if len(stray):
-            raise KgtrecError(
-                f"expected triples that answer their questions, found another in row {stray[0]}, for "
-                f"{questions.ids[question[stray[0]]]!r}"
-            )
+        require(
+            (relation == questions.relation[question]) & (anchor == questions.anchor[question]),
+            lambda row: KgtrecError(
+                f"expected triples that answer their questions, found another in row {row}, for "
+                f"{questions.ids[question[row]]!r}"
+            ),
+        )
         whole = Triples(head, relation, tail, questions.entities, questions.relations)
         _, first, triple = np.unique(whole.keys(), return_index=True, return_inverse=True)
         probability = frame_values(frame, "probability") if "probability" in frame_names(frame) else np.ones(len(rank))
         if np.any(probability != probability[first][triple]):
             raise KgtrecError("expected one probability for each triple, found several for one triple")
-        return cls.of(
-            whole.take(first),
-            triple.astype(np.int32),
-            question,
-            run,
-            rank.astype(np.int32),
-            runs.labels.to_pylist(),
-            questions,
-            probability[first],
-        )
+        columns = triple.astype(np.int32), question, run, rank.astype(np.int32)
+        return cls.of(whole.take(first), *columns, runs, questions, probability[first])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
@@ -172,8 +155,8 @@ class Pool:
     @property
     def entity(self) -> NDArray[np.int32]:
         """(c,) the candidate of each contribution, row in the questions' entities."""
-        asked_for = self.triples.head[self.triple], self.triples.tail[self.triple]
-        return np.where(self.questions.is_head[self.question], *asked_for)
+        triples = self.triples.take(self.triple)
+        return np.where(self.questions.is_head[self.question], triples.head, triples.tail)
 
     @property
     def depth(self) -> NDArray[np.int32]:
@@ -215,12 +198,10 @@ class Pool:
         """Return the (m,) row in ``triples`` of each triple, -1 where there is none; the code -1 means no label."""
         if len(self) == 0:
             return np.full(len(head), -1, np.intp)
-        own, own_key = self.triples, self._keys
-        n = max(len(own.entities), 1)
+        n = max(len(self.triples.entities), 1)
         key = (relation.astype(np.int64) * n + head) * n + tail
-        place = np.minimum(np.searchsorted(own_key, key), len(self) - 1)
-        is_there = (own_key[place] == key) & (head >= 0) & (relation >= 0) & (tail >= 0)
-        return np.where(is_there, place, -1)
+        place = np.minimum(np.searchsorted(self._keys, key), len(self) - 1)
+        return np.where((self._keys[place] == key) & (head >= 0) & (relation >= 0) & (tail >= 0), place, -1)
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
@@ -234,15 +215,9 @@ class Pool:
     def where(self, kept: NDArray[np.bool_]) -> Pool:
         """Return the pool of some contributions, (c,) mask, and their triples; runs and questions are kept."""
         rows, triple = np.unique(self.triple[kept], return_inverse=True)
-        return replace(
-            self,
-            triples=self.triples.take(rows.astype(np.intp)),
-            probability=self.probability[rows],
-            triple=triple.astype(np.int32),
-            question=self.question[kept],
-            run=self.run[kept],
-            rank=self.rank[kept],
-        )
+        columns = {name: getattr(self, name)[kept] for name in ("question", "run", "rank")}
+        columns |= {"triple": triple.astype(np.int32), "probability": self.probability[rows]}
+        return replace(self, triples=self.triples.take(rows), **columns)
 
     def without(self, runs: Iterable[str]) -> Pool:
         """Return the pool without the contributions of these runs, which are kept in ``runs``."""

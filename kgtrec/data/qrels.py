@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 def grades_of(values: NDArray[np.float64], place: str) -> NDArray[np.int32]:
     """Convert numbers to grades; ``place`` says where they are, for the error about an invalid one."""
     bounds = np.iinfo(np.int32)
-    wrong = np.flatnonzero(~((values == np.trunc(values)) & (values >= bounds.min) & (values <= bounds.max)))
-    if len(wrong):
-        raise KgtrecError(f"expected whole numbers of 32 bits {place}, found {values[wrong[0]]}")
+    require(
+        (values == np.trunc(values)) & (values >= bounds.min) & (values <= bounds.max),
+        lambda row: KgtrecError(f"expected whole numbers of 32 bits {place}, found {values[row]}"),
+    )
     return values.astype(np.int32)
 
 
@@ -60,10 +61,12 @@ class Qrels(Columns):
         """
         order = np.lexsort((entity, question))
         question, entity, grade = question[order], entity[order], grade[order]
-        same = np.flatnonzero((question[1:] == question[:-1]) & (entity[1:] == entity[:-1]))
-        if len(same):
-            pair = questions[question[same[0]]], entities[entity[same[0]]]
-            raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) judged more than once")
+        require(
+            (question[1:] != question[:-1]) | (entity[1:] != entity[:-1]),
+            lambda row: KgtrecError(
+                f"expected each pair once, found ({questions[question[row]]}, {entities[entity[row]]}) again"
+            ),
+        )
         return cls(question, entity, grade, questions, entities, collection)
 
     def of_questions(self, rows: NDArray[np.intp]) -> Qrels:

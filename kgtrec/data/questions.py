@@ -16,7 +16,7 @@ from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_codes, frame_labels, frame_of
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, one_of
+from kgtrec.errors import KgtrecError, one_of, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,20 +81,20 @@ class Questions(Columns):
         <Questions: 1 (0 head, 1 tail)>
         """
         ids, row = Vocabulary.encoding(frame_labels(frame, "question"))
-        if len(ids) < len(row):
-            raise KgtrecError(f"expected each question once, found {ids[int(np.argmax(np.bincount(row) > 1))]!r} again")
+        require(
+            np.bincount(row) <= 1, lambda code: KgtrecError(f"expected each question once, found {ids[code]!r} again")
+        )
         sides = frame_labels(frame, "side").to_pylist()
         if wrong := [side for side in sides if side not in SIDES]:
             raise KgtrecError(f"expected {' or '.join(SIDES)} in column 'side', found {wrong[0]!r}")
         relations, relation = frame_codes(frame, "relation", relations)
         entities, anchor = frame_codes(frame, "anchor", entities)
-        found = cls(ids, np.array([side == "head" for side in sides], np.bool_), relation, anchor, entities, relations)
-        keys = found._keys(found.is_head, relation, anchor)
-        _, first = np.unique(keys, return_index=True)
-        if len(first) < len(keys):
-            again = np.setdiff1d(np.arange(len(keys)), first)[0]
-            raise KgtrecError(f"expected each side, relation and anchor once, found those of {ids[again]!r} again")
-        return found
+        asked = cls(ids, np.array([side == "head" for side in sides], np.bool_), relation, anchor, entities, relations)
+        first = np.unique(asked._keys(asked.is_head, relation, anchor), return_index=True)[1]
+        expected = "expected each side, relation and anchor once"
+        is_first = np.bincount(first, minlength=len(ids)) > 0
+        require(is_first, lambda row: KgtrecError(f"{expected}, found those of {ids[row]!r} again"))
+        return asked
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with columns ``question, side, relation, anchor``."""
@@ -107,8 +107,7 @@ class Questions(Columns):
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Questions:
         """Return the questions at ``rows`` (row numbers, or a mask), with their ids."""
-        ids = Vocabulary(self.ids.decode(np.arange(len(self))[rows]))
-        return replace(Columns.take(self, rows), ids=ids)
+        return replace(Columns.take(self, rows), ids=Vocabulary(self.ids.decode(np.arange(len(self))[rows])))
 
     def __repr__(self) -> str:
         n_head = int(self.is_head.sum())
@@ -186,9 +185,8 @@ class Topics:
         <Questions: 1 (1 head, 0 tail)>
         """
         is_head, is_tail = (values_of(pc.starts_with(self.ids.labels, side)) for side in SIDES)
-        if not (is_head | is_tail).all():
-            wrong = self.ids[int(np.argmin(is_head | is_tail))]
-            raise KgtrecError(f"expected ids that begin with {' or '.join(SIDES)}, the side asked for, found {wrong!r}")
+        expected = f"expected ids that begin with {' or '.join(SIDES)}, the side asked for"
+        require(is_head | is_tail, lambda row: KgtrecError(f"{expected}, found {self.ids[row]!r}"))
         entities, anchor = Vocabulary.encoding(self.anchor)
         relations, relation = Vocabulary.encoding(self.relation)
         return Questions(self.ids, is_head, relation, anchor, entities, relations)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.arrays import pair_hashes
 from kgtrec.data.columns import Columns
 from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, holds_answer_ranks, nested, with_note
-from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, require
 from kgtrec.kernels.ranking.answer_ranks import score_in_words
 
 if TYPE_CHECKING:
@@ -62,16 +62,17 @@ class Run(Columns):
         KgtrecError
             If a score is NaN or +inf, or a pair is repeated; the message names it.
         """
-        wrong = np.flatnonzero(~(score < np.inf))
-        if len(wrong):
-            pair = questions[question[wrong[0]]], entities[entity[wrong[0]]]
-            found = score_in_words(score[wrong[0]])
-            raise KgtrecError(f"expected a number as score, found {found} for ({pair[0]}, {pair[1]})")
+
+        def pair(row: int) -> str:
+            return f"({questions[question[row]]}, {entities[entity[row]]})"
+
+        require(
+            score < np.inf,
+            lambda row: KgtrecError(f"expected a number as score, found {score_in_words(score[row])} for {pair(row)}"),
+        )
         question, entity, score = _in_order(question, entity, score, entities)
-        row = repeated_row(question, entity, len(entities))
-        if row is not None:
-            pair = questions[question[row]], entities[entity[row]]
-            raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) more than once")
+        if (row := repeated_row(question, entity, len(entities))) is not None:
+            raise KgtrecError(f"expected each pair once, found {pair(row)} more than once")
         return cls(name, question, entity, score, questions, entities, collection, filtered_by)
 
     def parts(self) -> Iterator[Run]:
@@ -85,8 +86,7 @@ class Run(Columns):
     def cut(self, depth: int) -> Run:
         """Return the first ``depth`` rows of each question."""
         starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
-        number = np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)]))
-        return self.take(number < depth)
+        return self.take(np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)])) < depth)
 
     def of_questions(self, questions: Vocabulary) -> Run:
         """Return the rows of some questions."""
@@ -106,16 +106,9 @@ class Run(Columns):
         entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
         note = frame_note(frame)
         splits = note.get("filtered_by")
-        return cls.of(
-            name,
-            question,
-            entity,
-            frame_values(frame, "score"),
-            questions,
-            entities,
-            collection=note.get("collection", ""),
-            filtered_by=None if splits is None else tuple(splits),
-        )
+        rows = question, entity, frame_values(frame, "score"), questions, entities
+        filtered_by = None if splits is None else tuple(splits)
+        return cls.of(name, *rows, collection=note.get("collection", ""), filtered_by=filtered_by)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.
@@ -194,8 +187,7 @@ def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entit
         if np.any(own == other) or np.any(ordered[1:] == ordered[:-1]):
             key = question[first:last] * np.int64(n_entities) + entity[first:last]
             order = np.argsort(key, kind="stable")
-            again = order[1:][key[order][1:] == key[order][:-1]]
-            return int(first + again.min())
+            return int(first + order[1:][key[order][1:] == key[order][:-1]].min())
     return None
 
 

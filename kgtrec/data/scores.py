@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ _POPULATIONS = {
     "question": "other test sets of as many questions like these",
 }
 BREAKDOWNS = ("question", "answer", "side", "relation", "category")
+_ENDS = ("least", "most", "low", "high", "effective")  # columns beside the values
 _MOST_PARTS = 40  # columns of a heat map that can be read
 
 
@@ -60,10 +60,8 @@ class Scores(Framed, PlottedResult):
         """
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": (1, self.measures)}
         columns |= {name: (2, labels) for name, labels in self.items.items()}
-        ends = "least", "most", "low", "high", "effective"
-        numbers = {name: getattr(self, name) for name in ends if getattr(self, name) is not None}
-        drawn = {"drawn": self.drawn} if self.drawn else {}
-        return long_table(self.values.shape, columns | {"value": self.values} | numbers | drawn)
+        columns |= {"value": self.values} | {name: ends for name in _ENDS if (ends := getattr(self, name)) is not None}
+        return long_table(self.values.shape, columns | ({"drawn": self.drawn} if self.drawn else {}))
 
     def tables(self) -> tuple[Table]:
         """Return ``scores``, the long form, shown with systems (and items) down and measures across."""
@@ -136,11 +134,9 @@ class Scores(Framed, PlottedResult):
         KgtrecError
             If there is no such system or measure, or the scores are broken down, so that there are several.
         """
-        if self.items:
-            raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
+        place = self._place(measure)
         one_of("a system of", system, self.systems)
-        label = self._label(measure)
-        return float(self.values[self.systems.index(system), self.measures.index(label), 0])
+        return float(self.values[self.systems.index(system), place, 0])
 
     def __getitem__(self, key: tuple[str, object]) -> float:
         """Look up one total, ``scores["transe", "micro.MRR"]``; see :meth:`value`."""
@@ -150,25 +146,27 @@ class Scores(Framed, PlottedResult):
 
     __iter__ = None  # Python would ask for scores[0], scores[1], ...
 
-    def _label(self, measure: object) -> str:
-        """The measure as it is spelled here."""
+    def _place(self, measure: object) -> int:
+        """The index of a measure of totals, also under another of its names."""
+        if self.items:
+            raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
         label = str(measure)
         if label not in self.measures:
+            parse = named("measures.names", "parse_measure")
             with suppress(MeasureError):
-                label = named("measures.names", "parse_measure")(measure).label
+                asked = parse(measure)
+                label = asked.label
+                label = next((own for own in self.measures if replace(parse(own), label=label) == asked), label)
             one_of("a measure of", label, self.measures)
-        return label
+        return self.measures.index(label)
 
     def sorted_by(self, measure: object) -> Scores:
         """Sort the systems by their totals of a measure, the best first; NaN is last."""
-        totals = np.array([self.value(system, measure) for system in self.systems])
-        rises = named("measures.names", "better_of")(self._label(measure)) == "lower"
-        order = np.argsort(totals if rises else -totals, kind="stable")
-        rows = {
-            name: getattr(self, name)[order]
-            for name in ("values", "low", "high", "effective", "least", "most")
-            if getattr(self, name) is not None
-        }
+        place = self._place(measure)
+        totals = self.values[:, place, 0]
+        is_lower_better = named("measures.names", "better_of")(self.measures[place]) == "lower"
+        order = np.argsort(totals if is_lower_better else -totals, kind="stable")
+        rows = {name: ends[order] for name in ("values", *_ENDS) if (ends := getattr(self, name)) is not None}
         systems, tied = (tuple(column[row] for row in order) if column else () for column in (self.systems, self.tied))
         return replace(self, systems=systems, tied=tied, **rows)
 
@@ -260,16 +258,6 @@ class Scores(Framed, PlottedResult):
         )
 
 
-_MANY_CELLS = 1 << 24
-_CELLS_PER_VALUE = 1_000
-
-
-def _size(digits: str) -> tuple[int, str]:
-    """Sort key of whole numbers of any length, since Python converts at most 4,300 digits."""
-    significant = digits.lstrip("0")
-    return len(significant), significant
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreTable(Framed):
     """One number per system, measure and key, such as a pool depth; NaN where there is none."""
@@ -285,59 +273,6 @@ class ScoreTable(Framed):
         """Make the scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by."""
         keys = {column: tuple(labels.to_pylist()) for column, labels in scores.items.items()}
         return cls(scores.systems, scores.measures, scores.values, keys, name)
-
-    @classmethod
-    def of_rows(
-        cls,
-        systems: Iterable[str],
-        measures: Iterable[str],
-        keys: Mapping[str, Iterable[str]],
-        value: NDArray[np.float64],
-        name: str = "",
-    ) -> ScoreTable:
-        """Make the table of one row per system, measure and key; keys that are all whole numbers are sorted.
-
-        Parameters
-        ----------
-        systems, measures : (n,) labels
-        keys : mapping from column to (n,) labels
-        value : (n,) float array
-
-        Raises
-        ------
-        KgtrecError
-            If a system has two values for one measure and key, or nearly all cells would be empty.
-        """
-        columns = {column: tuple(texts) for column, texts in keys.items()}
-        by_row: list[Any] = [
-            tuple(systems),
-            tuple(measures),
-            list(zip(*columns.values(), strict=True)) or [()] * len(value),
-        ]
-        labels: list[list[Any]] = [list(dict.fromkeys(column)) for column in by_row]
-        rows = labels[2]
-        if rows and columns and all(label.isascii() and label.isdigit() for row in rows for label in row):
-            rows.sort(key=lambda row: tuple(map(_size, row)))
-        places = []
-        for own, column in zip(labels, by_row, strict=True):
-            place_of = {label: place for place, label in enumerate(own)}
-            places.append(np.array([place_of[label] for label in column], np.int64))
-        shape = (len(labels[0]), len(labels[1]), len(rows))
-        if math.prod(shape) > max(_MANY_CELLS, _CELLS_PER_VALUE * len(value)):
-            raise KgtrecError(
-                f"expected a table in which systems have measures and keys in common, found {len(value):,} values of "
-                f"{shape[0]:,} systems, {shape[1]:,} measures and {shape[2]:,} keys"
-            )
-        cell = np.ravel_multi_index(tuple(places), shape) if len(value) else np.empty(0, np.int64)
-        used, first, count = np.unique(cell, return_index=True, return_counts=True)
-        if len(used) < len(cell):
-            again = first[np.argmax(count > 1)]
-            of = ", ".join([by_row[0][again], by_row[1][again], *by_row[2][again]])
-            raise KgtrecError(f"expected one value of each system and measure, found another of {of}")
-        values = np.full(shape, np.nan)
-        values.reshape(-1)[cell] = value
-        kept = {column: tuple(row[place] for row in rows) for place, column in enumerate(columns)}
-        return cls(tuple(labels[0]), tuple(labels[1]), values, kept, name)
 
     @property
     def key_rows(self) -> tuple[tuple[str, ...], ...]:
@@ -355,8 +290,9 @@ class ScoreTable(Framed):
         kept = self
         for column, label in key.items():
             if column not in kept.keys:
-                there = ", ".join(kept.keys) or "none"
-                raise KgtrecError(f"expected a key column of the table ({there}), found {column!r}")
+                raise KgtrecError(
+                    f"expected a key column of the table ({', '.join(kept.keys) or 'none'}), found {column!r}"
+                )
             rows = [place for place, found in enumerate(kept.keys[column]) if found == str(label)]
             if not rows:
                 known = list(dict.fromkeys(kept.keys[column]))
@@ -372,16 +308,13 @@ class ScoreTable(Framed):
 
     def to_table(self) -> pa.Table:
         """Return the long form: system, measure, the key columns, value; keys innermost."""
-        scores = Scores(
-            self.systems, self.measures, self.values, {name: pa.array(labels) for name, labels in self.keys.items()}
-        )
-        return scores.to_table()
+        items = {name: pa.array(labels) for name, labels in self.keys.items()}
+        return Scores(self.systems, self.measures, self.values, items).to_table()
 
     def __repr__(self) -> str:
         n_systems, n_measures, n_keys = self.values.shape
         per = f" per {', '.join(self.keys)} ({n_keys})" if self.keys else ""
-        called = f" {self.name}:" if self.name else ""
-        return f"<ScoreTable:{called} {n_systems} systems x {n_measures} measures{per}>"
+        return f"<ScoreTable:{self.name and f' {self.name}:'} {n_systems} systems x {n_measures} measures{per}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -415,20 +348,14 @@ class ChanceTable(Framed, Result):
 
     def to_table(self) -> pa.Table:
         """Return a table with the columns ``measure, side, items, expectation, variance``."""
-        labels = {"measure": pa.array(self.measure, pa.string()), "side": pa.array(self.side, pa.string())}
-        numbers = {"items": self.items, "expectation": self.expectation, "variance": self.variance}
-        return pa.table(labels | {name: arrow_of(values) for name, values in numbers.items()})
+        columns = {"measure": (0, self.measure), "side": (0, self.side), "items": self.items}
+        return long_table((len(self),), columns | {"expectation": self.expectation, "variance": self.variance})
 
     def tables(self) -> tuple[Table]:
         """Return ``chance``, shown with the standard deviation in place of the variance."""
         table = self.to_table()
-        columns = (
-            Column("measure"),
-            Column("side"),
-            Column("items"),
-            Column("expectation", digits="measure"),
-            Column("std", form="significant", digits=3),
-        )
+        moments = Column("expectation", digits="measure"), Column("std", form="significant", digits=3)
+        columns = (*map(Column, ("measure", "side", "items")), *moments)
         view = table.append_column("std", arrow_of(np.sqrt(self.variance)))
         return (Table("chance", "", "", table, columns, view=view),)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -138,10 +138,11 @@ class Table:
         for column in shown:
             digits = column.digits if isinstance(column.digits, str) else ""
             beside = column.low, column.high, column.groups, column.across, column.parts, digits, *column.among
-            for name in filter(None, (column.name, *beside)):
-                if name not in data.column_names:
-                    found = ", ".join(data.column_names)
-                    raise KgtrecError(f"table {self.key}: expected a column {name!r} in the data, found {found}")
+            if lacking := [name for name in (column.name, *filter(None, beside)) if name not in data.column_names]:
+                raise KgtrecError(
+                    f"table {self.key}: expected a column {lacking[0]!r} in the data, found "
+                    f"{', '.join(data.column_names)}"
+                )
         object.__setattr__(self, "columns", shown)
 
     @property
@@ -333,18 +334,11 @@ class Report:
     def __post_init__(self) -> None:
         if not self.title.strip():
             raise KgtrecError("expected a report with a title, found none")
-        seen = set()
-        for what, key in self._keys():
-            if (what, key) in seen:
+        keys = [("section", section.key) for section in self.sections]
+        keys += [("table", table.key) for table in self.tables] + [("figure", figure.key) for figure in self.figures]
+        for what, key in keys:
+            if keys.count((what, key)) > 1:
                 raise KgtrecError(f"expected each {what} of a report to have a key of its own, found {key!r} twice")
-            seen.add((what, key))
-
-    def _keys(self) -> Iterable[tuple[str, str]]:
-        for section in self.sections:
-            yield "section", section.key
-            for block in section.blocks:
-                if isinstance(block, Table | Figure):
-                    yield ("table" if isinstance(block, Table) else "figure"), block.key
 
     @property
     def tables(self) -> tuple[Table, ...]:

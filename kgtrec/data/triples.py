@@ -87,8 +87,7 @@ class Triples(Columns):
         n = len(head)
         both = pa.concat_arrays([head.cast(pa.string()), tail.cast(pa.string())])
         # interleaved, so that codes follow the reading order
-        order = np.arange(2 * n).reshape(2, n).T.ravel()
-        entities, codes = Vocabulary.encoding(both.take(arrow_of(order)))
+        entities, codes = Vocabulary.encoding(both.take(arrow_of(np.arange(2 * n).reshape(2, n).T.ravel())))
         relations, relation_codes = Vocabulary.encoding(relation)
         return cls(codes[0::2].copy(), relation_codes, codes[1::2].copy(), entities, relations)
 
@@ -259,8 +258,8 @@ class EntityTypes(Columns):
         """Make them of two label columns of equal length."""
         entities, entity_codes = Vocabulary.encoding(entity)
         types, type_codes = Vocabulary.encoding(kind)
-        pairs = np.unique(entity_codes.astype(np.int64) * max(len(types), 1) + type_codes)
-        codes = np.divmod(pairs, max(len(types), 1))
+        n_types = max(len(types), 1)
+        codes = np.divmod(np.unique(entity_codes.astype(np.int64) * n_types + type_codes), n_types)
         return cls(codes[0].astype(np.int32), codes[1].astype(np.int32), entities, types)
 
     def __repr__(self) -> str:
@@ -297,10 +296,9 @@ class RelationTypes(Columns):
         """Make them of three label columns of equal length."""
         relations, relation_codes = Vocabulary.encoding(relation)
         types, type_codes = Vocabulary.encoding(pa.concat_arrays([head, tail]))
-        n = len(relation_codes)
-        sides = np.repeat([1, 0], n)
-        keys = (np.tile(relation_codes, 2).astype(np.int64) * 2 + sides) * max(len(types), 1) + type_codes
-        slot, kind = np.divmod(np.unique(keys), max(len(types), 1))
+        n_types = max(len(types), 1)
+        sided = relation_codes.astype(np.int64) * 2 + np.array([[1], [0]])  # the heads, then the tails
+        slot, kind = np.divmod(np.unique(sided.ravel() * n_types + type_codes), n_types)
         return cls((slot // 2).astype(np.int32), slot % 2 == 1, kind.astype(np.int32), relations, types)
 
     def __repr__(self) -> str:

@@ -106,10 +106,10 @@ class Vocabulary:
         labels = as_labels(labels)
         if len(labels) <= _FEW:
             return np.array([pc.index(self.labels, label).as_py() for label in labels], np.int32)
-        found = pc.index_in(labels, value_set=self.labels)
-        if found.null_count == 0:
-            return values_of(found)
-        return np.where(values_of(found.is_valid()), values_of(found), np.int32(-1))
+        codes = pc.index_in(labels, value_set=self.labels)
+        if codes.null_count == 0:
+            return values_of(codes)
+        return np.where(values_of(codes.is_valid()), values_of(codes), np.int32(-1))
 
     def decode(self, codes: NDArray[Any]) -> pa.StringArray:
         """Return the labels of ``codes``."""
@@ -134,17 +134,16 @@ class Vocabulary:
         >>> list(vocabulary), kept.tolist(), codes.tolist()
         (['b', 'c'], [False, True, True, True], [1, 0, 1])
         """
-        own = np.full(len(self), -1, np.int32)
-        own[rows] = np.arange(len(rows))
-        kept = own[codes] >= 0
-        return Vocabulary(self.decode(rows)), kept, own[codes[kept]]
+        code_of = np.full(len(self), -1, np.int32)
+        code_of[rows] = np.arange(len(rows))
+        kept = code_of[codes] >= 0
+        return Vocabulary(self.decode(rows)), kept, code_of[codes[kept]]
 
     @cached_property
     def byte_order(self) -> Codes:
         """(n,) int: each label's position when labels are sorted by their UTF-8 bytes, as trec_eval sorts ids."""
-        order = values_of(pc.array_sort_indices(self.labels))
-        places = np.empty(len(order), np.int32)
-        places[order] = np.arange(len(order), dtype=np.int32)
+        places = np.empty(len(self), np.int32)
+        places[values_of(pc.array_sort_indices(self.labels))] = np.arange(len(self), dtype=np.int32)
         return places
 
     def places_of(self, codes: Codes) -> Codes:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrays import pair_hashes
 from kgtrec.data.columns import Columns
-from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import label_hashes

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrays import PairSet
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
-from kgtrec.data.pair_set import PairSet
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS

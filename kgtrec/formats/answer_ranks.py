@@ -26,7 +26,7 @@ from kgtrec.formats.parquet import (
     read_schema,
     with_metadata,
 )
-from kgtrec.formats.trec.pairs import require_pair
+from kgtrec.formats.trec.origins import require_pair
 
 FORMAT = "answer ranks"
 _VALUES = {"answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64()}
@@ -38,7 +38,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
     """Write a table of answer ranks; equal tables give equal bytes, and no partial file is left behind.
 
     Only labels that the table uses are stored, in the order of their codes. Returns the digest of the table, by which
-    its run is recognised, see :mod:`kgtrec.formats.trec.pairs`.
+    its run is recognised, see :mod:`kgtrec.formats.trec.origins`.
 
     Examples
     --------
@@ -123,11 +123,11 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
     counts = {column: values_of(table.column(column)) for column in kinds}
-    own = {"questions": questions, "entities": entities, "collection": collection, "source": os.fspath(path)}
+    about = {"questions": questions, "entities": entities, "collection": collection, "source": os.fspath(path)}
     with in_file(path):
-        return AnswerRanks.of_rows(name, question, entity, counts, filtered_by=filtered_by, **own)
+        return AnswerRanks.of_rows(name, question, entity, counts, filtered_by=filtered_by, **about)
 
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
-    used, places = np.unique(codes, return_inverse=True)
-    return pa.DictionaryArray.from_arrays(arrow_of(places.astype(np.int32)), vocabulary.decode(used))
+    used, codes_used = np.unique(codes, return_inverse=True)
+    return pa.DictionaryArray.from_arrays(arrow_of(codes_used.astype(np.int32)), vocabulary.decode(used))

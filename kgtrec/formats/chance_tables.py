@@ -6,8 +6,6 @@ import csv
 import io
 import math
 import re
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from kgtrec.data.scores import ChanceTable
@@ -19,6 +17,7 @@ from kgtrec.measures.names import over_answers, warn_of_bare
 
 _COUNT = re.compile("[0-9]{1,18}")
 _COLUMNS = ["measure", "side", "items", "expectation", "variance"]
+_SHIPPED = Path(__file__).with_name("chance_of_data_sets")
 
 
 def shipped_chance_tables() -> list[str]:
@@ -29,11 +28,7 @@ def shipped_chance_tables() -> list[str]:
     >>> shipped_chance_tables()
     ['fb15k-237', 'kinships', 'nations', 'umls', 'wn18rr']
     """
-    return sorted(entry.name.removesuffix(".csv") for entry in _shelf().iterdir() if entry.name.endswith(".csv"))
-
-
-def _shelf() -> Traversable:
-    return files("kgtrec.formats") / "chance_of_data_sets"
+    return sorted(path.stem for path in _SHIPPED.glob("*.csv"))
 
 
 def read_chance_table(name: PathLike) -> ChanceTable:
@@ -49,19 +44,16 @@ def read_chance_table(name: PathLike) -> ChanceTable:
     >>> read_chance_table("nations").level("micro.MR", "both")[0] > 1
     True
     """
-    if not Path(name).exists():
-        if str(name).lower() in shipped_chance_tables():
-            return _parsed((_shelf() / f"{str(name).lower()}.csv").read_text(encoding="utf-8"), str(name))
+    path = Path(name)
+    if not path.exists():
         known = shipped_chance_tables()
-        raise FormatError(
-            f"no such file, and no data set of that name{nearest(str(name), known)}; known are {', '.join(known)}",
-            path=str(name),
-        )
-    return _parsed(csv_text(name, "a chance table"), str(name))
-
-
-def _parsed(text: str, path: str) -> ChanceTable:
-    header, below = csv_table(path, text)
+        if str(name).lower() not in known:
+            raise FormatError(
+                f"no such file, and no data set of that name{nearest(str(name), known)}; known are {', '.join(known)}",
+                path=str(name),
+            )
+        path = _SHIPPED / f"{str(name).lower()}.csv"
+    header, below = csv_table(str(path), csv_text(path, "a chance table"))
     if header.cells != _COLUMNS:
         raise header.error(f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header.cells) or 'none'}")
     rows: list[tuple[str, str, int, float, float]] = []
@@ -77,7 +69,7 @@ def _parsed(text: str, path: str) -> ChanceTable:
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)
-    warn_of_bare(names, path)
+    warn_of_bare(names, str(path))
     return ChanceTable.of(rows)
 
 

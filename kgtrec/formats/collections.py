@@ -27,23 +27,29 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.data.collection import CATEGORIES, STAMP, Collection, Known, RelationCategories
+from kgtrec.data.collection import CATEGORIES, STAMP, Collection, Known, RelationCategories, has_validation
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, Topics
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file, warn
-from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json, read_manifest
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, REPORT, SUMS, files_listed
-from kgtrec.formats.output.git_files import write_git_files
+from kgtrec.formats.output.folders import (
+    ENTITY_IDS,
+    ENTITY_LABELS,
+    MANIFEST,
+    REPORT,
+    SUMS,
+    files_listed,
+    write_git_files,
+)
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
-from kgtrec.formats.trec.labels import lines_of
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics, write_topics
 from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.tsv import lines_of
 
 FORMAT_VERSION = 2
 #: files that only a collection has
@@ -110,7 +116,7 @@ def write_collection_parts(
     questions, known, train = collection.questions, collection.known, collection.train
     write_topics(folder / "topics.tsv", Topics.of(questions))
     write_qrels(folder / "qrels.txt", collection.qrels)
-    columns = [collection.entities.labels, *([] if collection.labels is None else [collection.labels.labels])]
+    columns = [labels.labels for labels in (collection.entities, collection.labels) if labels is not None]
     with writing(folder / (ENTITY_LABELS if collection.labels is None else ENTITY_IDS)) as stream:
         stream.write(lines_of(*columns, between="\t"))
     _write_relations(folder / "relations.tsv", collection)
@@ -157,8 +163,8 @@ def read_collection(folder: PathLike) -> Collection:
     known = Known(*_read_codes(path / "known.parquet"))
     head, relation, tail = _read_codes(path / "train.parquet")
     train = Triples(head, relation, tail, entities, relations)
-    report = manifest.get("report", {})
-    collection = Collection(questions, qrels, known, categories, train, report, labels, manifest["fingerprint"])
+    own = manifest.get("report", {}), labels, manifest["fingerprint"]
+    collection = Collection(questions, qrels, known, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
     if collection.numbering != manifest["numbering"]:
@@ -195,8 +201,7 @@ def _write_relations(path: Path, collection: Collection) -> None:
     rows = zip(
         collection.relations, names, categories.tails_per_head.tolist(), categories.heads_per_tail.tolist(), strict=True
     )
-    lines = ["\t".join(_RELATION_COLUMNS), *("\t".join(map(str, row)) for row in rows)]
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    write_text(path, "".join("\t".join(map(str, row)) + "\n" for row in (_RELATION_COLUMNS, *rows)))
 
 
 def _write_codes(path: Path, schema: pa.Schema, *columns: NDArray[Any]) -> None:
@@ -214,8 +219,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     manifest = read_manifest(path, MANIFEST, "a collection", way_out, again=again)
     needed = {"collection_format", "fingerprint", "files"}
     with in_file(path / MANIFEST):
-        tables = manifest.get("files"), manifest.get("report", {})
-        if not needed <= manifest.keys() or not all(isinstance(table, dict) for table in tables):
+        are_tables = isinstance(manifest.get("files"), dict) and isinstance(manifest.get("report", {}), dict)
+        if not needed <= manifest.keys() or not are_tables:
             raise KgtrecError(
                 f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file"
             )
@@ -247,8 +252,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    entities = ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS
-    for name in (*_ALWAYS, entities):
+    for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
         elif name not in files:
@@ -276,12 +280,125 @@ def _read_codes(path: Path) -> list[NDArray[Any]]:
 
 
 def _read_qrels(path: Path, questions: Questions) -> Qrels:
-    found = read_qrels(path)
-    own = found.recoded(questions=questions.ids, entities=questions.entities)
+    qrels = read_qrels(path)
+    own = qrels.recoded(questions=questions.ids, entities=questions.entities)
     for codes, labels, what in (
-        (own.question, found.decoded("question"), "questions of topics.tsv"),
-        (own.entity, found.decoded("entity"), "entities of the collection"),
+        (own.question, qrels.decoded("question"), "questions of topics.tsv"),
+        (own.entity, qrels.decoded("entity"), "entities of the collection"),
     ):
         if (codes < 0).any():
             raise FormatError(f"expected {what}, found {labels[int(np.argmin(codes))].as_py()!r}", path=path)
     return Qrels.of(own.question, own.entity, own.grade, own.questions, own.entities)
+
+
+_BAR = 40  # characters of the longest bar
+_SIDES = ("head", "tail", "all")
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """Return the report of :func:`kgtrec.build_questions`, as aligned lines that end in a newline.
+
+    Parameters
+    ----------
+    report : mapping
+        ``Collection.report``; an empty one (of a collection made by hand) gives one line that says so.
+
+    Returns
+    -------
+    str
+    """
+    if not report:
+        return "no report: this collection was not made by kgtrec questions\n"
+    checks = _alignment(report) if "alignment" in report else _checks(report)
+    blocks = (_triples(report), _questions(report), _histogram(report), _categories(report), checks)
+    return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
+
+
+def _triples(report: Mapping[str, Any]) -> Iterator[str]:
+    counts = {"triples read": "triples_read", "triples used": "triples", "known answers": "known"}
+    rows = [[label, *(_number(report[key][name]) for name in SPLITS)] for label, key in counts.items()]
+    yield from _aligned([["", *SPLITS], *rows])
+    yield f"entities {report['entities']:,}, relations {report['relations']:,}"
+    if not has_validation(report):
+        yield "no validation split"
+
+
+def _questions(report: Mapping[str, Any]) -> Iterator[str]:
+    rows = [["", *_SIDES], ["questions", *(_number(report["questions"][side]) for side in _SIDES)]]
+    rows += [
+        [f"answers, {name}", *(_number(report["answers_per_question"][side][name]) for side in _SIDES)]
+        for name in ("min", "median", "mean", "max")
+    ]
+    yield from _aligned(rows)
+
+
+def _histogram(report: Mapping[str, Any]) -> Iterator[str]:
+    bins = report["histogram"]
+    most = max(item["questions"] for item in bins)
+    rows = [["answers", "questions", ""]]
+    for item in bins:
+        span = str(item["to"]) if item["from"] == item["to"] else f"{item['from']}-{item['to']}"
+        # every bin that is not empty is visible
+        rows.append([span, _number(item["questions"]), "#" * -(-_BAR * item["questions"] // most)])
+    yield from _aligned(rows, left=(2,))
+
+
+def _categories(report: Mapping[str, Any]) -> Iterator[str]:
+    counts_of = {name: counts for name, counts in report["categories"].items() if name != "none" or counts["relations"]}
+    triples = max(1, sum(counts["test_triples"] for counts in counts_of.values()))
+    rows = [["category", "relations", "test triples", "share"]]
+    for name, counts in counts_of.items():
+        own = counts["test_triples"]
+        rows.append([name, _number(counts["relations"]), _number(own), f"{own / triples:.1%}"])
+    yield from _aligned(rows)
+    options = report["options"]
+    used = [split for split in options["categories_from"] if report["triples_read"][split]]
+    yield f"a side is N from a mean of {options['threshold']:g} entities, over {' + '.join(used)}"
+
+
+def _alignment(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is reported instead of the checks in a collection of ``kgtrec align``."""
+    about = report["alignment"]
+    whom = "entities of the test alignments" if about["candidates"] == "test" else "all entities of a side"
+    yield f"entity alignment; candidates are {whom}:"
+    yield f"{about['right_candidates']:,} right ones for tail questions (from left to right),"
+    yield f"{about['left_candidates']:,} left ones for head questions (from right to left)"
+    yield f"repeated test alignments: {report['repeated']['test']:,}, counted once"
+    used, read = report["triples"]["train"], about["train_alignments"]
+    yield f"train alignments: {read:,}, {used:,} of them between candidates, where they are no wrong answers"
+
+
+def _checks(report: Mapping[str, Any]) -> Iterator[str]:
+    repeated, leaked = report["repeated"], report["leaked"]
+    rows = [["check", "found", "policy"]]
+    found = ", ".join(f"{repeated[name]:,} {name}" for name in SPLITS)
+    rows.append(["repeated triples", found, f"--repeated {repeated['policy']}"])
+    found = f"{leaked['test_in_train']:,} in train, {leaked['test_in_valid']:,} in valid"
+    rows.append(["test triples leaked", found, f"--leaked {leaked['policy']}"])
+    for kind in ("entities", "relations"):
+        counts = report[f"unseen_{kind}"]
+        found = f"{counts[kind]:,}, in {counts['valid_triples']:,} valid and {counts['test_triples']:,} test triples"
+        rows.append([f"{kind} not in train", found, f"--unseen-{kind} {counts['policy']}"])
+    yield from _aligned(rows, left=(1, 2))
+    if sample := report["sample"]:
+        drawn = "given" if sample["seed"] is None else f"seed {sample['seed']}"
+        yield (
+            f"sample of {sample['triples']:,} of {sample['of']:,} test triples ({drawn}), "
+            f"{sample['relations']} of their {sample['relations_of']} relations"
+        )
+        yield f"KL(sample || full) of the relations: {sample['kl_nats']:.4f} nats, no smoothing"
+
+
+def _aligned(rows: Sequence[Sequence[str]], left: tuple[int, ...] = ()) -> Iterator[str]:
+    """Columns two blanks apart; the first and those in ``left`` to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i == 0 or i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

@@ -77,9 +77,10 @@ def csv_text(path: PathLike, what: str) -> str:
     """
     with reading(path) as stream:
         text = decoded(text_of(stream, path), path)
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise FormatError(f"expected text, found a zero byte; {what} is plain text", path=str(path), line=line)
+    before, zero, _ = text.partition("\0")
+    if zero:
+        message = f"expected text, found a zero byte; {what} is plain text"
+        raise FormatError(message, path=str(path), line=before.count("\n") + 1)
     return text
 
 
@@ -131,9 +132,8 @@ def csv_table(path: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
         for row in rows:
             if any(cell.strip() for cell in row.cells):
                 row.cells = [unguarded(cell) for cell in row.cells]
-                if len(row.cells) != len(header.cells):
-                    expected = f"{len(header.cells)} cells, as in the header"
-                    raise row.error(f"expected {expected}, found {len(row.cells)}: {row.excerpt}")
+                if (n := len(row.cells)) != len(header.cells):
+                    raise row.error(f"expected {len(header.cells)} cells, as in the header, found {n}: {row.excerpt}")
                 yield row
 
     return header, below()

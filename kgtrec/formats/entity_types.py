@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from kgtrec.data.triples import EntityTypes, RelationTypes
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
@@ -28,11 +30,7 @@ def read_entity_types(path: PathLike) -> EntityTypes:
     >>> read_entity_types(path)
     <EntityTypes: 1 entities, 2 types>
     """
-    lines = Lines.read(path)
-    columns = read_fields(lines, 2, "2 columns (entity type) separated by a tab, one type per line")
-    if len(columns[0]) == 0:
-        raise FormatError("expected lines of 2 columns (entity type), found none", path=path)
-    return EntityTypes.of_columns(*columns)
+    return EntityTypes.of_columns(*_columns(path, 2, "2 columns (entity type) separated by a tab, one type per line"))
 
 
 def read_relation_types(path: PathLike) -> RelationTypes:
@@ -52,8 +50,12 @@ def read_relation_types(path: PathLike) -> RelationTypes:
     >>> read_relation_types(path)
     <RelationTypes: 1 relations, 2 types>
     """
-    lines = Lines.read(path)
-    columns = read_fields(lines, 3, "3 columns (relation, type of its head, type of its tail) separated by tabs")
+    expected = "3 columns (relation, type of its head, type of its tail) separated by tabs"
+    return RelationTypes.of_columns(*_columns(path, 3, expected))
+
+
+def _columns(path: PathLike, n_columns: int, expected: str) -> list[pa.StringArray]:
+    columns = read_fields(Lines.read(path), n_columns, expected)
     if len(columns[0]) == 0:
-        raise FormatError("expected lines of 3 columns (relation, type of head, type of tail), found none", path=path)
-    return RelationTypes.of_columns(*columns)
+        raise FormatError(f"expected lines of {expected}, found none", path=path)
+    return columns

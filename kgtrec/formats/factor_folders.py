@@ -14,12 +14,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
-from kgtrec.formats.array_folders import array_files, mapped_rows, save_array, spanned
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.numpy_files import archived_arrays, array_files, mapped_rows, save_array, spanned
 from kgtrec.formats.output.outputs import writing_folder
 from kgtrec.formats.score_matrix import read_entity_names
 from kgtrec.formats.trec.topics import read_label_lines
@@ -65,16 +70,16 @@ def read_factor_folder(
     folder = Path(path)
     about = read_json(folder / FACTORS)
     if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != 1:
-        expected = '{"format": "factors", "version": 1, "score": ...}'
-        raise FormatError(f"expected {expected}, found something else", path=folder / FACTORS)
+        raise FormatError(
+            'expected {"format": "factors", "version": 1, "score": ...}, found something else', path=folder / FACTORS
+        )
     score, reciprocal = about.get("score"), about.get("reciprocal", False)
     parameters = {key: value for key, value in about.items() if key not in ("format", "version", "score", "reciprocal")}
     if not isinstance(score, str) or not isinstance(reciprocal, bool):
         raise FormatError("expected a score by name, and reciprocal as true or false", path=folder / FACTORS)
     names = read_entity_names(entities or folder / "entities.txt")
-    types = read_label_lines(relations or folder / "relations.txt")
-    by_question = score == BY_QUESTION
-    wanted = ("E", "b", *(("Q", "questions") if by_question else ("R",)))
+    relation_names = read_label_lines(relations or folder / "relations.txt")
+    wanted = ("E", "b", "Q", "questions") if score == BY_QUESTION else ("E", "b", "R")
     files = {name: array_files(folder, name) for name in wanted}
     for name, found in files.items():
         if not found and name != "b":
@@ -82,7 +87,7 @@ def read_factor_folder(
             raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file{other}", path=folder)
     arrays = {name: mapped_rows(found) for name, found in files.items() if found}
     called = {name: spanned(found) for name, found in files.items() if found}
-    return checked(FactorArrays(score, parameters, reciprocal, names, types, **arrays), path, called)
+    return checked(FactorArrays(score, parameters, reciprocal, names, relation_names, **arrays), path, called)
 
 
 def checked(made: FactorArrays, path: PathLike, called: Mapping[str, str]) -> FactorArrays:
@@ -109,8 +114,9 @@ def checked(made: FactorArrays, path: PathLike, called: Mapping[str, str]) -> Fa
         if array.shape != shape or (name != "b" and len(shape) != 2):
             lacking = "; is a shard missing?" if " to " in called[name] else ""
             count = "" if name == "Q" else f", {shape[0]:,}"
-            found = f"found shape {array.shape}{lacking}"
-            raise FormatError(f"expected {what} in {called[name]}{count}, {found}", path=path)
+            raise FormatError(
+                f"expected {what} in {called[name]}{count}, found shape {array.shape}{lacking}", path=path
+            )
         if array.dtype.kind not in ("iu" if name == "questions" else "fiu"):
             whole = "whole " if name == "questions" else ""
             raise FormatError(f"expected {whole}numbers in {called[name]}, found {array.dtype}", path=path)
@@ -149,3 +155,56 @@ def files_of_factors(folder: Path) -> list[str]:
             arrays = [f"{name}{shard}.npy" for name in _ARRAYS for shard in ("", "-[0-9]*")]
             return [FACTORS, "entities.txt", "relations.txt", *arrays]
     return []
+
+
+def read_factor_archive(
+    path: PathLike, *, entities: PathLike | None = None, relations: PathLike | None = None
+) -> FactorArrays:
+    """Read the arrays of a factorised system, whose scores are ``Q @ E.T + b``.
+
+    The ``.npz`` archive holds ``E`` (entities x d), ``Q`` (questions x d), optionally ``b`` (entities,), of any float
+    type, and ``questions`` (questions x 3: is a head question, relation number, anchor number). Numbers follow label
+    files, by which entities and questions are matched with a collection's.
+
+    Parameters
+    ----------
+    path : path
+        The archive.
+    entities, relations : path, optional
+        Labels, one per line; by default ``entities.txt`` and ``relations.txt`` beside the archive.
+
+    Raises
+    ------
+    FormatError
+        If the archive or a label file is damaged, or they do not fit each other.
+    """
+    arrays = archived_arrays(path, ("E", "Q", "questions"), ("b",))
+    folder = Path(path).parent
+    entities, relations = entities or folder / "entities.txt", relations or folder / "relations.txt"
+    for labels, what in ((entities, "entities"), (relations, "relations")):
+        if not Path(labels).exists():
+            raise FormatError(
+                f"expected the labels of the archive's {what} in {labels}, found no such file; name it with --{what}",
+                path=path,
+            )
+    made = FactorArrays(BY_QUESTION, {}, False, read_entity_names(entities), read_label_lines(relations), **arrays)
+    return checked(made, path, {name: name for name in arrays})
+
+
+def numbered_questions(
+    path: PathLike, questions: NDArray[Any], entities: Vocabulary, relations: Vocabulary
+) -> Questions:
+    """Make questions of rows (is a head question, relation number, anchor number) of a model.
+
+    Raises
+    ------
+    FormatError
+        If a number is that of no label.
+    """
+    side, relation, anchor = questions.T.astype(np.int64)
+    for column, numbers, bound in ((0, side, 2), (1, relation, len(relations)), (2, anchor, len(entities))):
+        if (wrong := np.flatnonzero((numbers < 0) | (numbers >= bound))).size:
+            expected = f"expected numbers from 0 to {bound - 1} in column {column} of questions"
+            raise FormatError(f"{expected}, found {numbers[wrong[0]]} in row {wrong[0]}", path=path)
+    ids = Vocabulary.of([str(number) for number in range(len(side))])
+    return Questions(ids, side == 1, relation.astype(np.int32), anchor.astype(np.int32), entities, relations)

@@ -74,8 +74,9 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
         try:
             stream = stack.enter_context(_opened(path))
         except OSError as error:
-            wrong = _NOT_OPENED.get(type(error), f"cannot be opened: {error.strerror or error}")
-            raise FormatError(wrong, path=name) from None
+            raise FormatError(
+                _NOT_OPENED.get(type(error), f"cannot be opened: {error.strerror or error}"), path=name
+            ) from None
         except KgtrecError:
             raise
         except ValueError:  # a NUL character, or half of a character
@@ -107,8 +108,7 @@ def _opened(path: PathLike) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, _Expanded(path, stream))
     elif compression == ".zst":
         with Path(path).open("rb") as raw, pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd") as plain:
-            buffered = io.BufferedReader(cast(io.RawIOBase, plain), _AT_A_TIME)
-            yield cast(BinaryIO, _Expanded(path, buffered))
+            yield cast(BinaryIO, _Expanded(path, io.BufferedReader(cast(io.RawIOBase, plain), _AT_A_TIME)))
     else:
         with Path(path).open("rb") as stream:
             yield _plain(path, stream)
@@ -243,10 +243,6 @@ class FileState:
     def is_old(self) -> bool:
         """Whether the last change is so long ago that a further one would have another time."""
         return time.time_ns() - max(self.modified, self.changed) > _TICK
-
-    def is_same_file(self, other: FileState) -> bool:
-        """Return whether both are of one file, regardless of its contents."""
-        return (self.device, self.inode) == (other.device, other.inode)
 
 
 def require_regular(*paths: PathLike) -> None:

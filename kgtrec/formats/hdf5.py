@@ -42,11 +42,11 @@ def opened_hdf5(path: PathLike) -> Iterator[Any]:
     except KgtrecError:
         raise
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:  # h5py's, of damaged data
-        found = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(f"expected a whole HDF5 file, found other or damaged data ({found})", path=path) from None
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FormatError(f"expected a whole HDF5 file, found other or damaged data ({reason})", path=path) from None
 
 
-def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
+def hdf5_dataset(file: Any, name: str, path: PathLike, *, dimensions: int | None = None) -> Any:
     """Return a data set of numbers, by its path within the file.
 
     Raises
@@ -56,32 +56,37 @@ def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
     """
     import h5py
 
-    place = file
+    dataset = file
     for step in name.split("/"):
-        link = place.get(step, getlink=True) if isinstance(place, h5py.Group) and step in place.keys() else None  # noqa: SIM118
+        link = dataset.get(step, getlink=True) if isinstance(dataset, h5py.Group) and step in dataset.keys() else None  # noqa: SIM118
         if link is None:
-            inside = ", ".join(sorted(file)[:6]) or "nothing"
-            raise FormatError(f"expected a data set {name}, found none; the file holds {inside}", path=path)
+            raise FormatError(
+                f"expected a data set {name}, found none; the file holds {', '.join(sorted(file)[:6]) or 'nothing'}",
+                path=path,
+            )
         if not isinstance(link, h5py.HardLink):
             raise FormatError(
                 f"expected {name} in the file itself, found a link to elsewhere; copy the data into the file", path=path
             )
-        place = place[step]
-    if not isinstance(place, h5py.Dataset):
+        dataset = dataset[step]
+    if not isinstance(dataset, h5py.Dataset):
         raise FormatError(f"expected a data set {name}, found a group", path=path)
-    if place.external or place.is_virtual:
-        raise FormatError(f"expected {name} in the file itself, found its data in other files", path=path)
-    if place.dtype.kind not in "fiu":
-        raise FormatError(f"expected numbers in {name}, found {place.dtype}", path=path)
-    if place.compression not in _FILTERS:
-        raise FormatError(f"expected {name} plain or compressed by gzip, found {place.compression}", path=path)
-    if place.chunks and (n_bytes := math.prod(place.chunks) * place.dtype.itemsize) > _LARGEST_CHUNK:
+    rules = (
+        (not dataset.external and not dataset.is_virtual, f"{name} in the file itself", "its data in other files"),
+        (dataset.dtype.kind in "fiu", f"numbers in {name}", dataset.dtype),
+        (dataset.compression in _FILTERS, f"{name} plain or compressed by gzip", dataset.compression),
+        (dimensions in (None, dataset.ndim), f"{name} of {dimensions} dimensions", f"the shape {dataset.shape}"),
+    )
+    for is_right, expected, found in rules:
+        if not is_right:
+            raise FormatError(f"expected {expected}, found {found}", path=path)
+    if dataset.chunks and (n_bytes := math.prod(dataset.chunks) * dataset.dtype.itemsize) > _LARGEST_CHUNK:
         raise FormatError(
             f"expected {name} in chunks of at most {_LARGEST_CHUNK >> 20} MiB, found chunks of {n_bytes >> 20:,} MiB, "
-            f"{' x '.join(f'{side:,}' for side in place.chunks)}; store it in smaller ones, such as with chunks=True",
+            f"{' x '.join(f'{side:,}' for side in dataset.chunks)}; store it in smaller ones, such as with chunks=True",
             path=path,
         )
-    return place
+    return dataset
 
 
 def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDArray[Any]:
@@ -92,9 +97,7 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
     FormatError
         As :func:`hdf5_dataset`, or if it has other dimensions.
     """
-    dataset = hdf5_dataset(file, name, path)
-    if dataset.ndim != dimensions:
-        raise FormatError(f"expected {name} of {dimensions} dimensions, found the shape {dataset.shape}", path=path)
+    dataset = hdf5_dataset(file, name, path, dimensions=dimensions)
     try:
         return np.asarray(dataset[...])
     except MemoryError:
@@ -111,25 +114,15 @@ def hdf5_matrix(path: PathLike, name: str) -> LargeArray:
     FormatError
         If the file is damaged, or has no such matrix of numbers.
     """
-    found = Hdf5Matrix(path, name)
-    if found.offset is None:
-        return found
-    if math.prod(found.shape) == 0:
-        return np.empty(found.shape, found.dtype)  # nothing to map
+    matrix = Hdf5Matrix(path, name)
+    if matrix.offset is None:
+        return matrix
+    if math.prod(matrix.shape) == 0:
+        return np.empty(matrix.shape, matrix.dtype)  # nothing to map
     try:
-        return np.memmap(Path(path), found.dtype, "r", found.offset, (found.shape[0], found.shape[1]))
+        return np.memmap(Path(path), matrix.dtype, "r", matrix.offset, (matrix.shape[0], matrix.shape[1]))
     except (ValueError, OverflowError) as error:
         raise FormatError(f"expected a whole HDF5 file, found cut-off data ({error})", path=path) from None
-
-
-def _offset(file: Any, dataset: Any) -> int | None:
-    """Where the numbers of a data set begin in its file, as numpy has them; None: they are not there in one piece."""
-    import h5py
-
-    is_as_in_numpy = h5py.h5t.py_create(dataset.dtype).equal(dataset.id.get_type())
-    if dataset.chunks is not None or file.userblock_size or not is_as_in_numpy:
-        return None
-    return dataset.id.get_offset()
 
 
 class Hdf5Matrix:
@@ -146,12 +139,15 @@ class Hdf5Matrix:
     def __init__(self, path: PathLike, name: str) -> None:
         self.path, self.name = path, name
         with opened_hdf5(path) as file:
-            dataset = hdf5_dataset(file, name, path)
+            import h5py
+
+            dataset = hdf5_dataset(file, name, path, dimensions=2)
             self.shape: tuple[int, ...] = dataset.shape
             self.dtype: np.dtype[Any] = dataset.dtype
-            self.offset = _offset(file, dataset)
-        if len(self.shape) != 2:
-            raise FormatError(f"expected {name} of 2 dimensions, found the shape {self.shape}", path=path)
+            is_as_in_numpy = h5py.h5t.py_create(dataset.dtype).equal(dataset.id.get_type())
+            is_in_one_piece = dataset.chunks is None and not file.userblock_size and is_as_in_numpy
+            # where the numbers begin in the file, as numpy has them
+            self.offset: int | None = dataset.id.get_offset() if is_in_one_piece else None
 
     def __len__(self) -> int:
         return self.shape[0]

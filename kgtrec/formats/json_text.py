@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,10 @@ def json_value(
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except _RepeatedKeyError as error:
-        found = f"the key {error} twice in one object"
+        found = f"the key {error.args[0]!r} twice in one object"
+        key = re.escape(json.dumps(*error.args, ensure_ascii=False).encode())
+        places = [place.start() for place in re.finditer(key + rb"\s*:", data)]
+        line = data.count(b"\n", 0, places[1]) + 1 + before if len(places) == 2 else line
     except RecursionError:
         found = "brackets nested too deeply"
     except UnicodeDecodeError as error:
@@ -60,12 +64,8 @@ def json_value(
         found, line = f"something else ({error.msg.lower()})", error.lineno + before
     except ValueError:
         found = "a number too long to read"
-    place = f" {where}" if where else ""
-    raise FormatError(
-        f"expected JSON{place}, found {found}" + (f"; {way_out}" if way_out else ""),
-        path=path,
-        line=None if where else line,
-    )
+    message = f"expected JSON{where and f' {where}'}, found {found}{way_out and f'; {way_out}'}"
+    raise FormatError(message, path=path, line=None if where else line)
 
 
 class _RepeatedKeyError(Exception):
@@ -73,11 +73,11 @@ class _RepeatedKeyError(Exception):
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(repr(next(key for place, key in enumerate(keys) if key in keys[:place])))
-    return found
+        raise _RepeatedKeyError(next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return content
 
 
 def read_json(path: PathLike, *, way_out: str = "") -> Any:

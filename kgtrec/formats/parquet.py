@@ -94,8 +94,8 @@ def read_schema(path: PathLike) -> pa.Schema:
 def digest_in(path: PathLike) -> str:
     """Return the digest of answer ranks that their Parquet file, or the run beside them, records; ``""`` if none."""
     with reading(path) as stream:
-        found: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
-    return found.decode()
+        digest: bytes = (_opened(path, stream).metadata.metadata or {}).get(OF_RANKS.encode(), b"")
+    return digest.decode()
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
@@ -107,16 +107,9 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
         If the file is damaged, a column is missing or repeated, or a value is missing; or if it has more rows than its
         bytes can encode, before such rows are read.
     """
-    schema = read_schema(path)
-    our_name = _columns_named(path, schema, names)
-    texts = [name for name in our_name if pa.types.is_string(schema.field(name).type)]
-    with reading(path) as stream, _refusing_damage(path):
-        file = _opened(path, stream, texts)
-        _require_bits(path, file)
-        table = file.read(columns=list(our_name))
-    table = (
-        table.select(list(our_name)).rename_columns(list(our_name.values())).replace_schema_metadata(schema.metadata)
-    )
+    with _named(path, names) as (file, our_name), _refusing_damage(path):
+        table = file.read(columns=list(our_name)).select(list(our_name)).rename_columns(list(our_name.values()))
+    table = table.replace_schema_metadata(file.schema_arrow.metadata)
     _require_values(path, table, 0)
     if table.num_rows == 0:
         raise FormatError("expected rows, found an empty table", path=path)
@@ -127,18 +120,12 @@ def iterate_named_columns(
     path: PathLike, names: Mapping[str, tuple[str, ...]], rows_at_a_time: int
 ) -> Iterator[pa.Table]:
     """Read the columns of :func:`read_named_columns`, some rows at a time; a part is checked when it is read."""
-    schema = read_schema(path)
-    our_name = _columns_named(path, schema, names)
-    texts = [name for name in our_name if pa.types.is_string(schema.field(name).type)]
     before = 0
-    with reading(path) as stream:
-        file = _opened(path, stream, texts)
-        _require_bits(path, file)
+    with _named(path, names) as (file, our_name):
         # a reader keeps the bytes of all row groups that it was asked for, so each has one of its own
-        groups = range(file.metadata.num_row_groups)
         batches = (
             batch
-            for group in groups
+            for group in range(file.metadata.num_row_groups)
             for batch in file.iter_batches(rows_at_a_time, row_groups=[group], columns=list(our_name))
         )
         while True:
@@ -187,16 +174,29 @@ def n_rows_of(path: PathLike) -> int:
         return int(_opened(path, stream).metadata.num_rows)
 
 
+@contextmanager
+def _named(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Any, dict[str, str]]]:
+    """An open file, whose labels are read as codes, and the name of each of its columns -> ours."""
+    schema = read_schema(path)
+    our_name = _columns_named(path, schema, names)
+    with reading(path) as stream:
+        file = _opened(path, stream, [name for name in our_name if pa.types.is_string(schema.field(name).type)])
+        _require_bits(path, file)
+        yield file, our_name
+
+
 def _columns_named(path: PathLike, schema: pa.Schema, names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """The name of each column in the file -> ours."""
-    found = {}
+    our_name = {}
     for ours, others in names.items():
         present = [name for name in (ours, *others) if name in schema.names]
         if not present:
-            wanted = " or ".join((ours, *others))
-            raise FormatError(f"expected a column {wanted}, found {', '.join(schema.names) or 'no columns'}", path=path)
-        found[present[0]] = ours
-    return found
+            raise FormatError(
+                f"expected a column {' or '.join((ours, *others))}, found {', '.join(schema.names) or 'no columns'}",
+                path=path,
+            )
+        our_name[present[0]] = ours
+    return our_name
 
 
 def _require_values(path: PathLike, table: pa.Table, before: int) -> None:

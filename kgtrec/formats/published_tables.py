@@ -21,11 +21,13 @@ from kgtrec.measures.names import warn_of_bare
 Unit = Literal["decimals", "percent"]
 UNITS: tuple[Unit, ...] = ("decimals", "percent")
 
-_SYSTEM = ("system", "model", "method", "approach", "name")
-_DATA_SET = ("dataset", "data set", "data", "benchmark", "kg")
-_SETTING = ("setting", "filter", "filtering")
-_SIDE = ("side",)
-_COUNT = ("count", "ranks", "items")
+_HEADINGS = {
+    "system": ("system", "model", "method", "approach", "name"),
+    "data set": ("dataset", "data set", "data", "benchmark", "kg"),
+    "setting": ("setting", "filter", "filtering"),
+    "side": ("side",),
+    "count": ("count", "ranks", "items"),
+}
 _LONG = ("measure", "value")
 _MEASURES = (  # longest first: the first that is found is the measure
     (r"(?:adjusted (?:arithmetic )?mean rank index|amri)", "AMRI"),
@@ -109,8 +111,7 @@ def read_published_table(
     place = str(path)
     if unit is not None:
         one_of("unit to be one of", unit, UNITS)
-    text = csv_text(path, "a published table")
-    header, rows = csv_table(place, text)
+    header, rows = csv_table(place, csv_text(path, "a published table"))
     columns = _Columns(header, data_sets)
     values: list[tuple[PublishedValue, bool]] = []  # and whether the cell says that it is percent
     flagged: set[str] = set()
@@ -132,13 +133,12 @@ def read_published_table(
                     "the name of the system, or by columns 'data set', 'setting' or 'side'"
                 )
             seen[same] = f"{cell.strip()} in line {row.number}"
-            is_percent = _PERCENT.search(cell) is not None
-            values.append((replace(whose, text=cell.strip(), value=number, unit=last, is_mean=is_mean), is_percent))
+            value = replace(whose, text=cell.strip(), value=number, unit=last, is_mean=is_mean)
+            values.append((value, _PERCENT.search(cell) is not None))
     if not values:
         raise FormatError("expected rows with numbers, found none", path=place)
     warn_of_bare(bare, place)
-    called = Path(place).name if name is None else name
-    return PublishedTable(tuple(_as_shares(values, flagged, unit)), called)
+    return PublishedTable(tuple(_as_shares(values, flagged, unit)), Path(place).name if name is None else name)
 
 
 class _Columns:
@@ -147,19 +147,21 @@ class _Columns:
     def __init__(self, row: CsvRow, data_sets: Sequence[str]) -> None:
         header = row.cells
         if not header:
-            expected = "expected a table with a column of systems and one of MRR, Hits@k, ..."
-            raise FormatError(f"{expected}, found none", path=row.path)
+            raise FormatError(
+                "expected a table with a column of systems and one of MRR, Hits@k, ..., found none", path=row.path
+            )
         self.header, self.data_sets = header, {_plain(name): name for name in data_sets}
         folded = [_words(cell) for cell in header]
-        self.system, self.data_set, self.setting, self.side, self.count = (
-            next((folded.index(name) for name in names if name in folded), None)
-            for names in (_SYSTEM, _DATA_SET, _SETTING, _SIDE, _COUNT)
-        )
-        if self.system is None:
+        self.place = {
+            role: next(folded.index(name) for name in names if name in folded)
+            for role, names in _HEADINGS.items()
+            if not set(names).isdisjoint(folded)
+        }
+        if "system" not in self.place:
             sign = next((sign for sign in ";|" if len(header) == 1 and sign in header[0]), None)
             way = f"; separate cells by commas or tabs, not by {sign!r}" if sign else "; each row is a system"
             raise row.error(f"expected a header with a column System, Model or Method, found {row.excerpt}{way}")
-        used = {self.system, self.data_set, self.setting, self.side, self.count}
+        used = set(self.place.values())
         self.keys = [at for at, cell in enumerate(folded) if cell in KEYS and at not in used]
         self.long = tuple(folded.index(name) for name in _LONG) if all(name in folded for name in _LONG) else None
         self.headings: dict[int, _Heading] = {}
@@ -177,10 +179,10 @@ class _Columns:
         """What a heading says; None if it is not that of a mean of ranks."""
         words = _words(cell)
         searched = ((re.search(rf"(?:^|(?<= )){pattern}(?= |$)", words), name) for pattern, name in _MEASURES)
-        found, name = next((pair for pair in searched if pair[0] is not None), (None, ""))
-        if found is None:
+        match, name = next((pair for pair in searched if pair[0] is not None), (None, ""))
+        if match is None:
             return None
-        rest = (words[: found.start()] + words[found.end() :]).split()
+        rest = (words[: match.start()] + words[match.end() :]).split()
         said: dict[str, str] = {}
         for what, known in (("setting", _SETTINGS), ("side", _SIDES), ("level", _LEVELS)):
             own = [known[word] for word in rest if word in known]
@@ -191,7 +193,7 @@ class _Columns:
         data_set = self.data_sets.get(_plain(" ".join(rest))) if rest else ""
         if data_set is None:
             return None
-        name = f"{name}{int(found[1])}" if name == "Hits@" else name
+        name = f"{name}{int(match[1])}" if name == "Hits@" else name
         level, bare = said["level"] or "micro", "" if said["level"] else name
         return _Heading(f"{level}.{name}", bare, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
 
@@ -208,21 +210,19 @@ class _Columns:
 
     def about(self, row: CsvRow, heading: _Heading) -> PublishedValue:
         """Return the system, data set, setting and side of the numbers of a row, without the number."""
+        said = {role: row.cells[at].strip() for role, at in self.place.items()}
 
-        def cell(at: int | None) -> str:
-            return "" if at is None else row.cells[at].strip()
+        def known(role: str, choices: Mapping[str, str], what: str) -> str:
+            words = _words(said.get(role, ""))
+            if words and words not in choices:
+                raise row.error(f"expected {what}, found {said[role]!r}")
+            return choices.get(words, "")
 
-        def known(at: int | None, choices: Mapping[str, str], what: str) -> str:
-            found = _words(cell(at))
-            if found and found not in choices:
-                raise row.error(f"expected {what}, found {cell(at)!r}")
-            return choices.get(found, "")
-
-        system = _MARKS.sub("", cell(self.system)).strip()
+        system = _MARKS.sub("", said["system"]).strip()
         if not system:
             raise row.error("expected the name of a system, found an empty cell")
-        data_set = heading.data_set or cell(self.data_set)
-        count = cell(self.count).replace(",", "")
+        data_set = heading.data_set or said.get("data set", "")
+        count = said.get("count", "").replace(",", "")
         if count and not re.fullmatch(r"[1-9][0-9]{0,14}(\.0*)?", count):
             raise row.error(f"expected a number of ranks, found {excerpt(count)}")
         return PublishedValue(
@@ -233,9 +233,9 @@ class _Columns:
             0.0,
             row.number,
             self.data_sets.get(_plain(data_set), data_set),
-            heading.setting or known(self.setting, _SETTINGS, "the setting filtered or raw"),
-            heading.side or known(self.side, _SIDES, "the side both, head or tail") or "both",
-            ", ".join(f"{self.header[at].strip()} {cell(at)}" for at in self.keys),
+            heading.setting or known("setting", _SETTINGS, "the setting filtered or raw"),
+            heading.side or known("side", _SIDES, "the side both, head or tail") or "both",
+            ", ".join(f"{self.header[at].strip()} {row.cells[at].strip()}" for at in self.keys),
             int(float(count)) if count else None,
         )
 
@@ -258,10 +258,10 @@ def _number(cell: str, row: CsvRow, column: str) -> tuple[float, float, bool] | 
         return None
     main = _DEVIATION.sub("", text)
     is_mean = main != text
-    found = _NUMBER.fullmatch(_MARKS.sub("", main).strip())
-    if found is None or not (found[2] or len(found[3] or "") > 1):
+    match = _NUMBER.fullmatch(_MARKS.sub("", main).strip())
+    if match is None or not (match[2] or len(match[3] or "") > 1):
         raise row.error(f"expected a number under {column!r}, found {excerpt(cell)}")
-    exact = Decimal(found[0].replace(",", ""))
+    exact = Decimal(match[0].replace(",", ""))
     if not isfinite(float(exact)):
         raise row.error(f"expected a finite number under {column!r}, found {excerpt(cell)}")
     return float(exact), float(Decimal(1).scaleb(int(exact.as_tuple().exponent))), is_mean

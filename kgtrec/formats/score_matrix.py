@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import SourceOrder, entity_places, question_places, warn_of_extra
+from kgtrec.data.identity import entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file, require, whole_number
@@ -85,16 +85,24 @@ def read_score_matrix(
     >>> [(rows.tolist(), scores.shape) for rows, scores in read_score_matrix(path, collection, block=1)]
     [([0], (1, 4)), ([1], (1, 4))]
     """
-    if block is not None:
-        block = whole_number("block", block, 1)
+    block = block if block is None else whole_number("block", block, 1)
     matrix = _opened(path)
     known = _stamped(path, collection, made_for) if topics is None or entities is None else None
     if known is None:
         beside = order_beside(path)
         topics = beside[0] if topics is None else topics
         entities = beside[1] if entities is None else entities
-        if topics is None or entities is None:
-            raise _unknown(path, topics is None, entities is None)
+        lacking = [("which question each row is about", "--topics FILE", TOPICS)] * (topics is None)
+        lacking += [("which entity each column is about", "--entities FILE", ENTITY_LABELS)] * (entities is None)
+        if lacking:
+            what, options, files = zip(*lacking, strict=True)
+            raise FormatError(
+                f"expected files that say {' and '.join(what)}, found none: name them in their order "
+                f"({' '.join(options)}), put {' and '.join(files)} beside the matrix, or, if it was made in the "
+                f"collection's own order, say so once "
+                f"(kgtrec convert --stamp COLLECTION {os.fspath(path)}; in Python kgtrec.write_score_matrix)",
+                path=path,
+            )
     questions = known if topics is None else read_questions_in_order(topics)
     rows = question_places(collection, questions, where=os.fspath(topics or path))
     names = known if entities is None else read_entity_names(entities)
@@ -145,14 +153,9 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
     """
     _require_shape(path, _opened(path).shape, (len(collection.questions), len(collection.entities)))
     require_origin_place(path, force=force)
-    topics, entities = order_beside(path)
-    orders: list[tuple[Path, SourceOrder]] = []
-    if topics is not None:
-        orders.append((topics, question_places(collection, read_questions_in_order(topics), where=str(topics))))
-    if entities is not None:
-        orders.append((entities, entity_places(collection, read_entity_names(entities), where=str(entities))))
-    for beside, places in orders:
-        if not places.is_same:
+    readers = (read_questions_in_order, question_places), (read_entity_names, entity_places)
+    for beside, (read, places_of) in zip(order_beside(path), readers, strict=True):
+        if beside is not None and not places_of(collection, read(beside), where=str(beside)).is_same:
             raise FormatError(
                 f"expected the order of the collection, found another one in {beside}, which gives that of this "
                 "matrix; rank it without a stamp, or move that file away",
@@ -187,24 +190,8 @@ def _stamped(path: PathLike, collection: Collection, made_for: Collection | None
 
 def order_beside(path: PathLike) -> tuple[Path | None, Path | None]:
     """Return the files beside a matrix that list its questions, and its entities, in their order."""
-    return _beside(path, TOPICS), _beside(path, ENTITY_LABELS, ENTITY_IDS)
-
-
-def _beside(path: PathLike, *names: str) -> Path | None:
-    return next((file for file in (Path(path).with_name(name) for name in names) if file.is_file()), None)
-
-
-def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
-    lacking = [("which question each row is about", "--topics FILE", TOPICS)] * no_rows
-    lacking += [("which entity each column is about", "--entities FILE", ENTITY_LABELS)] * no_columns
-    what, options, names = zip(*lacking, strict=True)
-    return FormatError(
-        f"expected files that say {' and '.join(what)}, found none: name them in their order "
-        f"({' '.join(options)}), put {' and '.join(names)} beside the matrix, or, if it was made in the "
-        f"collection's own order, say so once (kgtrec convert --stamp COLLECTION {os.fspath(path)}; in Python "
-        "kgtrec.write_score_matrix)",
-        path=path,
-    )
+    topics, *entities = (Path(path).with_name(name) for name in (TOPICS, ENTITY_LABELS, ENTITY_IDS))
+    return topics if topics.is_file() else None, next((file for file in entities if file.is_file()), None)
 
 
 def read_questions_in_order(path: PathLike) -> Questions:
@@ -219,8 +206,8 @@ def read_questions_in_order(path: PathLike) -> Questions:
     ids = Path(path).with_name(ENTITY_IDS)
     if ids.is_file():
         anchors = read_label_lines(ids, column=0).encode(topics.anchor)
-        expected, found = f"entity ids of {ENTITY_IDS} beside it as anchors", topics.anchor
-        require(anchors >= 0, lambda row: FormatError(f"expected {expected}, found {found[row]}", path=path))
+        expected, labels = f"expected entity ids of {ENTITY_IDS} beside it as anchors", topics.anchor
+        require(anchors >= 0, lambda row: FormatError(f"{expected}, found {labels[row]}", path=path))
         topics = replace(topics, anchor=read_entity_names(ids).decode(anchors))
     with in_file(path):
         return topics.questions()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from kgtrec.data.scores import ScoreTable
-from kgtrec.errors import FormatError, in_file, nearest
+from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.csv_text import CsvRow, csv_table, csv_text, excerpt, finite
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.leaderboards import is_leaderboard, read_rows
+from kgtrec.formats.trec.text import shown
 from kgtrec.measures.names import over_answers, warn_of_bare
 
 SYSTEM = "system"
@@ -24,6 +24,10 @@ _LONG = ("measure", "value")
 _OF_INTERVALS = ("low", "high", "effective", "drawn")  # which are not read
 _UNDEFINED = ("", "nan")
 _LONGEST_HEADER = 1 << 20
+_OF_LEADERBOARD = ("run", "measure", "topic", "value")
+_TOTALS = ("all",)  # the topic of totals
+_MANY_CELLS, _CELLS_PER_VALUE = 1 << 24, 1_000
+_MEASURE = re.compile(r"[^\W\d]\S*")
 
 
 def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | None = None) -> ScoreTable:
@@ -65,21 +69,20 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     """
     place = str(path)
     text = csv_text(path, "a table of scores")
-    called = Path(place).name.split(".")[0] if name is None else name
-    if is_leaderboard(next((line for line in text.splitlines() if line.strip()), "")):
-        return _named(read_rows(place, text, called), place)
-    header, rows = csv_table(place, text)
+    own_name = Path(place).name.split(".")[0] if name is None else name
+    is_board = _is_leaderboard(next((line for line in text.splitlines() if line.strip()), ""))
+    header, rows = _leaderboard(place, text) if is_board else csv_table(place, text)
     if not header.cells:
         raise FormatError("expected a table with a column System and columns of measures, found none", path=place)
-    columns = _columns(header, keys)
-    found: list[tuple[str, str, list[str], float]] = []
+    columns = _columns(header, () if is_board else keys)
+    scored: list[tuple[str, str, tuple[str, ...], float]] = []
     lines: dict[tuple[str, ...], int] = {}
     way_out = "remove one of them"
     if columns.measure is None and not columns.keys:
         column = header.cells[columns.values[0]]
         way_out += f", or, if a column such as {column} distinguishes them, name it with --key"
     for row in rows:
-        system, key = row.cells[columns.system], [row.cells[column] for column in columns.keys]
+        system, key = row.cells[columns.system], tuple(row.cells[column] for column in columns.keys)
         if not system.strip():
             raise row.error("expected the name of a system, found an empty cell")
         measures = header.cells if columns.measure is None else [row.cells[columns.measure]] * len(header.cells)
@@ -87,30 +90,47 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
             raise row.error("expected the name of a measure, found an empty cell")
         identity = (system, *key) if columns.measure is None else (system, measures[0], *key)
         row.once(lines, identity, ", ".join(identity), "each row", way_out=way_out)
-        found += (
+        scored += (
             (system, measures[column], key, _value(row, header.cells[column], row.cells[column], columns))
             for column in columns.values
         )
-    if not found:
+    if not scored:
         raise header.error("expected rows of systems' scores, found only a header")
-    named, measured, key_cells, values = zip(*found, strict=True)
-    labels = dict(zip((header.cells[column] for column in columns.keys), zip(*key_cells, strict=True), strict=True))
-    with in_file(place):
-        table = ScoreTable.of_rows(named, measured, labels, np.array(values), called)
-    return _named(table, place)
+    keys = [header.cells[column] for column in columns.keys]
+    if is_board and (totals := [row for row in scored if row[2] == _TOTALS]):
+        scored, keys = totals, []
+    return _table(place, scored, keys, own_name)
 
 
-def _named(table: ScoreTable, place: str) -> ScoreTable:
-    """The table with bare names of measures, such as MRR, as those of measures over answers."""
-    names: dict[str, str] = {}
-    for written in table.measures:
+def _table(
+    place: str, found: Sequence[tuple[str, str, tuple[str, ...], float]], keys: Sequence[str], name: str
+) -> ScoreTable:
+    """The table of distinct systems, measures and keys; keys that are all whole numbers are sorted."""
+    *columns, values = zip(*found, strict=True)
+    systems, measures, rows = labels = [list(dict.fromkeys(column)) for column in columns]
+    if keys and all(label.isascii() and label.isdigit() for row in rows for label in row):
+        # by size, as Python converts at most 4,300 digits
+        rows.sort(key=lambda row: [(len(label.lstrip("0")), label.lstrip("0")) for label in row])
+    if len(systems) * len(measures) * len(rows) > max(_MANY_CELLS, _CELLS_PER_VALUE * len(values)):
+        raise FormatError(
+            f"expected a table in which systems have measures and keys in common, found {len(values):,} values of "
+            f"{len(systems):,} systems, {len(measures):,} measures and {len(rows):,} keys",
+            path=place,
+        )
+    table = np.full([len(systems), len(measures), len(rows)], np.nan)
+    place_of = [{label: number for number, label in enumerate(own)} for own in labels]
+    cells = tuple([own[label] for label in column] for own, column in zip(place_of, columns, strict=True))
+    table[cells] = values
+    names: dict[str, str] = {}  # bare ones, such as MRR, are those of measures over answers
+    for written in measures:
         first = names.setdefault(over_answers(written), written)
         if first != written:
             raise FormatError(
                 f"expected each measure once, found both {first!r} and {written!r}, which is over answers", path=place
             )
-    warn_of_bare(table.measures, place)
-    return replace(table, measures=tuple(names))
+    warn_of_bare(measures, place)
+    of_key = {key: tuple(row[number] for row in rows) for number, key in enumerate(keys)}
+    return ScoreTable(tuple(systems), tuple(names), table, of_key, name)
 
 
 def looks_like_table(path: PathLike) -> bool:
@@ -126,11 +146,40 @@ def looks_like_table(path: PathLike) -> bool:
     """
     with reading(path) as stream:
         line = next((line for line in iter(lambda: stream.readline(_LONGEST_HEADER), b"") if line.strip()), b"")
-    text = line.decode("utf-8-sig", "replace")
-    if is_leaderboard(text):
-        return True
-    text = text.casefold()
-    return SYSTEM in (cell.strip().strip('"') for mark in ",\t" for cell in text.split(mark))
+    text = line.decode("utf-8-sig", "replace").casefold()
+    return _is_leaderboard(text) or SYSTEM in (cell.strip().strip('"') for mark in ",\t" for cell in text.split(mark))
+
+
+def _is_leaderboard(line: str) -> bool:
+    """Whether a file that begins with this line has rows ``run measure topic value``, separated by blanks.
+
+    The second column is a name, while in qrels, which have four columns too, it is a number or ``Q0``.
+    """
+    cells = line.split()
+    if len(cells) != len(_OF_LEADERBOARD) or "," in line:
+        return False
+    is_measure = _MEASURE.fullmatch(cells[1]) is not None and cells[1].casefold() != "q0"
+    is_value = cells[3].casefold() in _UNDEFINED or finite(cells[3]) is not None
+    return (is_measure and is_value) or _names_columns(cells)
+
+
+def _names_columns(cells: Sequence[str]) -> bool:
+    return tuple(cell.casefold().removesuffix("_id") for cell in cells) == _OF_LEADERBOARD
+
+
+def _leaderboard(place: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
+    """The rows of a leaderboard of TREC AutoJudge as those of a long table, whose key is the topic."""
+    lines = (CsvRow(place, number, line.split()) for number, line in enumerate(text.splitlines(), 1))
+
+    def below() -> Iterator[CsvRow]:
+        for row in dropwhile(lambda row: not row.cells or _names_columns(row.cells), lines):
+            if row.cells and len(row.cells) != len(_OF_LEADERBOARD):
+                expected = f"expected 4 columns ({' '.join(_OF_LEADERBOARD)})"
+                raise row.error(f"{expected}, found {len(row.cells)}: {shown(' '.join(row.cells).encode())}")
+            if row.cells:
+                yield row
+
+    return CsvRow(place, 1, [SYSTEM, _LONG[0], "question", _LONG[1]]), below()
 
 
 class _Columns(NamedTuple):
@@ -152,13 +201,12 @@ def _columns(header: CsvRow, keys: Sequence[str]) -> _Columns:
         raise header.error(f"expected a header with a column System, found {header.excerpt}{way_out}")
     for name in keys:
         if name.casefold() not in folded:
-            near = nearest(name, header.cells)
-            raise header.error(f"expected a key column {name!r}, found {header.excerpt}{near}")
+            raise header.error(f"expected a key column {name!r}, found {header.excerpt}{nearest(name, header.cells)}")
     system = folded.index(SYSTEM)
     if all(name in folded for name in _LONG):
         measure, value = (folded.index(name) for name in _LONG)
-        known = {SYSTEM, *_LONG, *_OF_INTERVALS}
-        return _Columns(system, [place for place, cell in enumerate(folded) if cell not in known], measure, [value])
+        keys_of_file = [place for place, cell in enumerate(folded) if cell not in (SYSTEM, *_LONG, *_OF_INTERVALS)]
+        return _Columns(system, keys_of_file, measure, [value])
     named = {*KEYS, *(name.casefold() for name in keys)}
     own_keys = [place for place, cell in enumerate(folded) if cell in named]
     values = [place for place in range(len(folded)) if place != system and place not in own_keys]

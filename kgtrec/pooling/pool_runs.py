@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.arrays import PairSet
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
 from kgtrec.data.identity import entity_names
-from kgtrec.data.pair_set import PairSet
 from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run

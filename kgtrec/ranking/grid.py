@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrays import Rounding
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.array_folders import files_of, mapped_rows, save_rows
 from kgtrec.formats.files import FileState
+from kgtrec.formats.numpy_files import files_of, mapped_rows, save_rows
 from kgtrec.kernels.ranking.answer_ranks import without_themselves
 from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.panels import Vectors, wide

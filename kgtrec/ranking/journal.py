@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from kgtrec.errors import warn
-from kgtrec.formats.array_folders import pieces_of
 from kgtrec.formats.files import kgtrec_version
+from kgtrec.formats.numpy_files import pieces_of
 from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import LargeArray
 from kgtrec.ranking.tiles import Candidates, Counted, QuestionBlock, Tiling

@@ -10,8 +10,7 @@ from typing import cast
 import numpy as np
 
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.factor_folders import FACTORS, FactorArrays, read_factor_folder
-from kgtrec.formats.factorised import numbered_questions
+from kgtrec.formats.factor_folders import FACTORS, FactorArrays, numbered_questions, read_factor_folder
 from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.kernels.ranking.panels import wide
 from kgtrec.systems.adapter import Adapter, ReadOptions

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgtrec.data.collection import Collection
-from kgtrec.formats.factorised import read_factor_archive
+from kgtrec.formats.factor_folders import read_factor_archive
 from kgtrec.formats.score_matrix import HDF5_SUFFIXES, read_score_matrix
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.factor_folders import factors_of

@@ -64,7 +64,5 @@ def test_tables_of_arrow_are_data_frames():
     assert [lists(frame) for frame in frames] == [lists(RUN)] * 2
     with pytest.raises(KgtrecError, match=r"^expected a column 'score' in the data frame, found query_id, doc_id$"):
         Run.from_frame(frames[0].drop_columns("score"))
-    with pytest.raises(
-        KgtrecError, match=r"found pyarrow\.lib\.RecordBatchReader"
-    ):  # it can be read once, by no second column
+    with pytest.raises(KgtrecError, match="RecordBatchReader"):  # it can be read once, by no second column
         Run.from_frame(frames[0].to_reader())

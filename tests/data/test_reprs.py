@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kgtrec.collection.questions import build_questions
@@ -32,9 +33,16 @@ def test_what_is_printed_fits_on_a_line():
 
 def test_a_total_of_broken_down_scores_is_refused():
     """Which of the items would it be?"""
-    import pyarrow as pa
-
     scores = Scores(("s",), ("RR",), np.ones((1, 1, 2)), {"side": pa.array(["head", "tail"])})
     assert repr(scores) == "<Scores: 1 systems x 1 measures per side (2)>"
     with pytest.raises(KgtrecError, match="expected totals, found scores per side"):
         scores.value("s", "RR")
+
+
+def test_a_total_is_found_under_any_name_of_its_measure():
+    """And systems are sorted by it; another measure is not taken for it."""
+    scores = Scores(("a", "b"), ("AP@20", "micro.MR"), np.array([[[0.1], [2.0]], [[0.3], [5.0]]]))
+    assert (scores["b", "map_cut_20"], scores["b", "AP@20"]) == (0.3, 0.3)
+    assert (scores.sorted_by("map_cut_20").systems, scores.sorted_by("micro.MR").systems) == (("b", "a"), ("a", "b"))
+    with pytest.raises(KgtrecError, match="'AP'"):
+        scores.value("a", "AP")

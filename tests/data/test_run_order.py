@@ -22,14 +22,8 @@ rows_with_ties = st.lists(
 
 def run_of(rows) -> Run:
     question, entity, score = zip(*rows, strict=True)
-    return Run.of(
-        "s",
-        np.array(question, np.int32),
-        np.array(entity, np.int32),
-        np.array(score),
-        Vocabulary.of(["q0", "q1", "q2", "q3"]),
-        Vocabulary.of(LABELS),
-    )
+    codes = np.array([question, entity], np.int32)
+    return Run.of("s", *codes, np.array(score), Vocabulary.of(["q0", "q1", "q2", "q3"]), Vocabulary.of(LABELS))
 
 
 @given(rows_with_ties, st.sampled_from(["as they come", "by question", "by question and score", "in order"]))

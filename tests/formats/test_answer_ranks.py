@@ -75,20 +75,9 @@ def test_many_rows_come_back(tmp_path):
     n = 1_200_000
     question, entity = np.divmod(np.arange(n, dtype=np.int32), 1000)
     zeros = np.zeros(n, np.int32)
-    ranks = AnswerRanks(
-        "s",
-        question,
-        entity,
-        zeros == 0,
-        zeros,
-        zeros,
-        zeros + 5,
-        question / 7,
-        Vocabulary.of([f"q{i}" for i in range(1200)]),
-        Vocabulary.of([f"e{i}" for i in range(1000)]),
-        (),
-        "",
-    )
+    questions, entities = (Vocabulary.of([f"x{i}" for i in range(size)]) for size in (1200, 1000))
+    columns = question, entity, zeros == 0, zeros, zeros, zeros + 5, question / 7
+    ranks = AnswerRanks("s", *columns, questions, entities, (), "")
     write_answer_ranks(tmp_path / "s.parquet", ranks)
     back = read_answer_ranks(tmp_path / "s.parquet")
     assert np.array_equal(back.question, question)
@@ -109,17 +98,11 @@ def rewritten(path, *, columns=None, drop=(), **metadata):
 
 WRONG = {
     "format": ({"format": "run"}, "expected answer ranks, as kgtrec rank writes them, found run"),
-    "version": (
-        {"version": 3},
-        "expected answer ranks of format version 1 or 2, found version 3; read them with the kgtrec",
-    ),
+    "version": ({"version": 3}, "version 1 or 2, found version 3; read them with the kgtrec"),
     "splits": ({"filtered_by": ["tset"]}, "expected a name, a collection and splits in the file's metadata"),
     "column": ({"drop": ["tied"]}, "expected a column tied"),
     "type": ({"columns": {"above": [0.5, 3, 1, 0]}}, "expected int32 in column above, found double"),
-    "counts": (
-        {"columns": {"above": pa.array([0, 9, 1, 0], pa.int32())}},
-        r"expected above \+ tied from 0 to n_other, found other counts in row 1 \(tail1, a,b\)",
-    ),
+    "counts": ({"columns": {"above": pa.array([0, 9, 1, 0], pa.int32())}}, r"counts in row 1 \(tail1, a,b\)"),
     "negative": ({"columns": {"tied": pa.array([-1, 0, 0, 0], pa.int32())}}, "found other counts in row 0"),
     "nan": ({"columns": {"score": [0.0, 1.0, np.nan, 0.0]}}, "expected a number as score, found NaN in row 2"),
     "null": ({"columns": {"score": [0.0, None, 1.0, 0.0]}}, "expected a value in every row of column score"),
@@ -141,19 +124,14 @@ def test_wrong_tables_are_refused(tmp_path, case):
 
 def test_foreign_truncated_and_missing_files(tmp_path):
     """A Parquet file of another tool, half a file, a text file, no file."""
-    foreign, half, text = (tmp_path / name for name in ("foreign.parquet", "half.parquet", "text.parquet"))
-    pq.write_table(pa.table({"x": [1]}), foreign)
-    with pytest.raises(FormatError, match=r"expected answer ranks, .* found a Parquet file of another tool"):
-        read_answer_ranks(foreign)
-    write_answer_ranks(half, table())
-    half.write_bytes(half.read_bytes()[:-100])
-    with pytest.raises(FormatError, match="expected a whole Parquet file, found damaged or other data"):
-        read_answer_ranks(half)
-    text.write_text("tail0 0 paris 1\n")
-    with pytest.raises(FormatError, match="expected a whole Parquet file"):
-        read_answer_ranks(text)
-    with pytest.raises(FormatError, match="no such file"):
-        read_answer_ranks(tmp_path / "none.parquet")
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "foreign.parquet")
+    write_answer_ranks(tmp_path / "half.parquet", table())
+    (tmp_path / "half.parquet").write_bytes((tmp_path / "half.parquet").read_bytes()[:-100])
+    (tmp_path / "text.parquet").write_text("tail0 0 paris 1\n")
+    whole = "expected a whole Parquet file, found damaged or other data"
+    for name, word in (("foreign", "another tool"), ("half", whole), ("text", whole), ("none", "no such file")):
+        with pytest.raises(FormatError, match=word):
+            read_answer_ranks(tmp_path / f"{name}.parquet")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):

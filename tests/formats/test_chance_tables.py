@@ -49,22 +49,6 @@ def test_a_table_reads_back_exactly(tmp_path: Path):
     assert np.isnan(found.level("micro.MR", "both")[1])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "c.csv:1: expected the columns measure, side, items, expectation, variance, found none"),
-        ("a,b\n", "c.csv:1: expected the columns measure, side, items, expectation, variance, found a, b"),
-        ("measure,side,items,expectation,variance\n", "c.csv: expected rows of a chance table, found none"),
-        ("measure,side,items,expectation,variance\nmicro.MR,both,x,1,2\n", "c.csv:2: expected measure, side"),
-    ],
-)
-def test_broken_tables_are_refused_with_their_line(tmp_path: Path, text: str, message: str):
-    """File, line, what was expected."""
-    (tmp_path / "c.csv").write_text(text)
-    with pytest.raises(FormatError, match=message.replace(".", r"\.")):
-        read_chance_table(tmp_path / "c.csv")
-
-
 def test_a_bare_name_in_a_table_of_others_is_over_answers(tmp_path: Path):
     """So that kgtrec published adjust finds it as micro.MRR."""
     path = tmp_path / "chance.csv"

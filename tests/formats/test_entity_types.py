@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.errors import FormatError
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from tests.formats.trec_files import written
 
@@ -34,34 +32,6 @@ def test_relation_types_have_two_sides(tmp_path):
     sides = zip(found.is_head.tolist(), found.types.decode(found.type).to_pylist(), strict=True)
     assert list(found.relations) == ["born"]
     assert sorted(sides) == [(False, "007"), (False, "a,b"), (True, "NA")]
-
-
-@pytest.mark.parametrize(
-    ("read", "text", "expected"),
-    [
-        (
-            read_entity_types,
-            "a\tb\nc\n",
-            ":2: expected 2 columns (entity type) separated by a tab, one type per line, ",
-        ),
-        (
-            read_entity_types,
-            "a\tb\tc\n",
-            ":1: expected 2 columns (entity type) separated by a tab, one type per line, ",
-        ),
-        (read_entity_types, "a\t\n", ":1: expected 2 columns (entity type) separated by a tab, one type per line, "),
-        (read_entity_types, "\n", ": expected lines of 2 columns (entity type), found none"),
-        (read_entity_types, b"a\tb\nc\t\xe9\n", ":2: expected UTF-8 text, found "),
-        (read_relation_types, "r\ta\n", ":1: expected 3 columns (relation, type of its head, type of its tail) "),
-        (read_relation_types, "", ": expected lines of 3 columns (relation, type of head, type of tail), found none"),
-    ],
-)
-def test_what_is_no_file_of_types_is_refused(read, text, expected, tmp_path):
-    """With file and line."""
-    path = written(tmp_path, "types.tsv", text)
-    with pytest.raises(FormatError) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}{expected}")
 
 
 def test_published_relation_types(data):

@@ -17,8 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecWarning, warn
 from kgtrec.formats import parquet
 from kgtrec.formats.answer_ranks import read_answer_ranks
@@ -26,7 +24,7 @@ from kgtrec.formats.campaign.label_studio import read_users
 from kgtrec.formats.campaign.pools import read_settings
 from kgtrec.formats.campaign.tasks import read_tasks
 from kgtrec.formats.chance_tables import read_chance_table
-from kgtrec.formats.collections import is_collection, read_collection, write_collection
+from kgtrec.formats.collections import is_collection, read_collection
 from kgtrec.formats.json_text import json_value, read_json
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.published_tables import read_published_table
@@ -298,70 +296,24 @@ def test_repeated_rows_of_any_other_table(tmp_path: Path):
 # CSV
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"RR,both,1\r,1,2\n", "2: expected 5 cells, as in the header"),
-        (b"RR,both,1,0.5\r0.1,2\n", "2: expected 5 cells, as in the header"),
-        (b'RR,both,1,0.5,"2\n', "2: expected cells separated by commas, with quotes"),
-        (b"RR,both,1,0.5,2,3\n", "2: expected 5 cells, as in the header"),
-        (b"RR,both,1,nan,2\n", "2: expected measure, side"),
-        (b"RR,both,1,inf,2\n", "2: expected measure, side"),
-        (b"RR,both,1_0,1,2\n", "2: expected measure, side"),
-        (b"RR,both," + b"9" * 30 + b",1,2\n", "2: expected measure, side"),
-        (b"RR,both,1,\xff,2\n", "2: expected UTF-8 text"),
-        (b"RR,both,1,1,2\nRR,both,2,1,2\n", "3: expected each measure and side once, found RR, both here and"),
-    ],
-)
-def test_chance_tables_that_are_none(tmp_path: Path, data: bytes, message: str):
-    """A bare CR, which Python's csv refuses, and numbers that are none."""
-    path = tmp_path / "chance.csv"
-    path.write_bytes(b"measure,side,items,expectation,variance\n" + data)
-    with pytest.raises(FormatError, match=f"chance.csv:{message}"):
-        read_chance_table(path)
-
-
-@pytest.mark.parametrize("data", [b",", b",\n", b" , ,\n,,\n", b"\t"])
-def test_score_tables_of_nothing_but_commas(tmp_path: Path, data: bytes):
-    path = tmp_path / "scores.csv"
-    path.write_bytes(data)
-    with pytest.raises(FormatError, match="expected a table with a column System and columns of measures, found none"):
-        read_score_table(path)
-
-
 # JSON
 
 NESTED = b"[" * 200_000
 
 
-@pytest.fixture
-def collection(tmp_path: Path) -> Path:
-    train = Triples.of([("ann", "likes", "tea"), ("bob", "knows", "ann"), ("cat", "likes", "jam")])
-    write_collection(tmp_path / "C", build_questions(train, Triples.of([]), Triples.of([("bob", "likes", "tea")])))
-    return tmp_path / "C"
-
-
-def test_200_000_brackets_as_the_manifest_of_a_collection(collection: Path):
-    (collection / "manifest.json").write_bytes(NESTED)
-    assert not is_collection(collection)
-    with pytest.raises(
-        FormatError, match=r"manifest\.json: expected JSON, found brackets nested too deeply; build the"
-    ):
-        read_collection(collection)
-
-
-def test_200_000_brackets_as_the_settings_of_a_campaign(tmp_path: Path):
-    (tmp_path / "campaign.json").write_bytes(NESTED)
-    with pytest.raises(FormatError, match=r"campaign\.json: expected JSON, found brackets nested too deeply"):
-        read_settings(tmp_path)
-
-
-def test_200_000_brackets_as_the_manifest_of_a_study(tmp_path: Path):
-    (tmp_path / MANIFEST).write_bytes(NESTED)
-    with pytest.raises(
-        FormatError, match=r"manifest\.json: expected JSON, found brackets nested too deeply; run kgtrec"
-    ):
-        read_study(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "read", "way_out"),
+    [
+        ("manifest.json", read_collection, "; build the collection again"),
+        ("campaign.json", read_settings, ""),
+        (MANIFEST, read_study, "; run kgtrec"),
+    ],
+)
+def test_200_000_brackets_as_the_file_that_says_what_a_folder_is(tmp_path: Path, name: str, read, way_out: str):
+    (tmp_path / name).write_bytes(NESTED)
+    with pytest.raises(FormatError, match=rf"{name}: expected JSON, found brackets nested too deeply{way_out}"):
+        read(tmp_path)
+    assert not is_collection(tmp_path)
 
 
 def test_a_step_that_tells_200_000_brackets_is_made_anew(tmp_path: Path):

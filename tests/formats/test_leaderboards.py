@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.errors import FormatError
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
 from tests.program import exit_code
 
@@ -35,24 +34,6 @@ def test_without_totals_every_topic_is_a_key(tmp_path: Path):
     )
     assert table.keys == {"question": ("t1", "t2")}
     np.testing.assert_array_equal(table.values[:, 0], [[0.5, 0.1], [np.nan, np.nan]])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a map all 0.5\nb map 0.5\n", r":2: expected 4 columns \(run measure topic value\), found 3: 'b map 0\.5'"),
-        ("a map all 0.5\nb map all high\n", ":2: expected a number as value, found 'high'"),
-        ("a map all 0.5\nb map all inf\n", ":2: expected a number as value, found 'inf'"),
-        (
-            "a map all 0.5\na map all 0.5\n",
-            r":2: expected each run, measure and topic once, found a, map, all here and on line 1; remove",
-        ),
-        ("run measure topic value\n", "expected rows of systems' scores, found only a header"),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, message: str):
-    with pytest.raises(FormatError, match=message):
-        read_score_table(written(tmp_path, text))
 
 
 @pytest.mark.parametrize("line", ["q1 0 paris 1", "q1 Q0 paris 1", "q1 0 paris 1 extra", "a,map all,x 1"])

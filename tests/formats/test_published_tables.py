@@ -120,16 +120,16 @@ def test_one_warning_says_that_bare_names_are_over_answers(tmp_path, text):
     ]
 
 
-def test_each_kind_of_share_has_one_unit(tmp_path):
-    """Hits@k are percentages here, so 0.4 is too; MRR is not."""
-    found = read(tmp_path, "model,MRR,H@1,H@10\na,.3,22.1,45\nb,.01,0.4,2\n")
-    assert [each.value for each in found.values] == pytest.approx([0.3, 0.221, 0.45, 0.01, 0.004, 0.02])
-
-
-def test_one_wrong_number_does_not_change_the_unit(tmp_path):
-    """3.38 among decimals is no percentage."""
-    found = read(tmp_path, "model,MRR\na,3.38\nb,.3\nc,.2\n")
-    assert [each.value for each in found.values] == [3.38, 0.3, 0.2]
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("model,MRR,H@1,H@10\na,.3,22.1,45\nb,.01,0.4,2\n", [0.3, 0.221, 0.45, 0.01, 0.004, 0.02]),
+        ("model,MRR\na,3.38\nb,.3\nc,.2\n", [3.38, 0.3, 0.2]),
+    ],
+)
+def test_each_kind_of_share_has_one_unit(tmp_path, text, values):
+    """Hits@k are percentages in the first, so 0.4 is too, and MRR is not; 3.38 among decimals is no percentage."""
+    assert [each.value for each in read(tmp_path, text).values] == pytest.approx(values)
 
 
 def test_a_cell_with_a_percent_sign_speaks_for_itself(tmp_path):
@@ -152,9 +152,8 @@ def test_the_unit_can_be_told(tmp_path):
 def test_columns_say_it_for_a_row(tmp_path):
     text = "Method\tDataset\tSetting\tSide\tDepth\tcount\tMRR\na\tFB15K237\tRaw\thead\t2\t1,046.0\t.3\n"
     (found,) = read(tmp_path, text).values
-    assert (found.system, found.data_set, found.setting, found.side, found.part, found.count, found.line) == (
-        "a", "fb15k-237", "raw", "head", "Depth 2", 1046, 2,
-    )  # fmt: skip
+    assert (found.system, found.data_set, found.setting, found.side) == ("a", "fb15k-237", "raw", "head")
+    assert (found.part, found.count, found.line) == ("Depth 2", 1046, 2)
 
 
 def test_a_table_may_be_long(tmp_path):
@@ -162,52 +161,6 @@ def test_a_table_may_be_long(tmp_path):
     with pytest.warns(KgtrecWarning, match="table.csv:4: left out 'AP@20', which is not"):
         found = read(tmp_path, "system,measure,value\na,micro.MRR,0.3\na,micro.MR,12\na,AP@20,0.2\n")
     assert [(each.measure, each.value) for each in found.values] == [("micro.MRR", 0.3), ("micro.MR", 12.0)]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "table.csv: expected a table with a column of systems and one of MRR, Hits@k, ..., found none"),
-        (
-            "a,MRR\nx,1\n",
-            "table.csv:1: expected a header with a column System, Model or Method, found 'a,MRR'; each row is a system",
-        ),
-        (
-            "model;MRR\nx;0,3\n",
-            "table.csv:1: expected a header with a column System, Model or Method, found 'model;MRR'; separate cells "
-            "by commas or tabs, not by ';'",
-        ),
-        (
-            "model,MRR,mrr (filtered)\nx,.3,.2\nx,.4,\n",
-            "table.csv:3: expected one MRR of 'x', found another one (.3 in line 2): distinguish them by the name of "
-            "the system, or by columns 'data set', 'setting' or 'side'",
-        ),
-        (
-            "model,MRR,micro.MRR\nx,.3,.4\n",
-            "table.csv:2: expected one micro.MRR of 'x', found another one (.3 in line 2): distinguish them by the "
-            "name of the system, or by columns 'data set', 'setting' or 'side'",
-        ),
-        ("model,AP\nx,1\n", "table.csv:1: expected a column of MR, MRR, Hits@k, AMR or AMRI, found 'model,AP'"),
-        ("model,MRR\n", "table.csv: expected rows with numbers, found none"),
-        ("model,MRR\nx\n", "table.csv:2: expected 2 cells, as in the header, found 1: 'x'"),
-        ("model,MRR\nx,good\n", "table.csv:2: expected a number under 'MRR', found 'good'"),
-        ("model,MRR\nx,.\n", "table.csv:2: expected a number under 'MRR', found '.'"),
-        ("model,MRR\n,.3\n", "table.csv:2: expected the name of a system, found an empty cell"),
-        ("model,setting,MRR\nx,half,.3\n", "table.csv:2: expected the setting filtered or raw, found 'half'"),
-        ("model,side,MRR\nx,left,.3\n", "table.csv:2: expected the side both, head or tail, found 'left'"),
-        ("model,count,MRR\nx,many,.3\n", "table.csv:2: expected a number of ranks, found 'many'"),
-        ("model,count,MRR\nx,0,.3\n", "table.csv:2: expected a number of ranks, found '0'"),
-    ],
-)
-def test_what_is_no_table_is_refused(tmp_path, text, message):
-    with pytest.raises(FormatError) as caught:
-        read(tmp_path, text)
-    assert str(caught.value).removeprefix(f"{tmp_path}/") == message
-
-
-def test_a_number_beyond_double_precision_is_refused(tmp_path):
-    with pytest.raises(FormatError, match=r"table.csv:2: expected a finite number under 'MR', found '999"):
-        read(tmp_path, f"model,MR\nx,{'9' * 400}\n")
 
 
 @given(

@@ -14,7 +14,6 @@ from kgtrec.formats.collections import write_collection
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import read_system
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
@@ -102,11 +101,9 @@ def test_label_files_may_lie_elsewhere(tmp_path, collection):
     path, whole = write_factorised(tmp_path, collection)
     moved = tmp_path / "e.txt"
     (tmp_path / "entities.txt").rename(moved)
-    with pytest.raises(
-        FormatError, match=r"expected the labels of the archive's entities in .*; name it with --entities"
-    ):
+    with pytest.raises(FormatError, match=r"entities in .* --entities"):
         read_system(path)
-    found = rank_system(collection, read_system(path, given=Given(entities=moved)))
+    found = rank_system(collection, read_system(path, entities=moved))
     assert columns(found) == of_matrix(collection, whole)
 
 
@@ -116,18 +113,9 @@ WRONG_ARCHIVES = {
     "bias": ({"b": np.zeros(4)}, r"expected one number for each entity in b, 5, found shape \(4,\)"),
     "floats": ({"questions": np.zeros((6, 3))}, "expected whole numbers in questions, found float64"),
     "text": ({"E": np.full((5, 3), "a")}, "expected numbers in E, found <U1"),
-    "rows": (
-        {"E": np.zeros((4, 3)), "b": np.zeros(4)},
-        r"expected one row for each entity in E, 5, found shape \(4, 3\)",
-    ),
-    "relation": (
-        {"questions": np.full((6, 3), 3, np.int32)},
-        "expected numbers from 0 to 1 in column 0 of questions, found 3 in row 0",
-    ),
-    "missing": (
-        {"questions": np.ones((6, 3), np.int32)},
-        r"s.npz: expected all 6 questions of the collection, found no \(\?, likes, jam\), .* \(6 are missing\); 6 o",
-    ),
+    "rows": ({"E": np.zeros((4, 3)), "b": np.zeros(4)}, r"each entity in E, 5, found shape \(4, 3\)"),
+    "relation": ({"questions": np.full((6, 3), 3, np.int32)}, "0 to 1 in column 0 .*found 3 in row 0"),
+    "missing": ({"questions": np.ones((6, 3), np.int32)}, r"all 6 .*no \(\?, likes, jam\), .* \(6 are missing\); 6 o"),
     "objects": ({"E": np.array([None])}, "E: Object arrays cannot be loaded"),
 }
 
@@ -153,23 +141,15 @@ def test_an_entity_that_the_system_lacks_is_named(tmp_path, collection):
     ids = tmp_path / "entities.tsv"  # whatever its ids, entities are known by their labels
     ids.write_text("".join(f"e{number}\t{label}\n" for number, label in enumerate(lines.split())))
     with pytest.raises(CollectionError, match=message):
-        rank_system(collection, read_system(path, given=Given(entities=ids)))
+        rank_system(collection, read_system(path, entities=ids))
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 half"])
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 half", None])
 def test_damaged_archives(tmp_path, collection, content):
     """Empty, foreign and cut-off files."""
     path, _ = write_factorised(tmp_path, collection)
-    path.write_bytes(content)
+    path.write_bytes(path.read_bytes()[:-300] if content is None else content)
     with pytest.raises(FormatError, match=r"expected a whole .npz archive of numbers, found other or damaged data"):
-        read_system(path)
-
-
-def test_cut_off_archive(tmp_path, collection):
-    """Half of a real archive."""
-    path, _ = write_factorised(tmp_path, collection)
-    path.write_bytes(path.read_bytes()[:-300])
-    with pytest.raises(FormatError, match=r"expected a whole .npz archive"):
         read_system(path)
 
 
@@ -227,9 +207,7 @@ def test_nothing_tells_the_order_but_what_stands_beside(tmp_path, collection):
     """The right shape is no reason; a note beside the matrix is, for that matrix and that collection."""
     path, scores = tmp_path / "s.npy", np.random.default_rng(7).random((6, 5))
     np.save(path, scores)
-    with pytest.raises(
-        FormatError, match="which question each row is about and which entity each column is about, found"
-    ):
+    with pytest.raises(FormatError, match=r"question each row .*entity each column"):
         read_score_matrix(path, collection)
     path.unlink()
     write_score_matrix(path, scores, collection)

@@ -42,18 +42,6 @@ def test_the_name_decides_where_no_line_is_well_formed(name, kind, tmp_path):
     assert sniff(written(tmp_path, name, "a b c d e\n")) == kind
 
 
-def test_what_is_none_of_these_is_refused(tmp_path):
-    """With what was found."""
-    with pytest.raises(FormatError, match=r"file:3: expected a run .6 columns.*found 5 columns: 'a b c d e'"):
-        sniff(written(tmp_path, "file", "# c\n\na b c d e\n"))
-    with pytest.raises(FormatError, match=r"file:1: .*found 1 column: 'a'"):
-        sniff(written(tmp_path, "file", "a\n"))
-    with pytest.raises(FormatError, match="found an empty file"):
-        sniff(written(tmp_path, "file", ""))
-    with pytest.raises(FormatError, match=r"found Parquet data; give the file a name that ends in \.parquet"):
-        sniff(written(tmp_path, "file", b"PAR1..."))
-
-
 def test_parquet(tmp_path):
     """By columns, or by what kgtrec wrote about it."""
     one = np.zeros(1, np.int32)

@@ -19,16 +19,11 @@ from kgtrec.formats.triples import describe_input, find_splits, input_files, rea
 from kgtrec.formats.triples.text import Lines, read_fields
 
 ROWS = [("NA", "null", "007"), ('he"said', "a,b", "x#1"), ("#c", "r s", "ice cream")]
-EXPECTED = "expected 3 columns (head, relation, tail) separated by TAB"
 
 
 def rows_of(triples: Triples) -> list[tuple[str, str, str]]:
-    columns = (
-        triples.entities.decode(triples.head),
-        triples.relations.decode(triples.relation),
-        triples.entities.decode(triples.tail),
-    )
-    return list(zip(*(column.to_pylist() for column in columns), strict=True))
+    columns = (triples.decoded(name).to_pylist() for name in ("head", "relation", "tail"))
+    return list(zip(*columns, strict=True))
 
 
 def text_of(rows, delimiter="\t", end="\n"):
@@ -187,33 +182,6 @@ def test_a_label_that_would_not_read_back_is_not_written(tmp_path, wrong):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"a\tr\tb\n\na\tr\n", f"kg.tsv:3: {EXPECTED}, found 2: 'a\\tr'"),
-        (b"a\tr\tb\td\n", "kg.tsv:1: expected 3 columns (head, relation, tail) separated by TAB, found 4"),
-        (b"a\tr\tb\na\t\tb\n", f"kg.tsv:2: {EXPECTED}, found an empty one"),
-        (
-            b"a r b\n",
-            "kg.tsv:1: expected 3 columns (head, relation, tail) separated by TAB, found 1 and no TAB "
-            "(--delimiter whitespace would find 3)",
-        ),
-        (b"a,r,b\n", "found 1 and no TAB (--delimiter , would find 3)"),
-        (b"a;r;b\n", "found 1 and no TAB (another separator is named with --delimiter)"),
-        (b"a\tr\t\xff\n", "kg.tsv:1: expected UTF-8 text, found"),
-        (b"a\tr\tb\rc\tr\td\n", "kg.tsv:1: expected 3 columns (head, relation, tail) separated by TAB, found 5"),
-        (b"", "kg.tsv: expected lines of 3 columns (head, relation, tail) separated by TAB, found an empty file"),
-        (b"\n \n", "found an empty file"),
-    ],
-)
-def test_a_wrong_line_is_named(tmp_path, content, message):
-    """File, line, what was expected, what was found, and the way out."""
-    path = put(tmp_path / "kg.tsv", content)
-    with pytest.raises(FormatError) as caught:
-        read_triples(path)
-    assert message in str(caught.value)
-
-
 def test_a_missing_and_a_cut_off_file(tmp_path):
     """The path comes first."""
     with pytest.raises(FormatError, match=r"gone.tsv: no such file"):
@@ -223,49 +191,6 @@ def test_a_missing_and_a_cut_off_file(tmp_path):
         path.write_bytes(gzip.compress(b"<http://a> <http://r> <http://b> .\n" * 5000)[:-9])
         with pytest.raises(FormatError, match="expected whole compressed data, found damaged or cut-off data"):
             read_triples(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("train2id.txt", b"3\n0 1 0\n1 2 1\n", "train2id.txt:1: expected 3 triples, as the first line says, found 2"),
-        ("train2id.txt", b"2\n0 1 0\n1 9 1\n", "train2id.txt:3: expected a tail in 0 to 3, found 9"),
-        ("train2id.txt", b"2\n0 1 0\n-1 2 1\n", "train2id.txt:3: expected a whole number as a head, found '-1'"),
-        ("train2id.txt", b"1\n0 1\n", "train2id.txt:2: expected 3 numbers (head tail relation), found 2"),
-        ("train2id.txt", b"0 1 0\n", "train2id.txt:1: expected the number of triples alone in the first line"),
-        ("train2id.txt", b"", "train2id.txt:1: expected the number of triples alone in the first line"),
-        ("train2id.txt", b"0\n", "train2id.txt: expected at least one triple, found none"),
-        ("entity2id.txt", b"4\na\t0\nb\t1\nc\t1\nd\t2\n", "entity2id.txt:4: expected each number once, found 1 again"),
-        ("entity2id.txt", b"4\na\t0\nb\t1\na\t2\nd\t3\n", "expected distinct labels, found 'a' more than once"),
-        ("entity2id.txt", b"5\na\t0\nb\t1\n", "entity2id.txt:1: expected 5 labels, as the first line says, found 2"),
-        ("entity2id.txt", b"2\na\t0\nb\t2\n", "entity2id.txt:3: expected a number in 0 to 1, found 2"),
-    ],
-)
-def test_a_wrong_openke_file_is_named(tmp_path, name, content, message):
-    """Counts, ranges and columns are checked, in the triples and in the dictionaries."""
-    put_openke(tmp_path, SPLITS)
-    put(tmp_path / name, content)
-    with pytest.raises(FormatError) as caught:
-        read_triples(tmp_path / "train2id.txt")
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("train.del", b"0\t0\t4\n", "train.del:1: expected a tail in 0 to 3, found 4"),
-        ("train.del", b"0 0 1\n", "train.del:1: expected 3 numbers (head, relation, tail) separated by TAB, found 1"),
-        ("train.del", b"", "train.del: expected at least one triple, found none"),
-        ("relation_ids.del", b"0\tr\n0\ts\n", "relation_ids.del:2: expected each number once, found 0 again"),
-    ],
-)
-def test_a_wrong_libkge_file_is_named(tmp_path, name, content, message):
-    """The same checks."""
-    put_libkge(tmp_path, SPLITS)
-    put(tmp_path / name, content)
-    with pytest.raises(FormatError) as caught:
-        read_triples(tmp_path / "train.del")
-    assert message in str(caught.value)
 
 
 def test_a_missing_dictionary_is_named(tmp_path):
@@ -280,23 +205,12 @@ NT = b'<http://a> <http://p> "Rome\\t1"@it .\n_:x <http://p> <http://a> .\n'
 
 
 def test_ntriples_skip_literals_and_say_so(tmp_path):
-    """A literal is a value, not an entity; a blank node keeps its label."""
+    """A literal is a value, not an entity; on request it is kept as it is written. A blank node keeps its label."""
     path = put(tmp_path / "kg.nt", NT)
-    with pytest.warns(KgtrecWarning, match="skipped 1 triples whose object is a literal.*--literals keep"):
-        assert rows_of(read_triples(path)) == [("_:x", "http://p", "http://a")]
-
-
-def test_ntriples_keep_literals_on_request(tmp_path):
-    """As N-Triples writes them, escapes and all, so that no label holds a TAB."""
-    triples = read_triples(put(tmp_path / "kg.nt", NT), literals="keep")
-    assert rows_of(triples)[0] == ("http://a", "http://p", '"Rome\\t1"@it')
-
-
-def test_a_wrong_line_of_ntriples_is_named(tmp_path):
-    """With its number."""
-    path = put(tmp_path / "kg.nt", b"<http://a> <http://p> <http://b> .\n<http://a> <http://p> .\n")
-    with pytest.raises(FormatError, match=r"kg.nt:2: expected N-Triples, found something else"):
-        read_triples(path)
+    blank = ("_:x", "http://p", "http://a")
+    with pytest.warns(KgtrecWarning, match="1 triples .*--literals keep"):
+        assert rows_of(read_triples(path)) == [blank]
+    assert rows_of(read_triples(path, literals="keep")) == [("http://a", "http://p", '"Rome\\t1"@it'), blank]
 
 
 def test_ntriples_without_the_parser(tmp_path, monkeypatch):
@@ -317,10 +231,7 @@ def test_ntriples_without_the_parser(tmp_path, monkeypatch):
     ("options", "message"),
     [
         ({"columns": "hhr"}, "expected columns to be a permutation of hrt (head, relation, tail), found 'hhr'"),
-        (
-            {"format": "tvs"},
-            "expected format to be one of tsv, openke, libkge, nt, ogb, found 'tvs'; did you mean tsv?",
-        ),
+        ({"format": "tvs"}, "found 'tvs'; did you mean tsv?"),
         ({"delimiter": "::"}, "expected delimiter to be one ASCII character or 'whitespace', found '::'"),
         ({"literals": "drop"}, "expected literals to be one of skip, keep, found 'drop'"),
         ({"format": "nt", "columns": "htr"}, "expected no columns or delimiter for format nt, which has its own"),
@@ -346,11 +257,8 @@ def test_a_folder_without_one_file_per_split(tmp_path):
 def test_the_files_behind_a_path(tmp_path):
     """Dictionaries count as inputs; the manifest names files without folders."""
     put_libkge(tmp_path, SPLITS)
-    assert [path.name for path in input_files(tmp_path / "test.del")] == [
-        "test.del",
-        "entity_ids.del",
-        "relation_ids.del",
-    ]
+    found = {path.name for path in input_files(tmp_path / "test.del")}
+    assert found == {"test.del", "entity_ids.del", "relation_ids.del"}
     assert input_files("-") == []
     about = describe_input(put(tmp_path / "empty", b""), split="train")
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -360,17 +268,13 @@ def test_the_files_behind_a_path(tmp_path):
 @pytest.mark.parametrize(
     "header",
     [
-        "head\trelation\ttail",
-        "Subject\tPREDICATE\tObject",
-        "h\tr\tt",
-        "source\ttype\ttarget",
-        "head_id\trelation_id\ttail_id",
-        '"head"\t"relation"\t"tail"',
+        *("head relation tail", "Subject PREDICATE Object", "h r t", "source type target"),
+        *("head_id relation_id tail_id", '"head" "relation" "tail"'),
     ],
 )
 def test_a_line_of_column_names_is_no_triple(tmp_path, header):
     """It is skipped with a warning that says how to read it; a byte-order mark and blank lines may stand before it."""
-    path = put(tmp_path / "kg.tsv", f"\ufeff\n{header}\na\tr\tb\n".encode())
+    path = put(tmp_path / "kg.tsv", f"\ufeff\n{header}\na r b\n".replace(" ", "\t").encode())
     with pytest.warns(KgtrecWarning, match=r"kg.tsv: skipped the first line, which names the columns \(.*--no-header"):
         assert rows_of(read_triples(path)) == [("a", "r", "b")]
     assert len(read_triples(path, header=False)) == 2

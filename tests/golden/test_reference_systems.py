@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kgtrec.data.identity import entity_places, question_places
-from kgtrec.formats.factorised import numbered_questions, read_factor_archive
+from kgtrec.formats.factor_folders import numbered_questions, read_factor_archive
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.registry import read_system

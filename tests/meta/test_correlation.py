@@ -96,12 +96,8 @@ def test_tau_and_rho_are_scipys(pairs: list[tuple[int, int]]):
 
 def test_a_table_without_keys_is_compared_with_each_key():
     """Rows are measures, and within them the keys."""
-    keyed = ScoreTable.of_rows(
-        ["a", "b"] * 4,
-        (["RR"] * 2 + ["micro.MR"] * 2) * 2,
-        {"Depth": ["0"] * 4 + ["1"] * 4},
-        np.array([1.0, 2, 1, 2, 2, 1, 2, 1]),
-    )
+    values = np.array([[[1.0, 2], [1, 2]], [[2, 1], [2, 1]]])
+    keyed = ScoreTable(("a", "b"), ("RR", "micro.MR"), values, {"Depth": ("0", "1")})
     for found in (
         correlate(table({"RR": [1, 2], "micro.MR": [1, 2]}), keyed, coefficients="tau"),
         correlate(keyed, table({"RR": [1, 2], "micro.MR": [1, 2]}), coefficients="tau"),

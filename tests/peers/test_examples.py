@@ -11,7 +11,6 @@ import pytest
 
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.collections import read_collection
-from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import read_system
 
 pytest.importorskip("torch", reason="torch is not installed; pip install kgtrec[peers]")
@@ -32,7 +31,7 @@ def test_the_pykeen_pipeline(tmp_path):
 
     told = ran("pykeen_pipeline.py", tmp_path)
     collection = read_collection(tmp_path / "C")
-    saved = rank_system(collection, read_system(tmp_path / "distmult", given=Given(trust=True)), depth=0)
+    saved = rank_system(collection, read_system(tmp_path / "distmult", trust=True), depth=0)
     files = tmp_path / "ranks" / "distmult.ranks.parquet"
     values = [evaluate(collection, each, ["macro.MRR", "AP@20"]).values.ravel() for each in (saved, files)]
     np.testing.assert_allclose(*values, rtol=1e-9)

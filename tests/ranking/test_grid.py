@@ -13,7 +13,7 @@ import pytest
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats.array_folders import mapped_rows
+from kgtrec.formats.numpy_files import mapped_rows
 from kgtrec.kernels.ranking import panels
 from kgtrec.kernels.ranking.comparisons import PRODUCT, MinusSquares
 from kgtrec.ranking import grid as module

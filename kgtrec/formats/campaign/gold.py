@@ -37,7 +37,7 @@ def read_gold(path: PathLike) -> Gold:
     columns = EXPLAINED if lines.without_first()[0].count(b"\t") >= len(COLUMNS) else COLUMNS
     rows: list[tuple[str, str, str, str, str]] = []
     line_of: dict[tuple[str, ...], int] = {}
-    for line in lines.below_header(columns).rows:
+    for line in lines.below_header(COLUMNS, EXPLAINED[-1]).rows:
         fields = line.fields(columns, 3)
         head, relation, tail, verdict, explanation = *fields, *[""] * (len(EXPLAINED) - len(fields))
         triple = head, relation, tail

@@ -54,8 +54,8 @@ from kgtrec.formats.output.folders import (
     SETTINGS,
     TOPICS,
     files_listed,
+    write_git_files,
 )
-from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
@@ -194,7 +194,7 @@ def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]
 
 
 def write_campaign_git_files(part: Path, folder: PathLike) -> None:
-    """Write the settings that git needs for a campaign, see :func:`kgtrec.formats.output.git_files.write_git_files`."""
+    """Write the settings that git needs for a campaign, see :func:`kgtrec.formats.output.folders.write_git_files`."""
     added_to = (JUDGEMENTS, SENT_BACK, PEOPLE, "*.torn")
     write_git_files(part, folder, added_to=added_to, ignored=(SERVE_KEY, f"{SERVE_STATE}*"))
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from glob import escape
 from pathlib import Path
 from typing import Any
 
-# settings for git of a folder, see kgtrec.formats.output.git_files
+from kgtrec.formats.files import PathLike
+
+# settings for git of a folder, see write_git_files
 GIT_ATTRIBUTES = ".gitattributes"
 GIT_IGNORE = ".gitignore"
 
@@ -88,14 +92,34 @@ def owner_of(place: Path) -> str:
 
 def files_listed(folder: Path, manifest: str, mark: str) -> list[str]:
     """Give a manifest and the files that it lists, as patterns; none if the folder has no manifest with this mark."""
-    found = _manifest(folder / manifest)
-    files = found.get("files")
-    return [manifest, *map(escape, files)] if mark in found and isinstance(files, dict) else []
+    content = _manifest(folder / manifest)
+    files = content.get("files")
+    return [manifest, *map(escape, files)] if mark in content and isinstance(files, dict) else []
 
 
 def _manifest(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
+
+
+def write_git_files(part: Path, folder: PathLike, *, added_to: Iterable[str] = (), ignored: Iterable[str] = ()) -> None:
+    """Write ``.gitattributes``, and ``.gitignore`` where something is ignored; one that the folder has stays.
+
+    Parameters
+    ----------
+    part : path
+        Where they are written.
+    folder : path
+        The folder that this becomes, which may be there already.
+    added_to : iterable of str
+        Files to which lines are only added, so that git can merge two copies line by line.
+    ignored : iterable of str
+        Files that belong to one machine alone.
+    """
+    lines = {GIT_ATTRIBUTES: ["* -text", *(f"{name} merge=union" for name in added_to)], GIT_IGNORE: list(ignored)}
+    for name, texts in lines.items():
+        if texts and not os.path.lexists(Path(folder, name)):
+            (part / name).write_bytes("".join(f"{text}\n" for text in texts).encode())

@@ -52,9 +52,8 @@ def campaign_lock(folder: PathLike) -> Iterator[None]:
 
 def _is_taken(path: Path, held: ExitStack) -> bool:
     """Take the lock unless another program has it; whether it is on the file that is there."""
-    flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         held.callback(os.close, descriptor)
         return _is_locked(descriptor, held) and os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

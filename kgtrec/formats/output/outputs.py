@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,13 +60,13 @@ def is_replacing() -> bool:
 @contextmanager
 def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
     """Refuse, until the block ends, to replace any of these inputs of a command."""
-    found = list(_inputs.get() or ())
+    protected = list(_inputs.get() or ())
     for path in paths:
         if os.fspath(path) != "-":
-            found.append(_real(path))
+            protected.append(_real(path))
             if is_in_parts(path):
-                found.extend(map(_real, Path(path).iterdir()))
-    token = _inputs.set(tuple(found))
+                protected.extend(map(_real, Path(path).iterdir()))
+    token = _inputs.set(tuple(protected))
     try:
         yield
     finally:
@@ -153,12 +154,8 @@ def free_names(path: PathLike) -> Iterator[Path]:
     """Yield unused names like that of a file or folder, ``NAME.1.csv`` and so on."""
     target = Path(path)
     stem, dot, rest = target.name.partition(".")
-    number = 1
-    while True:
-        name = target.with_name(f"{stem}.{number}{dot}{rest}")
-        if not os.path.lexists(name):
-            yield name
-        number += 1
+    names = (target.with_name(f"{stem}.{number}{dot}{rest}") for number in count(1))
+    yield from (name for name in names if not os.path.lexists(name))
 
 
 def require_file(path: PathLike, *, kind: str | None = "", force: bool = False) -> None:
@@ -169,8 +166,8 @@ def require_file(path: PathLike, *, kind: str | None = "", force: bool = False) 
 
 def is_being_made(path: PathLike) -> bool:
     """Say whether a file or folder is, or is in, one that this program is filling, see :func:`writing_folder`."""
-    place = _real(path)
-    return any(part == place or part in place.parents for part in _staging)
+    target = _real(path)
+    return any(part == target or part in target.parents for part in _staging)
 
 
 def is_same_file(one: PathLike, other: PathLike) -> bool:
@@ -184,14 +181,14 @@ def is_device(path: PathLike) -> bool:
     """Say whether a path leads to a device or pipe, which is written to and never replaced."""
     target = Path(path)
     try:
-        found, is_disk = target.exists() and not target.is_file() and not target.is_dir(), target.is_block_device()
+        is_special, is_disk = target.exists() and not target.is_file() and not target.is_dir(), target.is_block_device()
     except ValueError:
         return False  # reported by _real
     except OSError as error:  # a name that is too long, or a circle of links
         raise FormatError(f"cannot write here: {error.strerror}", path=path) from None
     if is_disk:
         raise FormatError("expected a file to write, found a disk, whose contents would be lost", path=path)
-    return found
+    return is_special
 
 
 def nothing(_: Path) -> tuple[str, ...]:
@@ -248,8 +245,8 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
     FormatError
         If it cannot be created.
     """
-    place = _real(target)
-    with _part_of(place, target, place.parent) as (part, _, _), _filling(part):
+    beside = _real(target)
+    with _part_of(beside, target, beside.parent) as (part, _, _), _filling(part):
         yield part
 
 
@@ -286,9 +283,9 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
         return
     from kgtrec.formats.sniff import data_in  # which imports the writers of what it recognises
 
-    found = data_in(target)
-    if kind is not None and found != kind:
-        what = f"{found}, which nothing else replaces" if found else f"something else than {kind}, which stays"
+    content = data_in(target)
+    if kind is not None and content != kind:
+        what = f"{content}, which nothing else replaces" if content else f"something else than {kind}, which stays"
         raise FormatError(f"holds {what}; choose another name", path=path)
     if not force:
         raise existing(path)
@@ -363,15 +360,15 @@ def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool, loc
 
 def _names_of(folder: Path, owned: Owned) -> set[str]:
     """The files of an earlier output that are in a folder, also if a program was killed while it replaced them."""
-    found = list(owned(folder))
-    if not found:
+    patterns = list(owned(folder))
+    if not patterns:
         with ExitStack() as locks:
-            places = [place for part in _parts_in(folder, locks) for place in (part, part / _OLD)]
-            found = [name for place in places for name in owned(place)]
+            parts = _parts_in(folder, locks)
+            patterns = [name for part in parts for place in (part, part / _OLD) for name in owned(place)]
     return {
         place.name
         for place in folder.iterdir()
-        if place.is_file() and any(fnmatchcase(place.name, own) for own in found)
+        if place.is_file() and any(fnmatchcase(place.name, own) for own in patterns)
     }
 
 
@@ -480,8 +477,8 @@ def _parts_in(folder: Path, locks: ExitStack, name: str | None = None) -> Iterat
     """
     with suppress(OSError):
         for place in folder.iterdir():
-            found = _PART.fullmatch(place.name)
-            is_of_name = found and (name is None or found[1] == name[:_MOST])
+            match = _PART.fullmatch(place.name)
+            is_of_name = match and (name is None or match[1] == name[:_MOST])
             if is_of_name and (handle := _lock(place, wait=False)) >= 0:
                 locks.callback(os.close, handle)
                 yield place

@@ -11,6 +11,10 @@ Parquet files have it in their metadata. It is one JSON object:
 ``sha256``       of ``NAME``, so that another file of this name is noticed
 ``ranks``        of a run: the digest of the answer ranks that were written with it, if any were
 ===============  ================================================================================================
+
+A run and answer ranks of one name, ``NAME.run.gz`` and ``NAME.ranks.parquet``, are of the same scores, or refused.
+Whoever writes both notes the digest of the ranks beside or in the run and in the ranks. Copies by other tools may lack
+it, and are accepted.
 """
 
 from __future__ import annotations
@@ -24,11 +28,12 @@ from typing import Literal, get_args
 
 from kgtrec.data.collection import STAMP
 from kgtrec.data.triples import are_splits
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.outputs import remove, require_file, write_text
+from kgtrec.formats.output.outputs import remove, require_file, require_folder, write_text
 from kgtrec.formats.output.together import content_of
+from kgtrec.formats.parquet import digest_in, is_parquet, parts_of
 
 Kind = Literal["run", "scores"]
 ORIGIN = "the origin of a run or of scores"
@@ -42,7 +47,7 @@ class Origin:
 
     collection: str  # stamp
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
-    ranks: str = ""  # of a run; see kgtrec.formats.trec.pairs
+    ranks: str = ""  # of a run; see require_pair
 
 
 def origin_path(path: PathLike) -> Path:
@@ -75,9 +80,8 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
             require_origin_place(path)
             remove(beside)
         return
-    splits = None if origin.filtered_by is None else list(origin.filtered_by)
-    written = content_of(Path(os.path.realpath(path)))
-    recorded = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
+    digest = sha256_of(content_of(Path(os.path.realpath(path))))
+    recorded = dict(zip(_KEYS, (kind, VERSION, origin.collection, origin.filtered_by, digest), strict=True))
     if origin.ranks:
         recorded["ranks"] = origin.ranks
     write_text(beside, json.dumps(recorded, indent=1) + "\n", kind=ORIGIN, force=True)
@@ -91,13 +95,12 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     FormatError
         If the file beside it is damaged, or is about another file.
     """
-    beside = origin_path(path)
-    if not beside.is_file():
-        beside = origin_path(os.path.realpath(path))  # for a link, beside its target
-    if not beside.is_file():
+    places = (origin_path(path), origin_path(os.path.realpath(path)))  # for a link, also beside its target
+    beside = next((place for place in places if place.is_file()), None)
+    if beside is None:
         return None
-    way_out = f"move it away, or write it again with kgtrec convert --stamp COLLECTION {path}"
-    recorded = read_json(beside, way_out=way_out)
+    way_out = f"or write it again with kgtrec convert --stamp COLLECTION {path}"
+    recorded = read_json(beside, way_out=f"move it away, {way_out}")
     if not isinstance(recorded, dict) or recorded.get("origin") is None:
         return None  # another file with the same name
     splits = recorded.get("filtered_by")
@@ -112,7 +115,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     ):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
-            f"file away, or write it again with kgtrec convert --stamp COLLECTION {path}",
+            f"file away, {way_out}",
             path=beside,
         )
     if recorded["origin"] != kind:
@@ -120,7 +123,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     if recorded["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
         raise FormatError(
             f"expected the origin of {Path(path).name}, found that of another file: {Path(path).name} was changed "
-            f"or replaced since; move this file away, or write it again with kgtrec convert --stamp COLLECTION {path}",
+            f"or replaced since; move this file away, {way_out}",
             path=beside,
         )
     return Origin(recorded["collection"], None if splits is None else tuple(splits), recorded.get("ranks", ""))
@@ -130,3 +133,78 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
 def _sum_of(path: str, _: FileState | None) -> str:
     """The SHA-256 of a file in a state, computed once: a matrix of gigabytes is checked several times."""
     return sha256_of(path)
+
+
+_RANKS = ".ranks.parquet"
+_RUNS = (".run", ".run.gz", ".run.zst", ".parquet")  # of a run that kgtrec writes; .run may be a folder of parts
+
+
+def require_pair(path: PathLike, digest: str | None = None) -> None:
+    """Refuse a run, or answer ranks, if the other of the two is beside it and was written with other scores.
+
+    Parameters
+    ----------
+    path : path
+    digest : str, optional
+        What the run is known to record, ``""`` for nothing. Default: it is read.
+
+    Raises
+    ------
+    FormatError
+    """
+    place = Path(path)
+    name = next((place.name.removesuffix(end) for end in (_RANKS, *_RUNS) if place.name.endswith(end)), None)
+    if name is None or not (ranks := place.with_name(name + _RANKS)).is_file():
+        return
+    for run in _runs_beside(ranks) if place.name == ranks.name else [place]:
+        if _differ(_digest_in(run) if digest is None else digest, _digest_in(ranks)):
+            raise FormatError(
+                f"does not belong to {ranks}: they are of different scores; rank again with --force", path=run
+            )
+
+
+def require_no_runs(ranks: Path) -> None:
+    """Refuse runs of other answer ranks where these will be written, unless they may be replaced as outputs may be.
+
+    Raises
+    ------
+    FormatError
+    """
+    for run in _runs_beside(ranks):
+        if _digest_in(run) and run.is_dir():
+            require_folder(run, lambda folder: [part.name for part in parts_of(folder)])
+        elif _digest_in(run):
+            require_file(run, kind="a run")
+
+
+def remove_other_runs(ranks: Path, digest: str, *, written: Path | None) -> None:
+    """Remove the runs beside answer ranks that belong to answer ranks of another digest, but not ``written``."""
+    for run in _runs_beside(ranks):
+        if run != written and _differ(_digest_in(run), digest):
+            parts = parts_of(run) if run.is_dir() else []
+            is_whole = not parts or len(parts) == len(list(run.iterdir()))  # nothing else is in the folder
+            for path in [run, origin_path(run)] if is_whole else parts:
+                remove(path)
+            warn(f"{run}: removed, since it is of other scores than the answer ranks that are written now")
+
+
+def _runs_beside(ranks: Path) -> list[Path]:
+    return [run for end in _RUNS if (run := ranks.with_name(ranks.name.removesuffix(_RANKS) + end)).exists()]
+
+
+def _differ(of_run: str, of_ranks: str) -> bool:
+    return "" != of_run != of_ranks != ""
+
+
+def _digest_in(path: Path) -> str:
+    """The digest that answer ranks have, or a run of the answer ranks that it was written with; ``""``: not known."""
+    try:
+        if path.is_dir():
+            path = parts_of(path)[-1]  # which is written when all is ranked
+        if is_parquet(path):
+            return digest_in(path)
+        beside = origin_path(path)
+        record = read_json(beside) if beside.is_file() else None
+    except KgtrecError:  # the reader of that file says so
+        return ""
+    return str(record.get("ranks", "")) if isinstance(record, dict) else ""

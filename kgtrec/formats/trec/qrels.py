@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -22,8 +22,8 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
-from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, lines_of, require_writable
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.tsv import require_writable, write_lines
 
 LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
@@ -68,8 +68,7 @@ def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsF
     collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
         return QrelsFile(replace(_read_parquet(path), collection=collection), None)
-    with ExitStack() as stack:
-        source = stream if stream is not None else stack.enter_context(reading(path))
+    with reading(path) if stream is None else nullcontext(stream) as source:
         columns = read_columns(source, str(path), LAYOUT)
     codes, vocabularies = columns.codes, columns.vocabularies
     rows = codes["question"], codes["entity"], _grades(str(path), columns)
@@ -87,19 +86,18 @@ def collection_beside(path: PathLike) -> str:
         if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
             try:
                 manifest = read_json(beside)
-                found = [manifest[key] for key in keys]
+                stamp = [manifest[key] for key in keys]
             except (FormatError, TypeError, KeyError, IndexError):
                 continue  # of another kind, or damaged, which reading the collection reports
-            if all(isinstance(part, str) for part in found):
-                return "_".join(found)
+            if all(isinstance(part, str) for part in stamp):
+                return "_".join(stamp)
     return ""
 
 
 def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:
     # there are few distinct grades, so each is read once, exactly
     texts = list(columns.vocabularies["grade"])
-    values = np.zeros(len(texts), np.int32)
-    for code, text in enumerate(texts):
+    for text in texts:
         if not _WHOLE.fullmatch(text) or len(text) > 20 or not _INT32.min <= int(text) <= _INT32.max:
             raise FormatError(
                 f"expected a whole number of 32 bits as grade, got {text[:100]!r}; "
@@ -107,8 +105,7 @@ def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:
                 path=path,
                 line=columns.line(columns.first_row("grade", text)),
             )
-        values[code] = int(text)
-    return values[columns.codes["grade"]]
+    return np.array([int(text) for text in texts], np.int32)[columns.codes["grade"]]
 
 
 def _read_parquet(path: PathLike) -> Qrels:
@@ -157,17 +154,17 @@ def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
     if is_parquet(path):
         import pyarrow.parquet as pq
 
-        columns = [qrels.questions.columns(question), qrels.entities.columns(entity), arrow_of(grade)]
-        table = pa.table(columns, names=["question", "entity", "grade"])
+        codes = {"question": qrels.questions.columns(question), "entity": qrels.entities.columns(entity)}
+        table = pa.table(codes | {"grade": arrow_of(grade)})
         with writing(path, kind="qrels", force=force) as stream:
             pq.write_table(table.cast(with_metadata(table.schema, {"format": "qrels"})), stream, compression="zstd")
         return
     require_writable(path, "question", qrels.questions, question, is_first=True)
     require_writable(path, "entity", qrels.entities, entity)
+
+    def columns(rows: slice) -> tuple[pa.StringArray | str, ...]:
+        grades = pc.cast(arrow_of(grade[rows]), pa.string())
+        return qrels.questions.decode(question[rows]), "0", qrels.entities.decode(entity[rows]), grades
+
     with writing(path, kind="qrels", force=force) as stream:
-        for first in range(0, len(order), ROWS_AT_A_TIME):
-            rows = slice(first, first + ROWS_AT_A_TIME)
-            grades = pc.cast(arrow_of(grade[rows]), pa.string())
-            stream.write(
-                lines_of(qrels.questions.decode(question[rows]), "0", qrels.entities.decode(entity[rows]), grades)
-            )
+        write_lines(stream, len(order), columns)

@@ -28,8 +28,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, Topics
 from kgtrec.formats.collections import write_collection_parts
 from kgtrec.formats.files import PathLike, sha256_of
-from kgtrec.formats.output.folders import MANIFEST, REPORT, SUMS
-from kgtrec.formats.output.git_files import write_git_files
+from kgtrec.formats.output.folders import MANIFEST, REPORT, SUMS, write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
 from kgtrec.formats.trec.qrels import FROM_CAMPAIGN, write_qrels
 from kgtrec.formats.trec.topics import write_topics
@@ -101,6 +100,5 @@ def write_qrels_folder(
                 write_text(name, "")
         write_text(part / FROM_CAMPAIGN, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         write_text(part / "README.md", readme)
-        sums = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(part.iterdir())]
-        write_text(part / SUMS, "".join(sums))
+        write_text(part / SUMS, "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(part.iterdir())))
         write_git_files(part, folder)

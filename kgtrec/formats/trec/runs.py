@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -35,10 +34,9 @@ from kgtrec.formats.parquet import (
     value_type,
     with_metadata,
 )
-from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, lines_of, require_writable
-from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
-from kgtrec.formats.trec.pairs import require_pair
+from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, require_pair, write_origin
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
+from kgtrec.formats.tsv import require_writable, write_lines
 
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
@@ -127,19 +125,17 @@ def _read_text(
     stream: BinaryIO | None = None,
     ranks: bool = False,
 ) -> RunFile:
-    with ExitStack() as stack:
-        source = stream if stream is not None else stack.enter_context(reading(path))
+    with reading(path) if stream is None else nullcontext(stream) as source:
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
         columns = read_columns(source, str(path), layout)
     tags = {name: 1} if name is not None else {}
     if name is None:
-        code_of_row, found = columns.codes["tag"], columns.vocabularies["tag"]
-        tags = {tag: columns.line(int(np.argmax(code_of_row == code))) for code, tag in enumerate(found)}
-        name = found[code_of_row[-1]]
-    codes, vocabularies = columns.codes, columns.vocabularies
-    rows = codes["question"], codes["entity"], columns.number
+        code_of_row, tag_labels = columns.codes["tag"], columns.vocabularies["tag"]
+        tags = {tag: columns.line(int(np.argmax(code_of_row == code))) for code, tag in enumerate(tag_labels)}
+        name = tag_labels[code_of_row[-1]]
+    rows = columns.codes["question"], columns.codes["entity"], columns.number
     try:
-        run = Run.of(name, *rows, vocabularies["question"], vocabularies["entity"], **known_of(origin))
+        run = Run.of(name, *rows, columns.vocabularies["question"], columns.vocabularies["entity"], **known_of(origin))
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
@@ -267,18 +263,29 @@ class RunWriter:
         is_text = not parts and not is_parquet(path)
         self._sink = _TextSink(path, name) if is_text else _ParquetSink(path, name, self._origin, parts=parts)
         self._has_origin_beside = is_text and os.fspath(path) != "-" and not is_device(path)
-        self._stack = ExitStack()
         self._written: set[str] = set()
 
     def __enter__(self) -> Self:
+        self._block = self._writing()
+        self._block.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._block.__exit__(*error)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         if self._has_origin_beside and self._origin.collection:
             require_origin_place(self._path)
-        with replacing(self._force), ExitStack() as stack:
-            stack.enter_context(together())
-            self._filling = stack.enter_context(ExitStack())
-            self._sink.open(self._filling)
-            self._stack = stack.pop_all()
-        return self
+        with together():
+            with ExitStack() as filling:
+                with replacing(self._force):
+                    filling.enter_context(self._sink.opened())
+                yield
+                if not self._written:
+                    raise KgtrecError(f"{self._path}: expected a run of at least one row, found an empty one")
+            if self._has_origin_beside:
+                write_origin(self._path, "run", self._origin)
 
     def write(self, part: Run) -> None:
         """Append the lists of further questions, each list whole in one part; the part's name is not used."""
@@ -290,30 +297,13 @@ class RunWriter:
         self._written.update(labels)
         if len(self._written) != before + len(labels):
             raise KgtrecError(f"{self._path}: expected the whole list of a question at once, found a question again")
-        lengths = np.diff(np.r_[starts, len(part)])
-        rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
-        self._sink.write(part, rank)
+        before_list = np.repeat(starts, np.diff(np.r_[starts, len(part)]))
+        self._sink.write(part, np.arange(1, len(part) + 1) - before_list)
 
     def of_ranks(self, digest: str) -> None:
-        """Note the digest of the system's answer ranks, see :mod:`kgtrec.formats.trec.pairs`, before the block ends."""
+        """Note the digest of the system's answer ranks, before the block ends."""
         self._origin = replace(self._origin, ranks=digest)
         self._sink.of_ranks(digest)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            try:
-                if not self._written:
-                    raise KgtrecError(f"{self._path}: expected a run of at least one row, found an empty one")
-                self._sink.finish()
-                self._filling.close()
-                if self._has_origin_beside:
-                    write_origin(self._path, "run", self._origin)
-            except BaseException as late:
-                self._stack.__exit__(type(late), late, late.__traceback__)
-                raise
-        self._stack.__exit__(kind, error, trace)
 
 
 class _TextSink:
@@ -321,30 +311,24 @@ class _TextSink:
         require_writable(path, "tag", Vocabulary.of([name]))
         self._path, self._name = path, name
 
-    def open(self, stack: ExitStack) -> None:
-        self._stream = stack.enter_context(writing(self._path, kind="a run"))
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        with writing(self._path, kind="a run") as self._stream:
+            yield
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
         require_writable(self._path, "question", part.questions, part.question, is_first=True)
         require_writable(self._path, "entity", part.entities, part.entity)
-        for first in range(0, len(part), ROWS_AT_A_TIME):
-            rows = slice(first, first + ROWS_AT_A_TIME)
-            self._stream.write(
-                lines_of(
-                    part.questions.decode(part.question[rows]),
-                    "Q0",
-                    part.entities.decode(part.entity[rows]),
-                    pc.cast(arrow_of(rank[rows]), pa.string()),
-                    pc.cast(arrow_of(part.score[rows]), pa.string()),
-                    self._name,
-                )
-            )
+
+        def columns(rows: slice) -> tuple[pa.StringArray | str, ...]:
+            question, entity = part.questions.decode(part.question[rows]), part.entities.decode(part.entity[rows])
+            numbers = (pc.cast(arrow_of(column[rows]), pa.string()) for column in (rank, part.score))
+            return question, "Q0", entity, *numbers, self._name
+
+        write_lines(self._stream, len(part), columns)
 
     def of_ranks(self, digest: str) -> None:
         """Do nothing: it is written beside the run."""
-
-    def finish(self) -> None:
-        pass
 
 
 class _ParquetSink:
@@ -356,16 +340,19 @@ class _ParquetSink:
         self._path, self._parts, self._n_parts = path, parts, 0
         about: dict[str, Any] = {"format": "run", "name": name}
         if origin.collection:
-            splits = None if origin.filtered_by is None else list(origin.filtered_by)
-            about |= {"collection": origin.collection, "filtered_by": splits}
+            about |= {"collection": origin.collection, "filtered_by": origin.filtered_by}
         self._schema = with_metadata(schema, about)
         self._waiting: list[pa.Table] = []
 
-    def open(self, stack: ExitStack) -> None:
-        if self._parts:
-            self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
-        self._one = stack.enter_context(ExitStack())
-        self._begin()
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            if self._parts:
+                self._folder = stack.enter_context(writing_folder(self._path, FIRST_PART, owned=files_of_run))
+            with ExitStack() as self._one:
+                self._begin()
+                yield
+                self._flush()
 
     def _begin(self) -> None:
         import pyarrow.parquet as pq
@@ -377,7 +364,8 @@ class _ParquetSink:
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
         if self._parts and self._n_rows >= _PART_ROWS:
-            self.finish()
+            self._flush()
+            self._one.close()
             self._begin()
         columns: list[Any] = [part.questions.columns(part.question), part.entities.columns(part.entity)]
         self._waiting.append(pa.table([*columns, arrow_of(part.score)], schema=self._schema))
@@ -392,10 +380,6 @@ class _ParquetSink:
 
     def of_ranks(self, digest: str) -> None:
         self._writer.add_key_value_metadata({OF_RANKS: digest})
-
-    def finish(self) -> None:
-        self._flush()
-        self._one.close()
 
 
 def files_of_run(folder: Path) -> list[str]:
@@ -434,8 +418,8 @@ def write_run(
     >>> print(path.read_text(), end="")
     tail0 Q0 paris 1 0.7 transe
     """
-    known: dict[str, Any] = {"collection": run.collection, "filtered_by": run.filtered_by}
-    with RunWriter(path, name or run.name, **known, parts=parts, force=force) as out:
+    origin = Origin(run.collection, run.filtered_by)
+    with RunWriter(path, name or run.name, **known_of(origin), parts=parts, force=force) as out:
         for part in run.parts():
             out.write(part)
 

@@ -75,13 +75,12 @@ class TextColumns:
     codes: dict[str, Codes]  # label column -> (n,) row in that vocabulary
     number: NDArray[np.float64]  # (n,), or (0,) where the layout has no number
     first_rows: list[int]  # per block: its first row
-    lines: list[int | NDArray[np.int64]]  # per block: the line of its first row, or of each row where some were skipped
+    lines: list[range | NDArray[np.int64]]  # per block: the line of each row
 
     def line(self, row: int) -> int:
         """Return the 1-based line of the file that ``row`` was read from."""
         block = int(np.searchsorted(self.first_rows, row, side="right")) - 1
-        within, lines = row - self.first_rows[block], self.lines[block]
-        return lines + within if isinstance(lines, int) else int(lines[within])
+        return int(self.lines[block][row - self.first_rows[block]])
 
     def first_row(self, column: str, label: str) -> int:
         """Return the first row whose ``column`` is ``label``, which must be in its vocabulary."""
@@ -93,11 +92,7 @@ class TextBlock:
     """Some lines of a file."""
 
     table: pa.Table  # the layout's labels, each as one dictionary-encoded chunk, and its number
-    line: int | NDArray[np.int64]  # of the first row, or of each row
-
-    def line_of(self, row: int) -> int:
-        """Return the line of a row."""
-        return self.line + row if isinstance(self.line, int) else int(self.line[row])
+    lines: range | NDArray[np.int64]  # of each row
 
 
 def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
@@ -121,14 +116,13 @@ def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
     codes = {name: Growing(np.int32) for name in layout.labels}
     dictionaries: dict[str, list[pa.StringArray]] = {name: [] for name in layout.labels}
     first_rows: list[int] = []
-    lines: list[int | NDArray[np.int64]] = []
+    lines: list[range | NDArray[np.int64]] = []
     rows, size = 0, _size_of(stream)
     with ThreadPoolExecutor(2) as workers:
         for block in iterate_blocks(stream, path, layout, workers):
             if rows == 0:
-                foreseen = math.ceil(_MARGIN * block.table.num_rows * size / BLOCK_SIZE)
                 for column in (number, *codes.values()):
-                    column.reserve(foreseen)
+                    column.reserve(math.ceil(_MARGIN * block.table.num_rows * size / BLOCK_SIZE))
             for name, own in codes.items():
                 chunk = block.table.column(name).chunk(0)
                 dictionaries[name].append(chunk.dictionary)
@@ -136,7 +130,7 @@ def read_columns(stream: BinaryIO, path: str, layout: Layout) -> TextColumns:
             if layout.number:
                 number.append(values_of(block.table.column(layout.number).chunk(0)))
             first_rows.append(rows)
-            lines.append(block.line)
+            lines.append(block.lines)
             rows += block.table.num_rows
             del block  # its memory is used for the next ones
         pa.system_memory_pool().release_unused()  # else the memory of the blocks is added to that of later steps
@@ -162,16 +156,17 @@ def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadP
     line = 1
     for parsed in _in_turn(workers, parse, whole_lines(stream, path, BLOCK_SIZE)):
         n_blocks += 1
-        table = parsed.table
-        if table is None:
-            table = _scrutinised(parsed.refused, line, path, layout)
+        table = _scrutinised(parsed.refused, line, path, layout) if parsed.table is None else parsed.table
         rows += table.num_rows
         if table.num_rows:
-            yield TextBlock(table, line if parsed.kept is None else line + parsed.kept)
+            yield TextBlock(table, range(line, line + parsed.n_lines) if parsed.kept is None else line + parsed.kept)
         line += parsed.n_lines
     if not rows:
-        kind = "only comments and blank lines" if n_blocks else "an empty file"
-        raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
+        raise FormatError(
+            f"expected lines of {layout.expected}, found "
+            f"{'only comments and blank lines' if n_blocks else 'an empty file'}",
+            path=path,
+        )
 
 
 def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
@@ -327,8 +322,8 @@ def decoded(data: bytes, path: PathLike, line: int = 1, *, way_out: str = "") ->
     except UnicodeDecodeError as error:
         wrong = data[data.rfind(b"\n", 0, error.start) + 1 :].partition(b"\n")[0]
         line += data.count(b"\n", 0, error.start)
-        found = f"{shown(wrong)}{way_out and f'; {way_out}'}"
-        raise FormatError(f"expected UTF-8 text, found {found}", path=path, line=line) from None
+        way_out = way_out and f"; {way_out}"
+        raise FormatError(f"expected UTF-8 text, found {shown(wrong)}{way_out}", path=path, line=line) from None
 
 
 def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:
@@ -383,8 +378,7 @@ def _normalised(data: bytes) -> tuple[bytes, NDArray[np.intp] | None]:
     text = np.frombuffer(data.translate(_TO_SPACE), np.uint8)
     space, newline = text == 32, text == 10
     # a space is removed if the byte before it is blank too or it begins the line ...
-    after_blank = np.r_[True, (space | newline)[:-1]]
-    text = text[~(space & after_blank)]
+    text = text[~(space & np.r_[True, (space | newline)[:-1]])]
     # ... and if the line ends after it, where only one is left by now
     text = text[~((text == 32) & np.r_[text[1:] == 10, False])]
     ends = np.flatnonzero(text == 10)
@@ -396,9 +390,8 @@ def _normalised(data: bytes) -> tuple[bytes, NDArray[np.intp] | None]:
 
 
 def _schema(layout: Layout) -> pa.Schema:
-    label = pa.dictionary(pa.int32(), pa.string())
-    kinds = dict.fromkeys(layout.labels, label) | ({layout.number: pa.float64()} if layout.number else {})
-    return pa.schema(kinds)
+    kinds = dict.fromkeys(layout.labels, pa.dictionary(pa.int32(), pa.string()))
+    return pa.schema(kinds | ({layout.number: pa.float64()} if layout.number else {}))
 
 
 def _parsed(data: bytes, layout: Layout) -> pa.Table | None:

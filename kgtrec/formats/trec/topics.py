@@ -13,10 +13,9 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.trec.labels import lines_of, require_writable
 from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.triples.text import Lines
-from kgtrec.formats.tsv import require_writable_labels
+from kgtrec.formats.tsv import lines_of, require_writable, require_writable_labels
 
 COLUMNS = ("id", "anchor", "relation")
 _BLANK_IN_ID = re.compile(r"[\t\n\v\f\r ]|\A\s|\s\Z")

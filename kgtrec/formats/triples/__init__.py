@@ -151,8 +151,7 @@ def write_triples(path: PathLike, triples: Triples, *, force: bool = False) -> N
     'ann\tlikes\tice cream\n'
     """
     for vocabulary, what in ((triples.entities, "entity"), (triples.relations, "relation")):
-        way_out = "replace them before writing"
-        require_writable_labels(path, vocabulary.labels, what, way_out, refused=r"[\t\n\r]|^$")
+        require_writable_labels(path, vocabulary.labels, what, "replace them before writing", refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
         write_tsv(stream, len(triples), lambda rows: triple_labels(triples, rows))
 
@@ -203,8 +202,8 @@ def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noq
     kind = format or format_of(path)
     if kind == "ogb":
         return [Path(path), *(tails_beside(path) if suffixes(path)[0] == ".npy" else mapping_files(path))]
-    names = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}.get(kind, ())
-    return [Path(path), *(beside(path, name) for name in names)]
+    dictionaries = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}
+    return [Path(path), *(beside(path, name) for name in dictionaries.get(kind, ()))]
 
 
 def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
@@ -259,15 +258,15 @@ def _read_text(path: PathLike, columns: str, delimiter: str, *, header: bool, ma
         raise FormatError(f"expected lines of {expected}, found an empty file", path=path)
     if delimiter == WHITESPACE:
         lines, delimiter = lines.separated(), "\t"
-    found = dict(zip(columns, read_fields(lines, 3, expected, delimiter=delimiter), strict=True))
-    if header and _names_columns(*(found[letter][0].as_py() for letter in _NAMES)):
-        names = ", ".join(found[letter][0].as_py() for letter in columns)
+    column_of = dict(zip(columns, read_fields(lines, 3, expected, delimiter=delimiter), strict=True))
+    if header and _names_columns(*(column_of[letter][0].as_py() for letter in _NAMES)):
+        names = ", ".join(column_of[letter][0].as_py() for letter in columns)
         warn(
             f"{path}: skipped the first line, which names the columns ({names}); if it is a triple, say so with "
             "--no-header (header=False in Python), or move it to another line"
         )
-        found = {letter: column[1:] for letter, column in found.items()}
-    return Triples.of_columns(found["h"], found["r"], found["t"])
+        column_of = {letter: column[1:] for letter, column in column_of.items()}
+    return Triples.of_columns(column_of["h"], column_of["r"], column_of["t"])
 
 
 def _names_columns(*fields: str) -> bool:
@@ -286,19 +285,17 @@ def _names_columns(*fields: str) -> bool:
 
 
 def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, Path]:
-    found: dict[str, Path] = {}
+    file_of: dict[str, Path] = {}
     for split, stems in SPLIT_FILES.items():
-        files = [folder / f"{stem}{ending}" for stem in stems for ending in endings]
-        files = [path for path in files if path.is_file()]
+        files = [path for stem in stems for ending in endings if (path := folder / f"{stem}{ending}").is_file()]
         named = {path.name.partition(".")[0].removesuffix("2id") for path in folder.iterdir()}  # in whatever format
         if split == "valid" and named.isdisjoint(stems):
             continue
         if len(files) != 1:
-            those = ", ".join(path.name for path in files) or "none"
             raise FormatError(
-                f"expected one file of {split} triples (such as {split}{endings[0]}), found {those}; "
-                "name the files instead",
+                f"expected one file of {split} triples (such as {split}{endings[0]}), found "
+                f"{', '.join(path.name for path in files) or 'none'}; name the files instead",
                 path=folder,
             )
-        found[split] = files[0]
-    return found["train"], found.get("valid"), found["test"]
+        file_of[split] = files[0]
+    return file_of["train"], file_of.get("valid"), file_of["test"]

@@ -7,6 +7,7 @@ folder's own, and score matrices of its models need no reordering.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,39 +41,32 @@ def beside(path: PathLike, name: str) -> Path:
 
 def read_openke(path: PathLike) -> Triples:
     """Read an OpenKE file such as ``train2id.txt``: a line with the number of triples, ``head tail relation`` lines."""
-    entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
+    labels = [_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES]
     count, lines = _counted(Lines.read(path), "triples")
-    head, tail, relation = read_fields(lines, 3, "3 numbers (head tail relation)")
-    _require_count(lines, count, len(head), "triples")
-    return _triples(lines, head, relation, tail, entities, relations)
+    return _triples(lines, "htr", "3 numbers (head tail relation)", labels, count)
 
 
 def read_libkge(path: PathLike) -> Triples:
     """Read the triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
-    entities, relations = (read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES)
-    lines = Lines.read(path)
-    head, relation, tail = read_fields(lines, 3, "3 numbers (head, relation, tail) separated by TAB")
-    return _triples(lines, head, relation, tail, entities, relations)
+    labels = [read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES]
+    return _triples(Lines.read(path), "hrt", "3 numbers (head, relation, tail) separated by TAB", labels)
 
 
-def _triples(
-    lines: Lines,
-    head: pa.StringArray,
-    relation: pa.StringArray,
-    tail: pa.StringArray,
-    entities: Vocabulary,
-    relations: Vocabulary,
-) -> Triples:
-    columns = (head, entities, "a head"), (relation, relations, "a relation"), (tail, entities, "a tail")
-    codes = [read_codes(lines, column, len(labels), what).astype(np.int32) for column, labels, what in columns]
+def _triples(lines: Lines, order: str, expected: str, labels: list[Vocabulary], count: int | None = None) -> Triples:
+    """The triples of lines of numbers; ``order``: of their columns."""
+    column = dict(zip(order, read_fields(lines, 3, expected), strict=True))
+    if count is not None:
+        _require_count(lines, count, len(column["h"]), "triples")
+    entities, relations = labels
+    numbered = ("h", entities, "a head"), ("r", relations, "a relation"), ("t", entities, "a tail")
+    codes = [read_codes(lines, column[letter], len(own), what).astype(np.int32) for letter, own, what in numbered]
     return Triples(codes[0], codes[1], codes[2], entities, relations)
 
 
 def _openke_dictionary(path: Path) -> Vocabulary:
     count, lines = _counted(Lines.read(path), "labels")
     # the number follows the last white space, so that labels may contain some
-    data = re.sub(rb"(?m)[ \t]+([0-9]+)[ \t]*(?=\r?$)", rb"\t\1", lines.data)
-    lines = Lines(lines.path, data, lines.first)
+    lines = replace(lines, data=re.sub(rb"(?m)[ \t]+([0-9]+)[ \t]*(?=\r?$)", rb"\t\1", lines.data))
     labels, numbers = read_fields(lines, 2, "a label and its number")
     _require_count(lines, count, len(labels), "labels")
     return _in_order(lines, labels, read_codes(lines, numbers, len(labels), "a number"))
@@ -104,9 +98,9 @@ def _in_order(lines: Lines, labels: pa.StringArray, numbers: NDArray[np.int64]) 
 def _counted(lines: Lines, what: str) -> tuple[int, Lines]:
     text, rest = lines.without_first()
     if not re.fullmatch(rb"\s*[0-9]{1,18}\s*", text):
-        shown = text[:100].decode(errors="replace")
         raise FormatError(
-            f"expected the number of {what} alone in the first line, as OpenKE writes it, found {shown!r}",
+            f"expected the number of {what} alone in the first line, as OpenKE writes it, found "
+            f"{text[:100].decode(errors='replace')!r}",
             path=lines.path,
             line=1,
         )

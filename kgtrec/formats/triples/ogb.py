@@ -158,17 +158,17 @@ def _labels(path: Path, numbers: str, labels: str) -> pa.StringArray:
 
 
 def _numbers(path: PathLike, split: dict[str, Any], name: str) -> NDArray[np.integer[Any]]:
-    found = split.get(name)
-    if not isinstance(found, np.ndarray) or found.ndim != 1:
+    numbers = split.get(name)
+    if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
         raise FormatError(f"expected a list of numbers {name!r}, found {sorted(split)}", path=path)
-    return found
+    return numbers
 
 
 def _codes(path: PathLike, split: dict[str, Any], name: str, size: int) -> NDArray[np.int32]:
     """Numbers below ``size``."""
-    found = _numbers(path, split, name)
-    _require_below(path, name, found, np.full(len(found), size))
-    return found.astype(np.int32)
+    numbers = _numbers(path, split, name)
+    _require_below(path, name, numbers, np.full(len(numbers), size))
+    return numbers.astype(np.int32)
 
 
 def _typed(path: PathLike, split: dict[str, Any], name: str, sizes: dict[str, int]) -> NDArray[np.int32]:
@@ -180,16 +180,20 @@ def _typed(path: PathLike, split: dict[str, Any], name: str, sizes: dict[str, in
     types = encoded.dictionary.to_pylist()
     if unknown := [kind for kind in types if kind not in sizes]:
         raise FormatError(f"expected types {', '.join(sizes)} in {name}_type, found {unknown[0]!r}", path=path)
-    kind = encoded.indices.to_numpy()
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
-    _require_below(path, name, found, np.array([sizes[each] for each in types], np.int64)[kind])
-    offsets: NDArray[np.int64] = np.array([first[each] for each in types], np.int64)[kind]
-    return (offsets + found).astype(np.int32)
+    size, offset = (
+        np.array([of_type[kind] for kind in types], np.int64)[encoded.indices.to_numpy()] for of_type in (sizes, first)
+    )
+    _require_below(path, name, found, size)
+    return (offset + found).astype(np.int32)
 
 
 def _require_below(path: PathLike, name: str, found: NDArray[Any], sizes: NDArray[Any]) -> None:
-    def error(row: int) -> FormatError:
-        expected = f"expected a {name} below {int(sizes[row]):,}, which is how many labels there are"
-        return FormatError(f"{expected}, found {found[row]} (triple {row + 1:,})", path=path)
-
-    require((found >= 0) & (found < sizes), error)
+    require(
+        (found >= 0) & (found < sizes),
+        lambda row: FormatError(
+            f"expected a {name} below {int(sizes[row]):,}, which is how many labels there are, found {found[row]} "
+            f"(triple {row + 1:,})",
+            path=path,
+        ),
+    )

@@ -36,18 +36,16 @@ def read_pickled_arrays(path: PathLike) -> dict[str, NDArray[np.integer[Any]] | 
             # a zip file that is cut has no end by which zipfile.is_zipfile would recognise it, and is no pickle either
             is_zip = stream.read(len(_ZIP)) == _ZIP
         if is_zip:
-            found = _of_zip(Path(path))
+            content = _of_zip(Path(path))
         else:
             with reading(path) as stream:
-                found = _of_stream(stream)
-        if not isinstance(found, dict):
-            raise _RefusedError(f"expected a dict, found {type(found).__name__}")
-        return {str(name): _value(str(name), value) for name, value in found.items()}
+                content = _of_stream(stream)
+        if not isinstance(content, dict):
+            raise _RefusedError(f"expected a dict, found {type(content).__name__}")
+        return {str(name): _value(str(name), value) for name, value in content.items()}
     except _RefusedError as error:
         raise FormatError(str(error), path=path) from None
-    except FormatError:
-        raise
-    except MemoryError:
+    except (FormatError, MemoryError):
         raise
     except Exception as error:  # whatever a damaged pickle raises
         raise FormatError(
@@ -70,14 +68,14 @@ def _of_zip(path: Path) -> object:
 
 def _of_stream(stream: IO[bytes]) -> object:
     try:
-        found = _Reader(stream).load()
-        if found == _MAGIC:
+        content = _Reader(stream).load()
+        if content == _MAGIC:
             for _ in range(2):
                 _Reader(stream).load()
-            found = _Reader(stream).load()
+            content = _Reader(stream).load()
     except EOFError as error:  # which would be taken for that of compressed data
         raise pickle.UnpicklingError(str(error)) from None
-    return found
+    return content
 
 
 class _Dtype:
@@ -96,10 +94,10 @@ class _Dtype:
 
 
 class _Array:
-    """Stands for ``numpy.ndarray``."""
+    """Stands for ``numpy.ndarray``, and for what makes one: of bytes, dtype, shape and order, or of its state."""
 
-    def __init__(self, *_: object) -> None:
-        self.parts: tuple[Any, ...] = ()
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, shape, dtype, is_fortran, data = state
@@ -108,16 +106,6 @@ class _Array:
     def real(self) -> NDArray[Any]:
         data, dtype, shape, order = self.parts
         return np.frombuffer(data, dtype.real()).reshape(shape, order=order)
-
-
-def _reconstruct(*_: object) -> _Array:
-    return _Array()
-
-
-def _from_buffer(*parts: Any) -> _Array:
-    array = _Array()
-    array.parts = parts
-    return array
 
 
 def _encode(text: str, coding: str = "") -> bytes:
@@ -139,20 +127,20 @@ _STAND_INS = {
     ("numpy", "dtype"): _Dtype,
     ("_codecs", "encode"): _encode,
     **{(module, "bytes"): _no_bytes for module in ("__builtin__", "builtins")},
-    **{(f"numpy.{core}.multiarray", "_reconstruct"): _reconstruct for core in ("core", "_core")},
-    **{(f"numpy.{core}.numeric", "_frombuffer"): _from_buffer for core in ("core", "_core")},
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _Array for core in ("core", "_core")},
 }
 
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
-        found = _STAND_INS.get((module_name, global_name))
-        if found is None:
+        stand_in = _STAND_INS.get((module_name, global_name))
+        if stand_in is None:
             raise _RefusedError(
                 f"expected arrays and texts alone, found {module_name}.{global_name}, which may be code; nothing of it "
                 "was run"
             )
-        return found
+        return stand_in
 
     def persistent_load(self, pid: object) -> Any:
         raise _RefusedError("expected NumPy's arrays, found tensors of torch")

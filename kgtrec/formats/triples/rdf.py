@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,6 @@ from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, reading
 
 LITERALS = ("skip", "keep")
-_Row = tuple[str, str, str]
 
 
 def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
@@ -40,38 +38,32 @@ def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
     KgtrecWarning
         If triples were skipped.
     """
-    rows: list[_Row] = []
-    skipped = 0
-    for row, is_literal in _rows(path):
-        if is_literal and literals == "skip":
-            skipped += 1
-        else:
-            rows.append(row)
-    if skipped:
-        warn(
-            f"{path}: skipped {skipped:,} triples whose object is a literal, which is not an entity; "
-            "keep them with --literals keep"
-        )
-    return Triples.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))
-
-
-def _rows(path: PathLike) -> Iterator[tuple[_Row, bool]]:
     try:
         import pyoxigraph as ox
     except ImportError:
         raise KgtrecError(f'{path}: expected pyoxigraph to read N-Triples with; pip install "kgtrec[rdf]"') from None
+    rows: list[tuple[str, str, str]] = []
+    skipped = 0
     with reading(path) as stream:
         try:
             for quad in ox.parse(stream, format=ox.RdfFormat.N_TRIPLES):
                 subject, target = quad.subject, quad.object
                 if isinstance(subject, ox.Triple) or isinstance(target, ox.Triple):
                     raise FormatError(f"expected plain triples, found a triple about a triple: {quad}", path=path)
-                row = _label(subject, ox), quad.predicate.value, _label(target, ox)
-                yield row, isinstance(target, ox.Literal)
+                if literals == "skip" and isinstance(target, ox.Literal):
+                    skipped += 1
+                else:
+                    rows.append((_label(subject, ox), quad.predicate.value, _label(target, ox)))
         except SyntaxError as error:
             raise FormatError(
                 f"expected N-Triples, found something else: {error.msg}", path=path, line=error.lineno
             ) from None
+    if skipped:
+        warn(
+            f"{path}: skipped {skipped:,} triples whose object is a literal, which is not an entity; "
+            "keep them with --literals keep"
+        )
+    return Triples.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))
 
 
 def _label(term: Any, ox: Any) -> str:

@@ -97,8 +97,7 @@ class Lines:
 
     def every(self) -> Iterator[TextLine]:
         """Return every line, blank ones too."""
-        parts = self.data.removesuffix(b"\n").split(b"\n") if self.data else []
-        for number, part in enumerate(parts, self.first):
+        for number, part in enumerate(self.data.removesuffix(b"\n").split(b"\n") if self.data else (), self.first):
             yield TextLine(self.path, number, part.removesuffix(b"\r"))
 
     def without_nul(self) -> Lines:
@@ -122,8 +121,8 @@ class Lines:
         line, _, rest = self.data.partition(b"\n")
         return line.removesuffix(b"\r"), Lines(self.path, rest, self.first + 1)
 
-    def below_header(self, columns: Sequence[str]) -> Lines:
-        """Return the lines below the first one, which must name the columns.
+    def below_header(self, columns: Sequence[str], optional: str = "") -> Lines:
+        """Return the lines below the first one, which must name the columns, and may name an optional one after them.
 
         Raises
         ------
@@ -131,10 +130,11 @@ class Lines:
             If the first line is different.
         """
         header, rest = self.without_first()
-        if header != "\t".join(columns).encode():
+        if header.decode(errors="replace").removesuffix(optional and f"\t{optional}") != "\t".join(columns):
             found = shown(header) if header.strip() else "an empty line" if self.data else "an empty file"
+            or_more = optional and f", with {optional} or without"
             raise FormatError(
-                f"expected the header line {' '.join(columns)}, separated by tabs, found {found}",
+                f"expected the header line {' '.join(columns)}{or_more}, separated by tabs, found {found}",
                 path=self.path,
                 line=self.first,
             )
@@ -193,8 +193,8 @@ def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str =
         For the first line with another number of columns, an empty column or bytes that are not UTF-8.
     """
     data = lines.data
-    regular = data and data.count(b"\r") == data.count(b"\r\n")
-    columns = _parsed(data, n_columns, delimiter) if regular else None
+    is_regular = data and data.count(b"\r") == data.count(b"\r\n")
+    columns = _parsed(data, n_columns, delimiter) if is_regular else None
     # a line that Arrow cannot read, or one with an empty label, is read again to report its number
     if columns is None or any(pc.min(pc.binary_length(column)).as_py() == 0 for column in columns):
         columns = _scrutinised(lines, n_columns, expected, delimiter)

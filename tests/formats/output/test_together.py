@@ -18,10 +18,8 @@ def test_outputs_take_their_places_at_the_end_of_the_block(tmp_path):
     with together():
         write_text(file, "2")
         remove(tmp_path / "gone")
-        with (
-            together(),
-            writing_folder(folder, "c", owned=lambda _: ["c"], force=True) as part,
-        ):  # a part of the outer block
+        # a part of the outer block
+        with together(), writing_folder(folder, "c", owned=lambda _: ["c"], force=True) as part:
             (part / "c").write_text("3")
         assert not file.exists()
         assert (folder / "c").read_text() == "1"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
+from kgtrec.formats.collections import write_collection
 from kgtrec.formats.output.outputs import protecting, replacing
 from kgtrec.formats.trec.runs import read_run, write_run
 from kgtrec.formats.trec.streamed_runs import open_run, read_any_run
@@ -85,8 +88,6 @@ def test_a_run_and_ranks_of_different_scores_are_refused(pair, run_format):
 
 def test_commands_refuse_them(collection, pair, tmp_path, monkeypatch, capsys):
     """Those that are given one of the two, or their folder."""
-    from kgtrec.formats.collections import write_collection
-
     monkeypatch.chdir(tmp_path)
     write_collection("C", collection)
     pair("run.gz", same=False)
@@ -104,18 +105,14 @@ def test_commands_refuse_them(collection, pair, tmp_path, monkeypatch, capsys):
         assert "o/m.run.gz: does not belong to o/m.ranks.parquet: they are of different" in told.out + told.err, words
 
 
-@pytest.mark.parametrize(
-    "loss", ["record of the run", "record of the ranks", "ranks", "damaged ranks", "damaged record"]
-)
+@pytest.mark.parametrize("loss", ["run's record", "ranks' record", "ranks", "damaged ranks", "damaged record"])
 def test_what_is_not_known_is_accepted(pair, loss):
     """A run of another program, ranks that are elsewhere, and what another reader refuses."""
     run, ranks = pair("run.gz", same=False)
     beside = run.with_name("m.run.gz.json")
-    if loss == "record of the run":
+    if loss == "run's record":
         beside.unlink()
-    elif loss == "record of the ranks":
-        import pyarrow.parquet as pq
-
+    elif loss == "ranks' record":
         table = pq.read_table(ranks)
         of_kgtrec = {b"kgtrec": table.schema.metadata[b"kgtrec"]}
         pq.write_table(table.replace_schema_metadata(of_kgtrec), ranks)
@@ -135,8 +132,6 @@ def test_what_is_not_known_is_accepted(pair, loss):
 
 def test_a_copy_keeps_what_binds_it(pair, tmp_path):
     """Of the folder, and of the answer ranks that are read and written again."""
-    import shutil
-
     _, ranks = pair("run.gz", same=True)
     shutil.copytree(tmp_path / "o", tmp_path / "copy")
     write_answer_ranks(tmp_path / "copy" / "m.ranks.parquet", read_answer_ranks(ranks))

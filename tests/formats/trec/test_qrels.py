@@ -79,13 +79,8 @@ def test_round_trip(found, suffix, tmp_path_factory):
 
 def test_rows_are_written_by_question_then_label(tmp_path):
     """Questions in their own order, entities by the bytes of their labels."""
-    found = Qrels.of(
-        np.array([1, 0, 0], np.int32),
-        np.array([0, 0, 1], np.int32),
-        np.array([1, -1, 2], np.int32),
-        Vocabulary.of(["q9", "q1"]),
-        Vocabulary.of(["b", "a"]),
-    )
+    rows = np.array([[1, 0, 0], [0, 0, 1], [1, -1, 2]], np.int32)
+    found = Qrels.of(*rows, Vocabulary.of(["q9", "q1"]), Vocabulary.of(["b", "a"]))
     write_qrels(tmp_path / "x", found)
     assert (tmp_path / "x").read_text() == "q9 0 a 2\nq9 0 b -1\nq1 0 b 1\n"
 
@@ -125,7 +120,5 @@ def test_parquet_grades_are_whole_numbers(grades, tmp_path):
 
 def test_an_empty_file_is_refused(tmp_path):
     """With the columns that were expected."""
-    with pytest.raises(
-        FormatError, match=r"expected lines of 4 columns \(question iter entity grade\), found an empty"
-    ):
+    with pytest.raises(FormatError, match=r"4 columns .* empty"):
         read_qrels(written(tmp_path, "x", ""))

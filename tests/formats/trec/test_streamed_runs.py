@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,12 @@ from kgtrec.evaluation.ties import compare_ties
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.trec import runs as run_files
 from kgtrec.formats.trec import streamed_runs
+from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.formats.trec.runs import RunWriter, read_run, write_run
-from kgtrec.formats.trec.sorting import sort_run
-from kgtrec.formats.trec.streamed_runs import open_run, read_any_run
+from kgtrec.formats.trec.streamed_runs import open_run, read_any_run, sort_run
 from kgtrec.meta.stability import stability
 from kgtrec.pooling.pool_runs import pool_runs
+from kgtrec.ranking.rank import rank_scores
 from tests.collections_by_hand import collection_of
 from tests.examples import examples
 from tests.formats.trec_files import rows_of, runs
@@ -51,14 +53,8 @@ def in_parts(folder: Path, run: Run, bounds: list[int]) -> Path:
     """Its rows as they are, in files that begin at these rows."""
     folder.mkdir()
     for number, (first, last) in enumerate(zip([0, *bounds], [*bounds, len(run)], strict=True)):
-        rows = slice(first, last)
-        table = pa.table(
-            {
-                "question": run.questions.decode(run.question[rows]),
-                "entity": run.entities.decode(run.entity[rows]),
-                "score": run.score[rows],
-            }
-        )
+        part = run.take(np.arange(first, last))
+        table = pa.table({"question": part.decoded("question"), "entity": part.decoded("entity"), "score": part.score})
         pq.write_table(table, folder / f"part-{number:05}.parquet", row_group_size=3)
     return folder
 
@@ -145,27 +141,6 @@ def test_rows_of_a_question_in_two_places_are_refused(tmp_path: Path):
         open_run(tmp_path / "y.run")
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ({"question": ["a", "a"], "entity": ["x", "x"], "score": [1.0, 2.0]}, "expected each pair once"),
-        ({"question": ["a"], "entity": ["x"], "score": [float("nan")]}, "expected a number as score, found NaN for"),
-        ({"question": ["a"], "entity": ["x"], "score": [np.inf]}, r"expected a number as score, found \+inf for"),
-        ({"question": ["a"], "entity": ["x"], "score": ["1"]}, "expected numbers in column score, found string"),
-        ({"question": ["a", None], "entity": ["x", "y"], "score": [1.0, 2.0]}, "column question, found none in row 1"),
-        ({"question": [1], "entity": ["x"], "score": [1.0]}, "expected text in column question, found int64"),
-        ({"question": ["a"], "entity": ["x"]}, "expected a column score, found question, entity"),
-        ({"question": pa.array([], pa.string()), "entity": pa.array([], pa.string()), "score": []}, "an empty table"),
-    ],
-    ids=["repeated", "nan", "infinite", "text", "missing", "number", "column", "empty"],
-)
-def test_what_is_no_run_is_refused(tmp_path: Path, rows, expected: str):
-    """When it is opened, or when the part is read."""
-    pq.write_table(pa.table(rows), tmp_path / "x.parquet")
-    with pytest.raises(FormatError, match=expected):
-        list(open_run(tmp_path / "x.parquet").parts())
-
-
 def test_a_folder_of_other_things_is_refused(tmp_path: Path):
     """Notes of other tools, whose names begin with . or _, are left alone."""
     folder = in_parts(tmp_path / "a.run", drawn_run(1), [])
@@ -183,11 +158,10 @@ def test_parts_of_different_runs_are_refused(tmp_path: Path):
     (tmp_path / "a.run").mkdir()
     for name in ("one", "two"):
         write_run(tmp_path / "a.run" / f"{name}.parquet", drawn_run(1, name))
-    expected = r"two.parquet: expected a part of the same run as one.parquet, found one of another"
-    with pytest.raises(FormatError, match=expected):
-        open_run(tmp_path / "a.run")
-    with pytest.raises(FormatError, match=expected):
-        sort_run(tmp_path / "a.run", tmp_path / "b.parquet")
+    expected = r"two.parquet: expected a part of the same run as one.parquet"
+    for read in (open_run, partial(sort_run, target=tmp_path / "b.parquet")):
+        with pytest.raises(FormatError, match=expected):
+            read(tmp_path / "a.run")
     (tmp_path / "a.run" / "two.parquet").unlink()
     write_run(tmp_path / "a.run" / "two.parquet", replace(drawn_run(1, "one"), collection="of-another"))
     with pytest.raises(FormatError, match=expected):
@@ -205,9 +179,7 @@ def test_a_file_that_changes_meanwhile_is_no_other_number(tmp_path: Path):
 def test_measures_that_need_the_whole_say_so(tmp_path: Path):
     """Those that ir-measures' providers compute."""
     write_run(tmp_path / "a.parquet", drawn_run(1))
-    with pytest.raises(
-        MeasureError, match=r"Compat is computed by .* which need the whole run in memory, found one of"
-    ):
+    with pytest.raises(MeasureError, match=r"Compat .* whole run in memory"):
         silently(evaluate, QRELS, {"a": open_run(tmp_path / "a.parquet")}, "Compat")
 
 
@@ -218,8 +190,6 @@ def test_large_files_are_read_in_parts_by_every_command(tmp_path: Path, monkeypa
     whole = drawn_run(3, "sys")
     write_run("sys.run.gz", whole)
     write_run("sys.parquet", whole)
-    from kgtrec.formats.trec.qrels import write_qrels
-
     write_qrels("qrels.txt", QRELS)
     assert isinstance(read_any_run("sys.parquet"), StreamedRun)
     main(["convert", "sys.run.gz", "parts/sys.run", "--to", "parts"])
@@ -293,17 +263,13 @@ def split(run: Run) -> list[Run]:
 
 def test_answer_ranks_in_parts_are_those_of_one_file(tmp_path: Path):
     """A folder NAME.ranks."""
-    from kgtrec.ranking.rank import rank_scores
-
     test = collection_of(4, 6, {(q, q): 1 for q in range(4)})
     scores = np.random.default_rng(0).choice([0.0, 1.0], (4, 6))
     ranks = rank_scores(test, scores, questions=test, entities=test, name="s", depth=0).answer_ranks
     write_answer_ranks(tmp_path / "s.ranks.parquet", ranks)
     (tmp_path / "s.ranks").mkdir()
-    for number, rows in enumerate((slice(2, 4), slice(0, 2))):
-        names = ("question", "entity", "answer", "above", "tied", "n_other", "score")
-        part = replace(ranks, **{name: getattr(ranks, name)[rows] for name in names})
-        write_answer_ranks(tmp_path / "s.ranks" / f"part-{number}.parquet", part)
+    for number, rows in enumerate(([2, 3], [0, 1])):
+        write_answer_ranks(tmp_path / "s.ranks" / f"part-{number}.parquet", ranks.take(np.array(rows)))
     one, parts = (read_answer_ranks(tmp_path / name) for name in ("s.ranks.parquet", "s.ranks"))
     scores = evaluate(test, {"one": one, "parts": parts}, "micro.MRR AP")
     np.testing.assert_array_equal(scores.values[0], scores.values[1])
