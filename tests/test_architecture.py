@@ -14,16 +14,17 @@ PACKAGE = Path(__file__).parents[1] / "kgtrec"
 
 MOST_LINES = 43_129
 _FLOORS = (
-    ("errors", "lazy"),
+    ("errors",),
     ("workers",),
     ("kernels",),
     ("data",),
     ("measures",),
     ("formats",),
-    ("collection", "baselines", "systems"),
+    ("collection", "systems"),
     ("ranking",),
-    ("evaluation", "data_sets"),
-    ("pooling", "published"),
+    ("data_sets",),
+    ("evaluation",),
+    ("pooling",),
     ("alignment", "campaign"),
     ("openworld", "meta"),
     ("report",),
@@ -35,7 +36,6 @@ _FLOORS = (
 FLOOR = {room: floor for floor, rooms in enumerate(_FLOORS) for room in rooms}
 #: rooms whose modules are imported only when something is computed
 HEAVY = (
-    "baselines",
     "systems",
     "collection",
     "ranking",
@@ -46,7 +46,6 @@ HEAVY = (
     "meta",
     "openworld",
     "ir_measures",
-    "published",
     "pykeen",
     "serve",
 )

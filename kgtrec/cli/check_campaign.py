@@ -38,11 +38,11 @@ def checked_campaign(folder: str) -> dict[str, CheckedFile]:
     """Check the files of a campaign, each by itself; or the folder, if it is no campaign."""
     from kgtrec.campaign.check import check_judgements
     from kgtrec.campaign.gold import gold_notes
+    from kgtrec.campaign.verdict_rules import refusal_lines
     from kgtrec.formats.campaign import folder as campaigns
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
     from kgtrec.formats.campaign.judgements import read_judgements
     from kgtrec.formats.campaign.sent_back import read_sent_back
-    from kgtrec.report.refusals import refusal_lines
 
     try:
         campaign = campaigns.read_campaign_without_judgements(folder)

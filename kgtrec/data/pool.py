@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_codes, frame_names, frame_of, frame_values
+from kgtrec.data.lazy import named
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -287,7 +287,7 @@ def open_world_curve(
 
     Examples
     --------
-    >>> from kgtrec.baselines import baseline_checkpoints, score_blocks
+    >>> from kgtrec.systems.baselines import baseline_checkpoints, score_blocks
     >>> from kgtrec.openworld.family_tree import family_tree, hide_facts
     >>> from kgtrec.collection.questions import build_questions
     >>> from kgtrec.ranking.rank import rank_scores

@@ -96,7 +96,7 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
 
 
 def _say_refused(refused: Sequence[Refusal]) -> None:
-    from kgtrec.report.refusals import refusal_lines
+    from kgtrec.campaign.verdict_rules import refusal_lines
 
     for line in refusal_lines(refused):
         say(line)
