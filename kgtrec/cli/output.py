@@ -12,8 +12,9 @@ from typing import Any
 from kgtrec.cli.options import PATH, Command, force_option, option
 from kgtrec.data.table import Result
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.contents import TABLE
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.outputs import TABLE, require_file, write_text, writing
+from kgtrec.formats.output.outputs import require_file, write_text, writing
 
 FORMATS = ("table", "csv", "json", "latex", "markdown", "parquet")
 _SUFFIXES = ("", ".txt", ".csv", ".json", ".tex", ".md", ".parquet")

@@ -36,6 +36,7 @@ from kgtrec.errors import FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json, read_manifest
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST, REPORT, SUMS, files_listed
 from kgtrec.formats.output.git_files import write_git_files
 from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
@@ -43,7 +44,6 @@ from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.labels import lines_of
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics, write_topics
-from kgtrec.formats.triples.text import Lines
 
 FORMAT_VERSION = 2
 #: files that only a collection has

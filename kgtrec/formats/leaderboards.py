@@ -9,8 +9,8 @@ import numpy as np
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.csv_text import finite
+from kgtrec.formats.lines import Line
 from kgtrec.formats.trec.text import shown
-from kgtrec.formats.triples.text import Line
 
 _HEADER = ("run", "measure", "topic", "value")
 _ALL = "all"  # the topic of totals

@@ -79,7 +79,7 @@ def take_in(
 
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
     """Read what was filled in, in a file of any of ``FORMATS``."""
-    from kgtrec.formats.campaign.tasks import read_tasks
+    from kgtrec.formats.campaign.filled_tasks import read_tasks
     from kgtrec.formats.files import suffixes
 
     if form == "auto" and suffixes(path)[0] == ".json":
