@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_labels, has_columns
+from kgtrec.data.frames import Frame, has_columns
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.run import Run, StreamedRun
@@ -315,7 +315,7 @@ def _questions(questions: Any, collection: Collection, where: str) -> tuple[Ques
             raise KgtrecError(f"{where}: {error}") from None
         return found, found.entities
     if has_columns(questions):
-        columns = [frame_labels(questions, name).to_pylist() for name in ("side", "anchor", "relation")]
+        columns = [Frame(questions).labels(name).to_pylist() for name in ("side", "anchor", "relation")]
     else:
         columns = _columns(questions, where)
     side, anchor, relation = columns

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import values_of
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_codes, frame_labels, frame_of
+from kgtrec.data.frames import Frame, frame_of
 from kgtrec.data.triples import Triples, label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
@@ -81,14 +81,15 @@ class Questions(Columns):
         ... }))
         <Questions: 1 (0 head, 1 tail)>
         """
-        ids, row = Vocabulary.encoding(frame_labels(frame, "question"))
+        columns = Frame(frame)
+        ids, row = columns.codes("question")
         if len(ids) < len(row):
             raise KgtrecError(f"expected each question once, found {ids[int(np.argmax(np.bincount(row) > 1))]!r} again")
-        sides = frame_labels(frame, "side").to_pylist()
+        sides = columns.labels("side").to_pylist()
         if wrong := [side for side in sides if side not in SIDES]:
             raise KgtrecError(f"expected {' or '.join(SIDES)} in column 'side', found {wrong[0]!r}")
-        relations, relation = frame_codes(frame, "relation", relations)
-        entities, anchor = frame_codes(frame, "anchor", entities)
+        relations, relation = columns.codes("relation", relations)
+        entities, anchor = columns.codes("anchor", entities)
         found = cls(ids, np.array([side == "head" for side in sides], np.bool_), relation, anchor, entities, relations)
         keys = found._keys(found.is_head, relation, anchor)
         _, first = np.unique(keys, return_index=True)

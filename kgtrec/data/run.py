@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, holds_answer_ranks, nested, with_note
+from kgtrec.data.frames import Frame, frame_of, holds_answer_ranks, nested, with_note
 from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -102,18 +102,17 @@ class Run(Columns):
         """
         if holds_answer_ranks(frame):
             raise KgtrecError("expected a run, found answer ranks; use AnswerRanks.from_frame(frame, name)")
-        questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
-        entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
-        note = frame_note(frame)
-        splits = note.get("filtered_by")
+        columns = Frame(frame)
+        (questions, question), (entities, entity) = columns.codes("query_id"), columns.codes("doc_id")
+        splits = columns.note.get("filtered_by")
         return cls.of(
             name,
             question,
             entity,
-            frame_values(frame, "score"),
+            columns.values("score"),
             questions,
             entities,
-            collection=note.get("collection", ""),
+            collection=columns.note.get("collection", ""),
             filtered_by=None if splits is None else tuple(splits),
         )
 
