@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
@@ -85,6 +86,18 @@ class Collection:
             missing = questions[int(np.flatnonzero(row < 0)[0])]
             raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
         return row
+
+    def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
+
+        Both are keys ``question * n_entities + entity``, each once, ascending.
+        """
+        qrels, known, width = self.qrels, self.known, len(self.entities)
+        is_answer = qrels.grade >= 1
+        answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
+        in_filter = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
+        filtered = distinct(known.question[in_filter].astype(np.int64) * width + known.entity[in_filter])
+        return answers, filtered[~is_among_sorted(filtered, answers)]
 
     @property
     def is_alignment(self) -> bool:

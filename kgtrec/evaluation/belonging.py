@@ -44,7 +44,7 @@ def different_systems(
         If they do not belong together.
     """
     names: set[str] = set()
-    checks = Belonging(collection, qrels=qrels, measures=measures, mixed=mixed)
+    checks = Belonging(collection, qrels, measures, mixed)
     for system in systems:
         if system.name in names:
             raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
@@ -83,7 +83,7 @@ class Belonging:
     """
 
     def __init__(
-        self, collection: Collection | None, *, qrels: Qrels | None = None, measures: Measures = (), mixed: bool = False
+        self, collection: Collection | None, qrels: Qrels | None = None, measures: Measures = (), mixed: bool = False
     ) -> None:
         self._collection = collection
         self._qrels = qrels

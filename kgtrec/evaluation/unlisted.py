@@ -20,7 +20,6 @@ from kgtrec.errors import CollectionError, counted, warn
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, UnlistedAnswers
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
-from kgtrec.ranking.rank import answers_and_filtered
 
 _WAYS_OUT = {
     "filtered": "--unlisted-answers candidates, in Python unlisted_answers='candidates', keeps them as candidates",
@@ -193,7 +192,7 @@ def _splits(system: System) -> tuple[str, ...]:
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
     """Return (questions of the collection,) how many candidates the whole list of a run has."""
-    _, filtered = answers_and_filtered(collection, _splits(run))
+    _, filtered = collection.answers_and_filtered(_splits(run))
     width = len(collection.entities)
     return width - np.bincount(filtered // width, minlength=len(collection.questions))
 

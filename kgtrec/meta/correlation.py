@@ -14,6 +14,7 @@ from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.lazy import named as imported
+from kgtrec.data.progress import Progress
 from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
@@ -24,7 +25,6 @@ from kgtrec.kernels.statistics.resampling import percentile_interval
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
 from kgtrec.meta.question_draws import Bootstrap, QuestionDraws
-from kgtrec.ranking.rank import Progress
 from kgtrec.workers.results import Helper, number_of_workers, results
 
 
