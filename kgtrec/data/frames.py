@@ -50,10 +50,10 @@ class Frame:
         self._table = frame if is_frame(frame) else pa.table(frame)
         self.names: list[Any] = list(frame.columns) if is_frame(frame) else self._table.column_names
         stored = getattr(getattr(frame, "schema", None), "metadata", None) or {}
-        self.note: dict[str, Any] = {}
+        note: Any = None
         with suppress(ValueError):
             note = getattr(frame, "attrs", {}).get(_NOTE) or json.loads(stored.get(_NOTE.encode(), b"{}"))
-            self.note = note if isinstance(note, dict) else {}
+        self.note: dict[str, Any] = note if isinstance(note, dict) else {}
 
     def column(self, name: str) -> Any:
         """Return a column as a pandas Series; an error lists the columns of the frame."""
@@ -72,9 +72,10 @@ class Frame:
         """Return a label column; numbers are refused, since 7 and 007 would become one label."""
         column = self.column(name)
         name = column.name  # its own, such as PyTerrier's
-        missing = np.flatnonzero(column.isna().to_numpy())
-        if len(missing):
-            raise KgtrecError(f"expected a label in every row of column {name!r}, found none in row {missing[0]}")
+        require(
+            column.notna().to_numpy(),
+            lambda row: KgtrecError(f"expected a label in every row of column {name!r}, found none in row {row}"),
+        )
         try:
             labels = pa.array(column, from_pandas=True)
             if pa.types.is_dictionary(labels.type):

@@ -29,7 +29,6 @@ _TRUST = "; or declare that the ids are the same (--mixed; in Python, dataclasse
 def different_systems(
     systems: Iterable[System],
     collection: Collection | None,
-    *,
     qrels: Qrels | None = None,
     measures: Measures = (),
     mixed: bool = False,

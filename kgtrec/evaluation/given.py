@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from numbers import Real
 from pathlib import Path
@@ -175,7 +174,7 @@ def files_of_folder(path: str | os.PathLike[str], *, runs: bool = False) -> list
     return files
 
 
-def _files(path: Any, runs: bool) -> list[Any]:
+def _files(path: Any, runs: bool) -> Sequence[Any]:
     """What is given, or the files of the systems in a folder; one of a single system's Parquet files is that system."""
     from kgtrec.formats.parquet import is_in_parts, is_parquet
 
@@ -184,7 +183,7 @@ def _files(path: Any, runs: bool) -> list[Any]:
     names = [path.name for path in Path(path).iterdir() if not path.name.startswith((".", "_"))]
     if names and all(is_parquet(name) and not name.endswith((*RANKS_SUFFIXES, ".run.parquet")) for name in names):
         return [path]
-    return list[Any](files_of_folder(path, runs=runs))
+    return files_of_folder(path, runs=runs)
 
 
 def judgements_of(judgements: Any) -> Qrels:
@@ -204,9 +203,8 @@ def _is_ranx(table: Any) -> bool:
 
 
 def _is_ranked(system: Any) -> bool:
-    """Whether it is a result of :func:`kgtrec.rank_scores`, without loading that module, which alone makes one."""
-    module = sys.modules.get("kgtrec.ranking.rank")
-    return module is not None and isinstance(system, module.Ranked)
+    """Whether it is a result of :func:`kgtrec.rank_scores`, which is above this module."""
+    return isinstance(getattr(system, "answer_ranks", None), AnswerRanks)
 
 
 def _read(path: str | os.PathLike[str]) -> System:
@@ -236,7 +234,6 @@ class _Pairs:
 
     def __init__(self, system: Any, column: str, numbers: str, types: str, what: str) -> None:
         """Take what has ``numbers`` in a column; other ``types`` are accepted as ``what`` too, for messages."""
-        self.number: NDArray[np.float64]
         if isinstance(system, Mapping) and all(isinstance(row, Mapping) for row in system.values()):
             self.questions, self.question = _coded([label for label, row in system.items() for _ in row], "questions")
             self.entities, self.entity = _coded([label for row in system.values() for label in row], "entities")

@@ -12,9 +12,6 @@ __all__ = offer(
         "systems.kinds": ("Scorer", "Factors", "ScoreBlocks", "RankedLists", "CollectionLists", "TripleRanks"),
         "systems.baselines": (
             "BASELINES",
-            "Baseline",
-            "Model",
-            "Option",
             "baseline",
             "baseline_blocks",
             "baseline_checkpoints",
@@ -22,6 +19,7 @@ __all__ = offer(
             "fit_baseline",
             "score_blocks",
         ),
+        "systems.baselines.record": ("Baseline", "Model", "Option"),
         "systems.own_ranks": ("triple_ranks",),
         "systems.pykeen": ("pykeen_system",),
         "systems.torchkge": ("torchkge_system",),

@@ -14,23 +14,8 @@ from kgtrec.errors import one_of, whole_number
 from kgtrec.systems.baselines.counting import CONSTANT, POPULARITY, RANDOM
 from kgtrec.systems.baselines.factors import RESCAL, SVD
 from kgtrec.systems.baselines.neighbours import NEIGHBOURS
-from kgtrec.systems.baselines.record import Baseline, Model, Option, Settings
+from kgtrec.systems.baselines.record import Baseline, Model, Settings
 from kgtrec.systems.baselines.rules import INVERSE, RULES
-
-__all__ = [
-    "ALL",
-    "BASELINES",
-    "Baseline",
-    "Model",
-    "Option",
-    "Settings",
-    "baseline",
-    "baseline_blocks",
-    "baseline_checkpoints",
-    "baselines_of",
-    "fit_baseline",
-    "score_blocks",
-]
 
 #: name -> record, of every baseline
 BASELINES = {record.name: record for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)}
