@@ -1,4 +1,4 @@
-"""What a long piece of work tells those who wait for it."""
+"""Callbacks that show the progress of a long piece of work."""
 
 from __future__ import annotations
 
