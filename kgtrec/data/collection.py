@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.columns import Columns
+from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
@@ -87,16 +88,21 @@ class Collection:
             raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
         return row
 
+    def known_pairs(self, splits: Sequence[str]) -> Pairs:
+        """Return the pairs that are known from some splits."""
+        rows = np.isin(self.known.split, [SPLITS.index(split) for split in splits])
+        return Pairs(self.known.question[rows], self.known.entity[rows], self.questions.ids, self.entities)
+
     def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
 
         Both are keys ``question * n_entities + entity``, each once, ascending.
         """
-        qrels, known, width = self.qrels, self.known, len(self.entities)
+        qrels, width = self.qrels, len(self.entities)
         is_answer = qrels.grade >= 1
         answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
-        in_filter = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
-        filtered = distinct(known.question[in_filter].astype(np.int64) * width + known.entity[in_filter])
+        known = self.known_pairs(filtered_by)
+        filtered = distinct(known.question.astype(np.int64) * width + known.entity)
         return answers, filtered[~is_among_sorted(filtered, answers)]
 
     @property

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.columns import Columns
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
 _PLACES_PER_PAIR = 16  # in the table that rules out most pairs before a look-up
@@ -28,6 +33,30 @@ class PairSet:
         key = question[maybe].astype(np.int64) * self._n_entities + entity[maybe]
         found[maybe] = is_among_sorted(key, self._keys)
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs(Columns):
+    """Pairs of question and entity, and their labels."""
+
+    question: NDArray[np.int32]  # (n,) row in questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    questions: Vocabulary
+    entities: Vocabulary
+
+    @classmethod
+    def of(cls, table: Any) -> Pairs:
+        """Make the pairs of a run, of answer ranks or of qrels."""
+        return cls(table.question, table.entity, table.questions, table.entities)
+
+    def among(self, others: Pairs) -> NDArray[np.bool_]:
+        """Return which of the pairs are among the others, (n,)."""
+        own = self.recoded(questions=others.questions, entities=others.entities)
+        is_among: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
+        if is_among.any():
+            pairs = PairSet(others.question, others.entity, len(others.entities))
+            is_among[is_among] = pairs.holds(own.question[is_among], own.entity[is_among])
+        return is_among
 
 
 _MIX = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # xxHash's primes

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.columns import Columns
-from kgtrec.data.pair_set import PairSet
+from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
@@ -59,7 +58,7 @@ def without_unlisted_answers(
         Once: how many answers the qrels lack, and which reading was used.
     """
     collection, unlisted_answers = scoring.collection, scoring.unlisted_answers
-    judged, warned = _pairs_of(qrels), set[str]()
+    judged, warned = Pairs.of(qrels), set[str]()
     as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
         reading = _Reading(system, collection, unlisted_answers)
@@ -95,31 +94,9 @@ def filtered_if_unlisted(
     system: System, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
 ) -> NDArray[np.bool_]:
     """Find the judgements that :func:`without_unlisted_answers` would filter out if the qrels lacked them, (n,)."""
-    reading, judged = _Reading(system, collection, unlisted_answers), _pairs_of(qrels)
+    reading, judged = _Reading(system, collection, unlisted_answers), Pairs.of(qrels)
     answers = reading.answers()
     return np.zeros(len(qrels), np.bool_) if answers is None else judged.among(answers) & reading.is_filtered(judged)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pairs(Columns):
-    """Pairs of question and entity, and their labels."""
-
-    question: NDArray[np.int32]  # (n,) row in questions
-    entity: NDArray[np.int32]  # (n,) row in entities
-    questions: Vocabulary
-    entities: Vocabulary
-
-    def among(self, others: _Pairs) -> NDArray[np.bool_]:
-        """Return which of the pairs are among the others, (n,)."""
-        own = self.recoded(questions=others.questions, entities=others.entities)
-        is_among: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
-        pairs = PairSet(others.question, others.entity, len(others.entities))
-        is_among[is_among] = pairs.holds(own.question[is_among], own.entity[is_among])
-        return is_among
-
-
-def _pairs_of(table: Qrels | Run | AnswerRanks) -> _Pairs:
-    return _Pairs(table.question, table.entity, table.questions, table.entities)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,36 +112,34 @@ class _Reading:
         """They stay where the system was not filtered by test triples, as all others do."""
         return self.asked if "test" in _splits(self.system) else "candidates"
 
-    def answers(self) -> _Pairs | None:
+    def answers(self) -> Pairs | None:
         """The answers of the collection that are not filtered yet; None: they are unknown."""
         if isinstance(self.system, AnswerRanks):
             is_open = self.system.answer if self.system.filtered is None else self.system.answer & ~self.system.filtered
-            return _pairs_of(self.system).take(is_open)
+            return Pairs.of(self.system).take(is_open)
         if self.collection is None:
             return None
-        return _pairs_of(self.collection.qrels).take(self.collection.qrels.grade >= 1)
+        return Pairs.of(self.collection.qrels).take(self.collection.qrels.grade >= 1)
 
-    def is_filtered(self, answers: _Pairs) -> NDArray[np.bool_]:
+    def is_filtered(self, answers: Pairs) -> NDArray[np.bool_]:
         """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
         if self.kind == "filtered":
             return np.ones(len(answers.question), np.bool_)
         if self.collection is None:
             return np.zeros(len(answers.question), np.bool_)
-        known, questions = self.collection.known, self.collection.questions
-        splits = np.isin(known.split, [SPLITS.index(split) for split in _splits(self.system)])
-        return answers.among(_Pairs(known.question, known.entity, questions.ids, questions.entities).take(splits))
+        return answers.among(self.collection.known_pairs(_splits(self.system)))
 
-    def without(self, answers: _Pairs, measures: Sequence[AnyMeasure], ties: str | None) -> System:
+    def without(self, answers: Pairs, measures: Sequence[AnyMeasure], ties: str | None) -> System:
         """The system without some answers."""
         system = self.system
         if isinstance(system, AnswerRanks):
-            filtered = _pairs_of(system).among(answers)
+            filtered = Pairs.of(system).among(answers)
             return replace(system, filtered=filtered if system.filtered is None else filtered | system.filtered)
         if len(answers.question) == 0 or self.collection is None:
             return system
 
         def stays(part: Run) -> NDArray[np.bool_]:
-            return ~_pairs_of(part).among(answers)
+            return ~Pairs.of(part).among(answers)
 
         length, left = np.zeros((2, len(system.questions)), np.int64)
         for part in system.parts():
