@@ -22,11 +22,9 @@ from collections.abc import Callable
 import numpy as np
 from sizes import data_folder, parsed
 
-from kgtrec.collection.questions import build_questions
+from kgtrec import build_questions, parse_measure, read_triples
 from kgtrec.evaluation.summarise import ItemValues, chance_level
-from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.chance.ranks import Moments
-from kgtrec.measures.names import parse_measure
 
 ANSWERS, ENTITIES = 40_932, 14_541
 LARGE = 1000  # how many times as many candidates the large case has

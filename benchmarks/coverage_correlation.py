@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from sizes import collection_and_ranks, parsed
 
 import kgtrec
-from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, item_scores, terms
-from kgtrec.kernels.statistics.correlation import kendall_tau_b
+from kgtrec.evaluation import ItemScores, item_scores
+from kgtrec.evaluation.item_scores import higher_terms_are_better, terms
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval
+from kgtrec.meta import kendall_tau_b
 
 CONFIDENCE = 0.95
 MEASURES = ("micro.MRR", "micro.Hits@1", "micro.MR", "macro.MRR")

@@ -26,11 +26,9 @@ from numpy.typing import NDArray
 from sizes import parsed
 
 import kgtrec
-from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.openworld.estimate import METHODS, Interval, MissingEstimate
+from kgtrec import AnswerRanks, Qrels, Questions, Vocabulary
+from kgtrec.openworld import MissingEstimate
+from kgtrec.openworld.estimate import METHODS, Interval
 from kgtrec.openworld.labels import TrueFacts, hide_labels
 
 MEASURE = "micro.MRR"

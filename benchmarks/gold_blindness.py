@@ -30,13 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.campaign import assign, draw_gold, tasks_for
+from kgtrec import Vocabulary
+from kgtrec.campaign import Assignments, Campaign, Gold, Judgements, People, assign, draw_gold, read_campaign, tasks_for
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.gold import rows_in_pool
-from kgtrec.data.campaign import Assignments, Campaign, People
-from kgtrec.data.judgements import Gold, Judgements
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.serve.tasks_file import tasks_file
 
 SHARE = 0.2  # of the pool that is gold: more than a campaign needs, so that few drawings show much

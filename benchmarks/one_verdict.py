@@ -26,25 +26,21 @@ import numpy as np
 from processes import measured
 from sizes import parsed
 
-from kgtrec.campaign.store import OpenCampaign
-from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import Assignments, People
-from kgtrec.data.judgements import Incoming, Judgements
-from kgtrec.data.pool import Pool
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaign.folder import (
-    JUDGEMENTS,
+from kgtrec import Pool, Qrels, Questions, Triples, Vocabulary
+from kgtrec.campaign import (
+    Assignments,
+    Incoming,
+    Judgements,
+    OpenCampaign,
+    People,
+    read_pool,
     write_assignments,
-    write_names,
     write_people,
-    write_sources,
-    write_templates,
+    write_pool,
 )
+from kgtrec.data.arrow import labels_of
+from kgtrec.formats.campaign.folder import JUDGEMENTS, write_names, write_sources, write_templates
 from kgtrec.formats.campaign.judgements import append_judgements
-from kgtrec.formats.campaign.pools import read_pool, write_pool
 
 N_ENTITIES, N_RELATIONS, PER_QUESTION = 14_541, 237, 20  # those of FB15k-237, and candidates of a question
 PAIRS = ((0, 1), (2, 3))  # of annotators

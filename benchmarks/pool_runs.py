@@ -24,14 +24,8 @@ import numpy as np
 from processes import measured
 from sizes import parsed
 
-from kgtrec.collection.questions import build_questions
+from kgtrec import Collection, Run, Triples, Vocabulary, build_questions, pool_runs, read_run, write_run
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.collection import Collection
-from kgtrec.data.run import Run
-from kgtrec.data.triples import Triples
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.trec.runs import read_run, write_run
-from kgtrec.pooling.pool_runs import pool_runs
 
 ENTITIES, RELATIONS, DEPTH = 14_541, 237, 100
 PEERS_QUESTIONS = 500

@@ -27,11 +27,11 @@ import numpy as np
 from scipy import stats
 from sizes import parsed
 
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.evaluation.item_scores import ItemScores
+from kgtrec import Vocabulary
+from kgtrec.evaluation import ItemScores
 from kgtrec.kernels.statistics.paired_tests import pairs
+from kgtrec.meta import power
 from kgtrec.meta.pair_tests import paired_sample
-from kgtrec.meta.power import power
 
 SYSTEMS = 8
 REPEATS = 1000
@@ -40,9 +40,8 @@ MEASURES = ("macro.MRR", "micro.MRR")
 
 def real_scores(folder: str, ranks: list[str]) -> dict[str, ItemScores]:
     """What real systems scored, of their answer ranks."""
-    from kgtrec.evaluation.item_scores import item_scores
-    from kgtrec.formats.answer_ranks import read_answer_ranks
-    from kgtrec.formats.collections import read_collection
+    from kgtrec import read_answer_ranks, read_collection
+    from kgtrec.evaluation import item_scores
 
     return item_scores(read_collection(folder), map(read_answer_ranks, ranks), MEASURES)
 

@@ -20,16 +20,11 @@ from typing import Any
 import numpy as np
 from sizes import data_folder, parsed
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.collection import Collection
+from kgtrec import Collection, Splits, Triples, Vocabulary, build_questions, rank_scores, ranked_blocks, read_triples
 from kgtrec.data.identity import entity_places, question_places
-from kgtrec.data.triples import Splits, Triples
-from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.factor_folders import numbered_questions, read_factor_archive
-from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.answer_ranks import count_above_and_tied
 from kgtrec.kernels.ranking.pairs import Pairs
-from kgtrec.ranking.rank import rank_scores, ranked_blocks
 
 ENTITIES, RELATIONS, SIZES = 14_541, 237, (272_115, 17_535, 20_466)
 Blocks = list[tuple[np.ndarray, np.ndarray]]

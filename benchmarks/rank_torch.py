@@ -26,11 +26,7 @@ import numpy as np
 from rank_scores import made_up_splits, real_splits
 from sizes import data_folder, parsed
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.collection import Collection
-from kgtrec.data.triples import Triples
-from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.ranking.rank import rank_scores
+from kgtrec import Collection, Triples, build_questions, evaluate, rank_scores
 
 try:
     import torch

@@ -19,9 +19,7 @@ from pathlib import Path
 import numpy as np
 from sizes import parsed
 
-from kgtrec.data.run import Run
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.trec.runs import read_run, write_run
+from kgtrec import Run, Vocabulary, read_run, write_run
 
 N_ENTITIES = 14_541  # FB15k-237
 _LETTERS = np.array(list("0123456789bcdfghjklmnpqrstvwxyz_"))

@@ -18,14 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sizes import parsed
 
-from kgtrec.campaign.estimates import estimate_ap
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.collection import Collection
-from kgtrec.data.judgements import AGREED, Decisions
-from kgtrec.data.pool import Pool
-from kgtrec.data.run import Run
-from kgtrec.data.triples import Triples
-from kgtrec.pooling.pool_runs import pool_runs
+from kgtrec import Collection, Pool, Run, Triples, build_questions, pool_runs
+from kgtrec.campaign import Decisions, estimate_ap
+from kgtrec.data.judgements import AGREED
 
 LENGTH, TOP = 60, 10
 STRATA = (((10, 1.0), (100, 0.1)), ((10, 1.0), (30, 0.3), (100, 0.1)), ((10, 1.0), (100, 0.3)), ((10, 0.3), (100, 0.3)))

@@ -27,14 +27,11 @@ import numpy as np
 from one_verdict import LINK, synthetic_pool
 from sizes import parsed
 
+from kgtrec import Qrels, Vocabulary
+from kgtrec.campaign import Assignments, Judgements, People, read_pool, write_assignments, write_people, write_pool
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import Assignments, People
-from kgtrec.data.judgements import Judgements
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaign.folder import write_assignments, write_names, write_people, write_sources, write_templates
+from kgtrec.formats.campaign.folder import write_names, write_sources, write_templates
 from kgtrec.formats.campaign.judgements import append_judgements
-from kgtrec.formats.campaign.pools import read_pool, write_pool
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS
 
 PER_TRIPLE, SHARE_DONE, CANDIDATES = 5, 0.8, 20

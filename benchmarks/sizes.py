@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.triples import Triples
+from kgtrec import Triples, build_questions
 
 SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")  # of shared data
 _IS_SMALLEST = "--smallest" in sys.argv

@@ -24,14 +24,8 @@ import numpy as np
 from processes import measured
 from sizes import SYSTEMS, data_folder, parsed
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.run import Run
-from kgtrec.formats.answer_ranks import write_answer_ranks
-from kgtrec.formats.collections import write_collection
-from kgtrec.formats.triples import read_triples
-from kgtrec.meta.stability import subsample
-from kgtrec.ranking.system import rank_system
-from kgtrec.systems.registry import read_system
+from kgtrec import Run, build_questions, rank_system, read_system, read_triples, write_answer_ranks, write_collection
+from kgtrec.meta import subsample
 
 MEASURES = "micro.MRR micro.Hits@10 micro.MR macro.MRR macro.Hits@10 macro.MR AP@20 nDCG@20"
 PEER_MEASURES = {"recip_rank", "success_10", "map_cut_20", "ndcg_cut_20"}

@@ -20,11 +20,7 @@ import numpy as np
 from processes import measured
 from sizes import parsed
 
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.trec.qrels import write_qrels
-from kgtrec.formats.trec.runs import RunWriter, read_run
+from kgtrec import Qrels, Run, RunWriter, Vocabulary, read_run, write_qrels
 
 ENTITIES, AT_A_TIME = 14_541, 2_000
 MEASURES = "macro.MRR AP@20 nDCG@20 macro.Hits@10"

@@ -20,11 +20,8 @@ import numpy as np
 from one_verdict import PER_QUESTION, synthetic_pool
 from sizes import parsed
 
-from kgtrec.campaign.tasks import tasks_for
-from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
-from kgtrec.data.judgements import Judgements
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec import Qrels, Vocabulary
+from kgtrec.campaign import Assignments, Automatic, Campaign, Judgements, People, tasks_for
 from kgtrec.serve.tasks_file import tasks_file
 
 N_KNOWN = 20  # answers to each question that were known before

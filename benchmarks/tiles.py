@@ -32,15 +32,12 @@ import numpy as np
 from sizes import data_folder, parsed
 from tiles_simulated import Rates, print_table, seconds_of_scheduling
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.formats.triples import read_triples
+from kgtrec import build_questions, read_system, read_triples
 from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.panels import PANEL, Vectors
-from kgtrec.ranking import tiles
-from kgtrec.ranking.system import grid_of
+from kgtrec.ranking import grid_of, tiles
 from kgtrec.ranking.tiles import Candidates, QuestionBlock, Tiling, count_tile, merged
-from kgtrec.systems import read_system
 from kgtrec.workers.processes import local_workers
 
 FILTERED = 30  # known answers of a question of the synthetic model, at random

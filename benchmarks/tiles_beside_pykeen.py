@@ -25,14 +25,10 @@ from pykeen.triples import CoreTriplesFactory
 from rank_torch import MEASURES, Stopwatch, mapped, pykeen
 from sizes import parsed
 
-from kgtrec.collection.questions import build_questions
-from kgtrec.data.collection import Collection
-from kgtrec.data.triples import Triples
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.evaluation.evaluate import evaluate
+from kgtrec import Collection, Triples, Vocabulary, build_questions, evaluate
+from kgtrec.ranking import grid_of
 from kgtrec.ranking.rank import joined
-from kgtrec.ranking.system import grid_of
-from kgtrec.systems.kinds import Factors
+from kgtrec.systems import Factors
 
 RELATIONS = 535
 

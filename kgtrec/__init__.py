@@ -6,7 +6,7 @@ are packages: ``kgtrec.campaign.accept``, ``kgtrec.meta.power``. A name is impor
 
 from __future__ import annotations
 
-from kgtrec.lazy import offer
+from kgtrec.data.lazy import offer
 
 __all__ = offer(
     __name__,
@@ -44,14 +44,12 @@ __all__ = offer(
         "collection",
         "systems",
         "ranking",
-        "baselines",
         "evaluation",
         "pooling",
         "campaign",
         "alignment",
         "meta",
         "openworld",
-        "published",
         "report",
         "study",
     ),

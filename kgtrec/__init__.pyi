@@ -1,5 +1,4 @@
 from kgtrec import alignment as alignment
-from kgtrec import baselines as baselines
 from kgtrec import campaign as campaign
 from kgtrec import collection as collection
 from kgtrec import data_sets as data_sets
@@ -7,7 +6,6 @@ from kgtrec import evaluation as evaluation
 from kgtrec import meta as meta
 from kgtrec import openworld as openworld
 from kgtrec import pooling as pooling
-from kgtrec import published as published
 from kgtrec import ranking as ranking
 from kgtrec import report as report
 from kgtrec import study as study

@@ -71,7 +71,7 @@ class FormatError(KgtrecError):
         Line number in that file, from 1.
     """
 
-    def __init__(self, message: str, *, path: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
+    def __init__(self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
         place = "" if path is None else f"{os.fspath(path)}:" if line is None else f"{os.fspath(path)}:{line}:"
         super().__init__(f"{place} {message}" if place else message)
         self.path = path

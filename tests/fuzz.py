@@ -46,6 +46,7 @@ from kgtrec.evaluation.chance import chance_table
 from kgtrec.formats.alignment import read_alignment_system, read_pairs
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.campaign.expert_samples import read_expert_sample, write_expert_sample
+from kgtrec.formats.campaign.filled_tasks import read_tasks
 from kgtrec.formats.campaign.folder import (
     JUDGEMENTS,
     read_campaign,
@@ -59,7 +60,7 @@ from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
 from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 from kgtrec.formats.campaign.pools import read_families, read_pool, read_settings
-from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
+from kgtrec.formats.campaign.tasks import write_tasks
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types

@@ -13,7 +13,6 @@ from tests.stubs import stubs
 
 SUBJECTS = (
     "alignment",
-    "baselines",
     "campaign",
     "collection",
     "data_sets",
@@ -21,7 +20,6 @@ SUBJECTS = (
     "meta",
     "openworld",
     "pooling",
-    "published",
     "ranking",
     "report",
     "study",

@@ -15,12 +15,13 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.alignments import Alignments, EntityVectors, Pairs
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection, Known
+from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of, whole_number
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
-from kgtrec.ranking.rank import Progress, rank_scores
+from kgtrec.ranking.rank import rank_scores
 from kgtrec.systems.kinds import ScoreBlock
 
 Candidates = Literal["test", "all"]

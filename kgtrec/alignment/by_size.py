@@ -13,6 +13,7 @@ from kgtrec.alignment.align import Side, Task, alignment_task, require_system, s
 from kgtrec.data.alignments import Alignments, AlignmentStudy, EntityVectors
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection
+from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.scores import Scores
 from kgtrec.data.vocabulary import Vocabulary
@@ -24,7 +25,7 @@ from kgtrec.kernels.ranking.similarity import Similarity
 from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subsets
 from kgtrec.measures.names import parse_measures
 from kgtrec.ranking.options import RankOptions
-from kgtrec.ranking.rank import Plan, Progress
+from kgtrec.ranking.rank import Plan
 from kgtrec.systems.kinds import ScoreBlock
 
 # adjusted measures are registered with their chance levels; others are left out of the defaults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgtrec.lazy import offer
+from kgtrec.data.lazy import offer
 
 __all__ = offer(
     __name__,
@@ -12,7 +12,8 @@ __all__ = offer(
         "formats.campaign.kgc_sparsity": ("read_kgc_sparsity",),
         "campaign.assign": ("assign",),
         "campaign.tasks": ("phrase", "tasks_for", "tasks_for_adjudicator"),
-        "formats.campaign.tasks": ("read_tasks", "write_tasks"),
+        "formats.campaign.filled_tasks": ("read_tasks",),
+        "formats.campaign.tasks": ("write_tasks",),
         "formats.campaign.label_studio": ("read_label_studio", "write_label_studio"),
         "campaign.accept": ("accept", "Accepted", "RefusedError"),
         "campaign.verdict_rules": ("Refusal",),

@@ -37,6 +37,7 @@ from kgtrec.data.judgements import Gold as Gold
 from kgtrec.data.judgements import Incoming as Incoming
 from kgtrec.data.judgements import Judgements as Judgements
 from kgtrec.data.judgements import Tasks as Tasks
+from kgtrec.formats.campaign.filled_tasks import read_tasks as read_tasks
 from kgtrec.formats.campaign.folder import read_campaign as read_campaign
 from kgtrec.formats.campaign.folder import write_assignments as write_assignments
 from kgtrec.formats.campaign.folder import write_people as write_people
@@ -48,5 +49,4 @@ from kgtrec.formats.campaign.label_studio import read_label_studio as read_label
 from kgtrec.formats.campaign.label_studio import write_label_studio as write_label_studio
 from kgtrec.formats.campaign.pools import read_pool as read_pool
 from kgtrec.formats.campaign.pools import write_pool as write_pool
-from kgtrec.formats.campaign.tasks import read_tasks as read_tasks
 from kgtrec.formats.campaign.tasks import write_tasks as write_tasks

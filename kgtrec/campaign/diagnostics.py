@@ -12,13 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.qrels import deepest_rank, question_level
-from kgtrec.collection.questions import completions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
 from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import completions
 from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.vocabulary import Vocabulary

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.collection.questions import completed_rows
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
 from kgtrec.data.judgements import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import completed_rows
 from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import Scores
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of

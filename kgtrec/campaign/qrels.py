@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.collection.questions import completed_rows, completions
 from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import Collection, Known
@@ -27,7 +26,7 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.judgements import AGREED, STATES, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.questions import SIDES, Questions, completed_rows, completions
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary

@@ -6,7 +6,8 @@ Each function gives what is wrong, in one line, or the empty string.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +33,7 @@ from kgtrec.data.judgements import (
 )
 from kgtrec.errors import nearest
 
+_MOST_SHOWN = 20  # refused verdicts in a list of them
 LONGEST_SOURCE = 2048  # characters
 LONGEST_NOTE = 10_000
 _SHOWN = 100
@@ -64,6 +66,24 @@ class Refusal:
         plain = re.sub("task [0-9]+", "task N", begin)
         reason, *rest = re.split("[,;]", plain)
         return f"{reason} ..." if quoted and not rest else reason
+
+
+def refusal_lines(refused: Sequence[Refusal]) -> Iterator[str]:
+    """Return one line per refused verdict; if there are many, the first ones, and the number of each kind.
+
+    Examples
+    --------
+    >>> list(refusal_lines([Refusal("ann.csv:2", "expected a link to the source of a Y, found none")]))
+    ['ann.csv:2: expected a link to the source of a Y, found none']
+    """
+    yield from map(str, refused[:_MOST_SHOWN])
+    if len(refused) > _MOST_SHOWN:
+        yield f"... and {len(refused) - _MOST_SHOWN:,} more; in total"
+        counts = Counter(refusal.reason for refusal in refused).most_common()
+        for reason, number in counts[:_MOST_SHOWN]:
+            yield f"  {number:,} times: {reason}"
+        if len(counts) > _MOST_SHOWN:
+            yield f"  {sum(number for _, number in counts[_MOST_SHOWN:]):,} times: other reasons"
 
 
 @lru_cache(maxsize=8)  # a program that goes on asks at each verdict

@@ -37,11 +37,12 @@ from kgtrec.evaluation.plausibility import (
 )
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
+from kgtrec.formats.contents import kind_of_parquet
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet, read_schema
 from kgtrec.formats.score_matrix import order_beside, read_score_matrix
-from kgtrec.formats.sniff import kind_of_parquet, read_any
+from kgtrec.formats.sniff import read_any
 from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin
 from kgtrec.formats.trec.qrels import QrelsFile
 from kgtrec.formats.trec.runs import RunFile, default_name

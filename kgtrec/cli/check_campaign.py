@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kgtrec.campaign.check import check_judgements
 from kgtrec.campaign.gold import gold_notes
+from kgtrec.campaign.verdict_rules import refusal_lines
 from kgtrec.errors import FormatError, KgtrecError, counted
 from kgtrec.formats.campaign import folder as campaigns
 from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.sent_back import read_sent_back
 from kgtrec.formats.output import folders
-from kgtrec.report.refusals import refusal_lines
 
 
 @dataclass

@@ -17,11 +17,12 @@ from kgtrec.data.run import AnyRun
 from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
+from kgtrec.formats.contents import Kind, kind_of_parquet
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.output.together import together
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.score_matrix import stamp_score_matrix
-from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
+from kgtrec.formats.sniff import read_any
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
 from kgtrec.formats.trec.runs import RunFile, files_of_run, several_tags, stamp_run, write_run

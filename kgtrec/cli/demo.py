@@ -17,8 +17,8 @@ from kgtrec.cli.demo_campaign import ERROR, run_campaign
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
 from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
-from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import completions
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
 from kgtrec.formats.collections import read_collection

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError, legible, nearest
-from kgtrec.kernels.ranking.positions import TIE_POLICIES
+from kgtrec.evaluation.scoring import TIE_POLICIES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -13,8 +13,9 @@ from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, Command, force_option, option, stacked
 from kgtrec.data.table import PlottedResult, Result
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.contents import PDF, PNG, TABLE
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.outputs import PDF, PNG, TABLE, require_file, write_text, writing
+from kgtrec.formats.output.outputs import require_file, write_text, writing
 
 FORMATS = ("table", "csv", "json", "latex", "markdown", "parquet")
 FIGURES = ("svg", "pdf", "png")

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import click
 
-from kgtrec.baselines import BASELINES, baselines_of, score_blocks
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name, read_questions
 from kgtrec.cli.options import (
@@ -34,6 +33,7 @@ from kgtrec.ranking.system import require_fit
 from kgtrec.ranking.write import outputs_of, require_outputs, unfinished_of, write_ranked
 from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import ReadOptions
+from kgtrec.systems.baselines import BASELINES, baselines_of, score_blocks
 from kgtrec.systems.kinds import (
     CollectionLists,
     Factors,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kgtrec.lazy import offer
+from kgtrec.data.lazy import offer
 
 __all__ = offer(__name__, {"collection.questions": ("build_questions",), "data.triples": ("POLICIES_LIKE",)})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
+from kgtrec.data.questions import Questions, completed_rows, completions
 from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of, triple_keys
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError, count_of, one_of, whole_number
@@ -197,44 +197,6 @@ def questions_of(test: Triples) -> Questions:
         entities=test.entities,
         relations=test.relations,
     )
-
-
-def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the questions that the triples answer, and with which entity.
-
-    Parameters
-    ----------
-    questions : Questions
-    triples : Triples
-        With the vocabularies of the questions.
-
-    Returns
-    -------
-    question, entity : (n,) int32 arrays, n <= 2 * n_triples
-        First those of the head side, in the order of the triples, then those of the tail side.
-
-    Examples
-    --------
-    >>> triples = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
-    >>> question, entity = completions(questions_of(triples), triples)
-    >>> question.tolist(), entity.tolist()
-    ([0, 0, 1, 2], [0, 2, 1, 1])
-    """
-    question, entity, _ = completed_rows(questions, triples)
-    return question, entity
-
-
-def completed_rows(
-    questions: Questions, triples: Triples
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
-    """Return the result of :func:`completions`, and the row of the triple behind each."""
-    sides = np.repeat([True, False], len(triples))
-    row = np.tile(np.arange(len(triples)), 2)
-    anchor = np.concatenate([triples.tail, triples.head])
-    question = questions.rows(sides, triples.relation[row], anchor)
-    asked = question >= 0
-    entity = np.concatenate([triples.head, triples.tail])
-    return question[asked].astype(np.int32), entity[asked], row[asked]
 
 
 def categorize(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_codes, frame_counts, frame_names, frame_note, frame_of, frame_values, with_note
+from kgtrec.data.frames import Frame, frame_of, with_note
 from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -130,8 +130,8 @@ class AnswerRanks(Columns):
         KgtrecError
             If a column is missing, its numbers are not those of a ranking, or nothing says what was filtered by.
         """
-        note, names = frame_note(frame), frame_names(frame)
-        noted = note.get("filtered_by") if filtered_by is None else filtered_by
+        columns = Frame(frame)
+        noted = columns.note.get("filtered_by") if filtered_by is None else filtered_by
         splits = list(noted) if isinstance(noted, Iterable) and not isinstance(noted, str) else None
         if not are_splits(splits):
             raise KgtrecError(
@@ -140,14 +140,15 @@ class AnswerRanks(Columns):
                 "filtered_by=, collection=), such as ('train', 'valid', 'test'), or () for raw ranks, and "
                 "collection.stamp"
             )
-        labels = ("query_id", "doc_id") if "query_id" in names else ("question", "entity")
-        (questions, question), (entities, entity) = (frame_codes(frame, label) for label in labels)
+        labels = ("query_id", "doc_id") if "query_id" in columns.names else ("question", "entity")
+        (questions, question), (entities, entity) = (columns.codes(label) for label in labels)
         counts: dict[str, Any] = {}
-        for key, kind in (_COUNTS | ({"cut": np.bool_} if "cut" in names else {})).items():
-            values = frame_counts(frame, key, 0, _MOST[kind]) if kind in _MOST else frame_values(frame, key)
+        for key, kind in (_COUNTS | ({"cut": np.bool_} if "cut" in columns.names else {})).items():
+            values = columns.counts(key, 0, _MOST[kind]) if kind in _MOST else columns.values(key)
             counts[key] = values.astype(kind)
-        own = {"collection": note.get("collection", "") if collection is None else collection, "filtered_by": splits}
-        return cls.of_rows(name, question, entity, counts, questions=questions, entities=entities, **own)
+        stamp = columns.note.get("collection", "") if collection is None else collection
+        codes = {"questions": questions, "entities": entities}
+        return cls.of_rows(name, question, entity, counts, **codes, collection=stamp, filtered_by=splits)
 
     @classmethod
     def of_rows(

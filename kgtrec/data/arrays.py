@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import KgtrecError, warn
-from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
 _MOST_MOVED = 1e-5  # of a rank, per question: what rounding may change
 
@@ -164,43 +163,3 @@ class Growing:
     def values(self) -> NDArray[Any]:
         """What was added so far, not copied."""
         return self._room[: self._n]
-
-
-_PLACES_PER_PAIR = 16  # in the table that rules out most pairs before a look-up
-
-
-class PairSet:
-    """A set of (question, entity) pairs, to look up many at once."""
-
-    def __init__(self, question: NDArray[np.int32], entity: NDArray[np.int32], n_entities: int) -> None:
-        self._n_entities = n_entities
-        self._keys = distinct(question.astype(np.int64) * n_entities + entity)
-        # one byte per hash: nearly all pairs that are not in the set are ruled out by it
-        self._bits = min((_PLACES_PER_PAIR * len(question)).bit_length() + 1, 24)
-        self._table = np.zeros(1 << self._bits, np.bool_)
-        self._table[pair_hashes(question, entity, self._bits)] = True
-
-    def holds(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return (n,) whether each pair is in the set."""
-        found = self._table[pair_hashes(question, entity, self._bits)]
-        maybe = np.flatnonzero(found)
-        found[maybe] = is_among_sorted(question[maybe].astype(np.int64) * self._n_entities + entity[maybe], self._keys)
-        return found
-
-
-_MIX = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # xxHash's primes
-
-
-def pair_hashes(question: NDArray[np.int32], entity: NDArray[np.int32], bits: int) -> NDArray[np.intp]:
-    """Return (n,) indices into a table of ``2 ** bits``: 32-bit products, whose upper bits are well mixed.
-
-    Examples
-    --------
-    >>> pair_hashes(np.zeros(2, np.int32), np.arange(2, dtype=np.int32), bits=4).tolist()
-    [0, 2]
-    """
-    mixed = question.astype(np.uint32) * _MIX[0]
-    mixed ^= entity.astype(np.uint32) * _MIX[1]
-    mixed *= _MIX[2]
-    mixed >>= np.uint32(32 - bits)
-    return mixed.astype(np.intp)

@@ -51,7 +51,7 @@ def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     (array([1, 2, 3]), array([ True, False]))
     """
     if isinstance(array, pa.ChunkedArray):
-        parts = [values_of(chunk) for chunk in array.chunks]
+        parts = list(map(values_of, array.chunks))
         return np.concatenate(parts) if parts else values_of(pa.array([], array.type))
     first, last = array.offset, array.offset + len(array)
     if pa.types.is_boolean(array.type):

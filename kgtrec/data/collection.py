@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.columns import Columns
+from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, require
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
@@ -86,6 +88,23 @@ class Collection:
             lambda row: CollectionError(f"question {questions[row]!r} of the qrels is not in the collection's topics"),
         )
         return rows
+
+    def known_pairs(self, splits: Sequence[str]) -> Pairs:
+        """Return the pairs that are known from some splits."""
+        rows = np.isin(self.known.split, [SPLITS.index(split) for split in splits])
+        return Pairs(self.known.question[rows], self.known.entity[rows], self.questions.ids, self.entities)
+
+    def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
+
+        Both are keys ``question * n_entities + entity``, each once, ascending.
+        """
+        qrels, width = self.qrels, len(self.entities)
+        is_answer = qrels.grade >= 1
+        answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
+        known = self.known_pairs(filtered_by)
+        filtered = distinct(known.question.astype(np.int64) * width + known.entity)
+        return answers, filtered[~is_among_sorted(filtered, answers)]
 
     @property
     def is_alignment(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,91 +30,107 @@ def has_columns(thing: Any) -> bool:
     return is_frame(thing) or (hasattr(thing, "__arrow_c_stream__") and hasattr(thing, "columns"))
 
 
-def frame_names(frame: Any) -> list[Any]:
-    """Return the names of a frame's columns."""
-    if not has_columns(frame):
-        raise KgtrecError(f"expected a data frame of pandas, polars or pyarrow, found {kind_of(frame)}")
-    return list(frame.columns) if is_frame(frame) else pa.table(frame).column_names
-
-
 def holds_answer_ranks(frame: Any) -> bool:
     """Return whether the columns of a frame are those of answer ranks, which have a score too, and not of a run."""
-    return has_columns(frame) and {"above", "n_other"} <= set(frame_names(frame))
+    return has_columns(frame) and {"above", "n_other"} <= set(Frame(frame).names)
 
 
-def frame_column(frame: Any, name: str) -> Any:
-    """Return one column of a frame as a pandas Series; an error lists the columns of the frame."""
-    names = frame_names(frame)
-    if name not in names and _PYTERRIER.get(name) in names:
-        name = _PYTERRIER[name]
-    if name not in names:
-        wanted = f"{name!r} or {_PYTERRIER[name]!r}" if name in _PYTERRIER else repr(name)
-        raise KgtrecError(f"expected a column {wanted} in the data frame, found {', '.join(map(str, names)) or 'none'}")
-    if (n := names.count(name)) > 1:
-        raise KgtrecError(f"expected one column {name!r} in the data frame, found {n}")
-    return frame[name] if is_frame(frame) else pa.table(frame).column(name).to_pandas().rename(name)
+class Frame:
+    """A data frame of pandas, polars or pyarrow; each column is taken by its name, as what it has to hold."""
 
+    __slots__ = ("_table", "names", "note")
 
-def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
-    """Return a label column; numbers are refused, since 7 and 007 would become one label."""
-    column = frame_column(frame, name)
-    name = column.name  # its own, such as PyTerrier's
-    missing = np.flatnonzero(column.isna().to_numpy())
-    if len(missing):
-        raise KgtrecError(f"expected a label in every row of column {name!r}, found none in row {missing[0]}")
-    try:
-        labels = pa.array(column, from_pandas=True)
-        if pa.types.is_dictionary(labels.type):
-            labels = labels.dictionary_decode()
-        if not (pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)):
-            raise KgtrecError(f"expected text in column {name!r}, found {labels.type}; convert it with .astype(str)")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise KgtrecError(f"expected text in column {name!r}: {error}; convert it with .astype(str)") from None
-    except UnicodeEncodeError as error:
-        raise KgtrecError(f"expected text in column {name!r} that UTF-8 can hold, found {error.object!r}") from None
-    return labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
+    def __init__(self, frame: Any) -> None:
+        """Take a frame; a KgtrecError if it is none.
 
+        ``note`` holds what :func:`with_note` or our Parquet noted of the rows; it is empty for other frames.
+        """
+        if not has_columns(frame):
+            raise KgtrecError(f"expected a data frame of pandas, polars or pyarrow, found {kind_of(frame)}")
+        self._table = frame if is_frame(frame) else pa.table(frame)
+        self.names: list[Any] = list(frame.columns) if is_frame(frame) else self._table.column_names
+        stored = getattr(getattr(frame, "schema", None), "metadata", None) or {}
+        note: Any = None
+        with suppress(ValueError):
+            note = getattr(frame, "attrs", {}).get(_NOTE) or json.loads(stored.get(_NOTE.encode(), b"{}"))
+        self.note: dict[str, Any] = note if isinstance(note, dict) else {}
 
-def frame_codes(
-    frame: pd.DataFrame, name: str, vocabulary: Vocabulary | None = None
-) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Return a label column as codes of a vocabulary; without one, of the labels in order of first appearance."""
-    labels = frame_labels(frame, name)
-    if vocabulary is None:
-        return Vocabulary.encoding(labels)
-    codes = vocabulary.encode(labels)
-    if len(codes) and codes.min() < 0:
-        raise KgtrecError(f"expected a known label in column {name!r}, found {labels[int(np.argmin(codes))].as_py()!r}")
-    return vocabulary, codes
+    def column(self, name: str) -> Any:
+        """Return a column as a pandas Series; an error lists the columns of the frame."""
+        if name not in self.names and _PYTERRIER.get(name) in self.names:
+            name = _PYTERRIER[name]
+        if name not in self.names:
+            wanted = f"{name!r} or {_PYTERRIER[name]!r}" if name in _PYTERRIER else repr(name)
+            raise KgtrecError(
+                f"expected a column {wanted} in the data frame, found {', '.join(map(str, self.names)) or 'none'}"
+            )
+        if (n := self.names.count(name)) > 1:
+            raise KgtrecError(f"expected one column {name!r} in the data frame, found {n}")
+        return self._table[name] if is_frame(self._table) else self._table.column(name).to_pandas().rename(name)
 
+    def labels(self, name: str) -> pa.StringArray:
+        """Return a label column; numbers are refused, since 7 and 007 would become one label."""
+        column = self.column(name)
+        name = column.name  # its own, such as PyTerrier's
+        require(
+            column.notna().to_numpy(),
+            lambda row: KgtrecError(f"expected a label in every row of column {name!r}, found none in row {row}"),
+        )
+        try:
+            labels = pa.array(column, from_pandas=True)
+            if pa.types.is_dictionary(labels.type):
+                labels = labels.dictionary_decode()
+            if not (pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)):
+                raise KgtrecError(
+                    f"expected text in column {name!r}, found {labels.type}; convert it with .astype(str)"
+                )
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise KgtrecError(f"expected text in column {name!r}: {error}; convert it with .astype(str)") from None
+        except UnicodeEncodeError as error:
+            raise KgtrecError(f"expected text in column {name!r} that UTF-8 can hold, found {error.object!r}") from None
+        return labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
 
-def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
-    """Return a numeric column as float64, without NaN."""
-    column = frame_column(frame, name)
-    name = column.name
-    if getattr(column.dtype, "kind", "O") in "cmM":  # complex numbers and dates would convert to meaningless numbers
-        raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}")
-    try:
-        values: NDArray[np.float64] = column.to_numpy(np.float64)
-    except (TypeError, ValueError):
-        raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}") from None
-    missing = np.flatnonzero(np.isnan(values))
-    if len(missing):
-        raise KgtrecError(f"expected a number in every row of column {name!r}, found NaN in row {missing[0]}")
-    return values
+    def codes(self, name: str, vocabulary: Vocabulary | None = None) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """Return a label column as codes of a vocabulary; without one, of the labels in order of first appearance."""
+        labels = self.labels(name)
+        if vocabulary is None:
+            return Vocabulary.encoding(labels)
+        codes = vocabulary.encode(labels)
+        require(
+            codes >= 0,
+            lambda row: KgtrecError(f"expected a known label in column {name!r}, found {labels[row].as_py()!r}"),
+        )
+        return vocabulary, codes
 
+    def values(self, name: str) -> NDArray[np.float64]:
+        """Return a numeric column as float64, without NaN."""
+        column = self.column(name)
+        name = column.name
+        if (
+            getattr(column.dtype, "kind", "O") in "cmM"
+        ):  # complex numbers and dates would convert to meaningless numbers
+            raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}")
+        try:
+            values: NDArray[np.float64] = column.to_numpy(np.float64)
+        except (TypeError, ValueError):
+            raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}") from None
+        require(
+            ~np.isnan(values),
+            lambda row: KgtrecError(f"expected a number in every row of column {name!r}, found NaN in row {row}"),
+        )
+        return values
 
-def frame_counts(frame: Any, name: str, least: int, most: int, *, hint: str = "") -> NDArray[np.float64]:
-    """Return a column of whole numbers as float64; a ``hint`` follows what is wrong."""
-    values = frame_values(frame, name)
-    require(
-        (values >= least) & (values <= most) & (np.floor(values) == values),
-        lambda row: KgtrecError(
-            f"expected whole numbers from {least} to {most:,} in column {name!r}, found {values[row]:g} in row "
-            f"{row}{hint}"
-        ),
-    )
-    return values
+    def counts(self, name: str, least: int, most: int, *, hint: str = "") -> NDArray[np.float64]:
+        """Return a column of whole numbers as float64; a ``hint`` follows what is wrong."""
+        values = self.values(name)
+        require(
+            (values >= least) & (values <= most) & (np.floor(values) == values),
+            lambda row: KgtrecError(
+                f"expected whole numbers from {least} to {most:,} in column {name!r}, found {values[row]:g} in row "
+                f"{row}{hint}"
+            ),
+        )
+        return values
 
 
 def frame_of(**columns: Any) -> pd.DataFrame:
@@ -142,16 +159,6 @@ def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
     if known:
         frame.attrs[_NOTE] = known
     return frame
-
-
-def frame_note(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the notes of :func:`with_note`, or those of our Parquet in a table of Arrow; empty for other frames."""
-    stored = getattr(getattr(frame, "schema", None), "metadata", None) or {}
-    try:
-        found = getattr(frame, "attrs", {}).get(_NOTE) or json.loads(stored.get(_NOTE.encode(), b"{}"))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 class Framed:

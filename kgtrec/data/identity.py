@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_labels, has_columns
+from kgtrec.data.frames import Frame, has_columns
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.run import Run, StreamedRun
@@ -308,8 +308,8 @@ def _questions(questions: Any, collection: Collection, where: str) -> tuple[Ques
 def _topics(questions: Any, where: str) -> Topics:
     """Topics of (side, anchor, relation), in rows or in the columns of a frame."""
     if has_columns(questions):
-        columns = [frame_labels(questions, name).to_pylist() for name in ("side", "anchor", "relation")]
-        questions = zip(*columns, strict=True)
+        columns = Frame(questions)
+        questions = zip(*(columns.labels(name).to_pylist() for name in ("side", "anchor", "relation")), strict=True)
     if isinstance(questions, str | Mapping | set | frozenset) or not isinstance(questions, Iterable):
         raise KgtrecError(
             f"{where}: expected a collection, its questions, topics, or (side, anchor, relation) for each question, "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_codes, frame_labels, frame_names
+from kgtrec.data.frames import Frame
 from kgtrec.data.pool import Pool
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
@@ -96,11 +96,13 @@ class Judgements(Columns):
             triple >= 0,
             lambda row: KgtrecError(f"expected triples of the pool, found ({', '.join(named.labels_at(row))})"),
         )
-        annotators, annotator = frame_codes(frame, "annotator")
-        names, nothing = frame_names(frame), labels_of([""] * len(triple))
-        roles = frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in names else np.zeros(len(triple))
-        texts = {name: frame_labels(frame, name) if name in names else nothing for name in ("source", "note", "time")}
-        verdict = frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8)
+        columns, nothing = Frame(frame), labels_of([""] * len(triple))
+        annotators, annotator = columns.codes("annotator")
+        roles = columns.codes("role", Vocabulary.of(ROLES))[1] if "role" in columns.names else np.zeros(len(triple))
+        texts = {
+            name: columns.labels(name) if name in columns.names else nothing for name in ("source", "note", "time")
+        }
+        verdict = columns.codes("verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8)
         return cls(triple.astype(np.int32), annotator, roles.astype(np.int8), verdict, **texts, annotators=annotators)
 
     def __repr__(self) -> str:

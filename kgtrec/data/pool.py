@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_codes, frame_names, frame_of, frame_values
+from kgtrec.data.frames import Frame, frame_of
+from kgtrec.data.lazy import named
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest, require
-from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,11 +108,12 @@ class Pool:
         ... }), questions)
         <Pool: 2 triples for 1 questions out of 2 runs>
         """
-        head, tail = (frame_codes(frame, name, questions.entities)[1] for name in ("head", "tail"))
-        relation = frame_codes(frame, "relation", questions.relations)[1]
-        question = frame_codes(frame, "question", questions.ids)[1]
-        runs, run = frame_codes(frame, "run")
-        rank = frame_values(frame, "rank")
+        columns = Frame(frame)
+        head, tail = (columns.codes(name, questions.entities)[1] for name in ("head", "tail"))
+        relation = columns.codes("relation", questions.relations)[1]
+        question = columns.codes("question", questions.ids)[1]
+        runs, run = columns.codes("run")
+        rank = columns.values("rank")
         if np.any((rank < 1) | (rank != np.trunc(rank)) | (rank > np.iinfo(np.int32).max)):
             raise KgtrecError("expected whole numbers from 1 on in column 'rank'")
         anchor = np.where(questions.is_head[question], tail, head)
@@ -125,11 +126,11 @@ class Pool:
         )
         whole = Triples(head, relation, tail, questions.entities, questions.relations)
         _, first, triple = np.unique(whole.keys(), return_index=True, return_inverse=True)
-        probability = frame_values(frame, "probability") if "probability" in frame_names(frame) else np.ones(len(rank))
+        probability = columns.values("probability") if "probability" in columns.names else np.ones(len(rank))
         if np.any(probability != probability[first][triple]):
             raise KgtrecError("expected one probability for each triple, found several for one triple")
-        columns = triple.astype(np.int32), question, run, rank.astype(np.int32)
-        return cls.of(whole.take(first), *columns, runs, questions, probability[first])
+        rows = triple.astype(np.int32), question, run, rank.astype(np.int32)
+        return cls.of(whole.take(first), *rows, runs.labels.to_pylist(), questions, probability[first])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
+from kgtrec.data.frames import Frame, frame_of, nested, with_note
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, require
 
@@ -86,10 +86,10 @@ class Qrels(Columns):
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
         """
-        questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
-        entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
-        grade = grades_of(frame_values(frame, "relevance"), "in column 'relevance'")
-        return cls.of(question, entity, grade, questions, entities, collection=frame_note(frame).get("collection", ""))
+        columns = Frame(frame)
+        (questions, question), (entities, entity) = columns.codes("query_id"), columns.codes("doc_id")
+        grade = grades_of(columns.values("relevance"), "in column 'relevance'")
+        return cls.of(question, entity, grade, questions, entities, collection=columns.note.get("collection", ""))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with ir-measures' columns ``query_id, doc_id, relevance``; ``attrs`` name the collection."""

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import values_of
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_codes, frame_labels, frame_of
-from kgtrec.data.triples import Triples
+from kgtrec.data.frames import Frame, frame_of
+from kgtrec.data.triples import Triples, label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of, require
+from kgtrec.kernels.sampling.random_order import Keys, hashed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,15 +81,16 @@ class Questions(Columns):
         ... }))
         <Questions: 1 (0 head, 1 tail)>
         """
-        ids, row = Vocabulary.encoding(frame_labels(frame, "question"))
+        columns = Frame(frame)
+        ids, row = columns.codes("question")
         require(
             np.bincount(row) <= 1, lambda code: KgtrecError(f"expected each question once, found {ids[code]!r} again")
         )
-        sides = frame_labels(frame, "side").to_pylist()
+        sides = columns.labels("side").to_pylist()
         if wrong := [side for side in sides if side not in SIDES]:
             raise KgtrecError(f"expected {' or '.join(SIDES)} in column 'side', found {wrong[0]!r}")
-        relations, relation = frame_codes(frame, "relation", relations)
-        entities, anchor = frame_codes(frame, "anchor", entities)
+        relations, relation = columns.codes("relation", relations)
+        entities, anchor = columns.codes("anchor", entities)
         asked = cls(ids, np.array([side == "head" for side in sides], np.bool_), relation, anchor, entities, relations)
         first = np.unique(asked._keys(asked.is_head, relation, anchor), return_index=True)[1]
         expected = "expected each side, relation and anchor once"
@@ -153,6 +155,51 @@ class Questions(Columns):
         is_head, anchor = self.is_head[question], self.anchor[question]
         head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
         return Triples(head, self.relation[question], tail, self.entities, self.relations)
+
+
+def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the questions that the triples answer, and with which entity.
+
+    Parameters
+    ----------
+    questions : Questions
+    triples : Triples
+        With the vocabularies of the questions.
+
+    Returns
+    -------
+    question, entity : (n,) int32 arrays, n <= 2 * n_triples
+        First those of the head side, in the order of the triples, then those of the tail side.
+
+    Examples
+    --------
+    >>> from kgtrec.collection.questions import questions_of
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+    >>> question, entity = completions(questions_of(triples), triples)
+    >>> question.tolist(), entity.tolist()
+    ([0, 0, 1, 2], [0, 2, 1, 1])
+    """
+    question, entity, _ = completed_rows(questions, triples)
+    return question, entity
+
+
+def completed_rows(
+    questions: Questions, triples: Triples
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+    """Return the result of :func:`completions`, and the row of the triple behind each."""
+    sides = np.repeat([True, False], len(triples))
+    row = np.tile(np.arange(len(triples)), 2)
+    anchor = np.concatenate([triples.tail, triples.head])
+    question = questions.rows(sides, triples.relation[row], anchor)
+    asked = question >= 0
+    entity = np.concatenate([triples.head, triples.tail])
+    return question[asked].astype(np.int32), entity[asked], row[asked]
+
+
+def question_keys(questions: Questions) -> Keys:
+    """Hash the labels and the side of each question, (n,)."""
+    relation = label_hashes(questions.relations)[questions.relation]
+    return hashed(relation, label_hashes(questions.entities)[questions.anchor], questions.is_head.astype(np.uint64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

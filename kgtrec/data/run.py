@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.arrays import pair_hashes
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, holds_answer_ranks, nested, with_note
+from kgtrec.data.frames import Frame, frame_of, holds_answer_ranks, nested, with_note
+from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, require
 from kgtrec.kernels.ranking.answer_ranks import score_in_words
@@ -102,13 +102,19 @@ class Run(Columns):
         """
         if holds_answer_ranks(frame):
             raise KgtrecError("expected a run, found answer ranks; use AnswerRanks.from_frame(frame, name)")
-        questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
-        entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
-        note = frame_note(frame)
-        splits = note.get("filtered_by")
-        rows = question, entity, frame_values(frame, "score"), questions, entities
-        filtered_by = None if splits is None else tuple(splits)
-        return cls.of(name, *rows, collection=note.get("collection", ""), filtered_by=filtered_by)
+        columns = Frame(frame)
+        (questions, question), (entities, entity) = columns.codes("query_id"), columns.codes("doc_id")
+        splits = columns.note.get("filtered_by")
+        return cls.of(
+            name,
+            question,
+            entity,
+            columns.values("score"),
+            questions,
+            entities,
+            collection=columns.note.get("collection", ""),
+            filtered_by=None if splits is None else tuple(splits),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, long_table
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import Framed, frame_of_table
+from kgtrec.data.lazy import named
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, nearest, one_of
-from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd

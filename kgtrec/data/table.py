@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import places_of
 from kgtrec.data.frames import frame_of_table
+from kgtrec.data.lazy import named
 from kgtrec.errors import KgtrecError
-from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd

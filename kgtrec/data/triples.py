@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
 from kgtrec.data.columns import Columns
-from kgtrec.data.frames import frame_labels, frame_of, has_columns
+from kgtrec.data.frames import Frame, frame_of, has_columns
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 from kgtrec.kernels.integer_keys import distinct
@@ -106,7 +106,7 @@ class Triples(Columns):
         >>> Triples.from_frame(pd.DataFrame({"head": ["ann"], "relation": ["knows"], "tail": ["bob"]}))
         <Triples: 1 of 2 entities, 1 relations>
         """
-        return cls.of_columns(*(frame_labels(frame, name) for name in ("head", "relation", "tail")))
+        return cls.of_columns(*map(Frame(frame).labels, ("head", "relation", "tail")))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with the columns head, relation, tail, a row per triple."""

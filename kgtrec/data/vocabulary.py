@@ -80,8 +80,8 @@ class Vocabulary:
         >>> list(vocabulary), codes.tolist()
         (['b', 'a'], [0, 1, 0])
         """
-        encoded = as_labels(labels).dictionary_encode()
-        return cls(encoded.dictionary), values_of(encoded.indices)
+        labels = as_labels(labels).dictionary_encode()
+        return cls(labels.dictionary), values_of(labels.indices)
 
     def __len__(self) -> int:
         return len(self.labels)

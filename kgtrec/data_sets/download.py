@@ -12,7 +12,7 @@ from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.files import kgtrec_version
 
 if TYPE_CHECKING:
-    from kgtrec.ranking.rank import ShowProgress
+    from kgtrec.data.progress import ShowProgress
 
 _TIMEOUT = (15, 60)  # seconds to connect, and between two pieces
 _CHUNK = 1 << 16

@@ -18,7 +18,7 @@ from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.files import alone_in
 
 if TYPE_CHECKING:
-    from kgtrec.ranking.rank import ShowProgress
+    from kgtrec.data.progress import ShowProgress
 
 CACHE, MIRROR = "KGTREC_DATA_CACHE", "KGTREC_DATA_MIRROR"
 _LOCK = ".lock"

@@ -1,4 +1,6 @@
 from kgtrec.data.scores import ChanceTable as ChanceTable
+from kgtrec.data.scores import PublishedTable as PublishedTable
+from kgtrec.data.scores import PublishedValue as PublishedValue
 from kgtrec.evaluation.chance import adjust as adjust
 from kgtrec.evaluation.chance import chance_of_split as chance_of_split
 from kgtrec.evaluation.chance import chance_table as chance_table
@@ -6,7 +8,12 @@ from kgtrec.evaluation.evaluate import default_measures as default_measures
 from kgtrec.evaluation.evaluate import evaluate as evaluate
 from kgtrec.evaluation.item_scores import ItemScores as ItemScores
 from kgtrec.evaluation.item_scores import item_scores as item_scores
+from kgtrec.evaluation.published.check_paper import PaperCheck as PaperCheck
+from kgtrec.evaluation.published.check_paper import check_paper as check_paper
+from kgtrec.evaluation.published.findings import MeanBounds as MeanBounds
+from kgtrec.evaluation.published.findings import PaperFinding as PaperFinding
 from kgtrec.evaluation.ties import TieComparison as TieComparison
 from kgtrec.evaluation.ties import compare_ties as compare_ties
 from kgtrec.formats.chance_tables import read_chance_table as read_chance_table
 from kgtrec.formats.chance_tables import write_chance_table as write_chance_table
+from kgtrec.formats.published_tables import read_published_table as read_published_table

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, has_validation, why_another
+from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import AnyRun
-from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.evaluation.given import System
@@ -29,7 +28,6 @@ _TRUST = "; or declare that the ids are the same (--mixed; in Python, dataclasse
 def different_systems(
     systems: Iterable[System],
     collection: Collection | None,
-    *,
     qrels: Qrels | None = None,
     measures: Measures = (),
     mixed: bool = False,
@@ -44,7 +42,7 @@ def different_systems(
         If they do not belong together.
     """
     names: set[str] = set()
-    checks = Belonging(collection, qrels=qrels, measures=measures, mixed=mixed)
+    checks = Belonging(collection, qrels, measures, mixed)
     for system in systems:
         if system.name in names:
             raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
@@ -83,7 +81,7 @@ class Belonging:
     """
 
     def __init__(
-        self, collection: Collection | None, *, qrels: Qrels | None = None, measures: Measures = (), mixed: bool = False
+        self, collection: Collection | None, qrels: Qrels | None = None, measures: Measures = (), mixed: bool = False
     ) -> None:
         self._collection = collection
         self._qrels = qrels
@@ -187,23 +185,14 @@ class Belonging:
         collection = self._collection
         if collection is None:
             return
-        questions, entities = collection.questions.ids, collection.entities
-        own, relevant = ranks.answer, collection.qrels.grade >= 1
-        question = questions.encode(ranks.questions.labels)[ranks.question[own]].astype(np.int64)
-        entity = entities.encode(ranks.entities.labels)[ranks.entity[own]]
-        answers = _keys(collection.qrels.question[relevant], collection.qrels.entity[relevant], entities)
-        gone = np.setdiff1d(_keys(question, entity, entities)[(question >= 0) & (entity >= 0)], answers)
-        if len(gone) == 0:
-            return
-        known = collection.known
-        removed = np.isin(known.split, [SPLITS.index(split) for split in ranks.filtered_by])
-        gone = gone[np.isin(gone, _keys(known.question[removed], known.entity[removed], entities))]
-        if len(gone):
-            first = questions[int(gone[0]) // len(entities)], entities[int(gone[0]) % len(entities)]
+        answers = Pairs.of(ranks).take(ranks.answer)
+        gone = answers.take(~answers.among(Pairs.of(collection.qrels).take(collection.qrels.grade >= 1)))
+        if len(gone) and len(gone := gone.take(gone.among(collection.known_pairs(ranks.filtered_by)))):
             raise CollectionError(
                 f"{_called(ranks)}: expected answers of the qrels, or candidates, found {len(gone):,} answers that the "
-                f"qrels lack now and that are known from {', '.join(ranks.filtered_by)}, such as ({first[0]}, "
-                f"{first[1]}); rank its scores again (kgtrec rank)"
+                f"qrels lack now and that are known from {', '.join(ranks.filtered_by)}, such as "
+                f"({gone.questions[gone.question[0]]}, {gone.entities[gone.entity[0]]}); rank its scores again (kgtrec "
+                "rank)"
             )
 
     def _check_alike(self, ranks: AnswerRanks) -> None:
@@ -280,10 +269,6 @@ def _warn_cut(ranks: AnswerRanks) -> None:
             f"{ranks.name}: {below:,} of {np.count_nonzero(ranks.answer):,} answers are below the ends of its lists; "
             "they count as tied with all that is not listed; kgtrec evaluate gives bounds of each value, [least, most]"
         )
-
-
-def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) -> NDArray[np.int64]:
-    return question.astype(np.int64) * len(entities) + entity
 
 
 def _called(system: System) -> str:

@@ -27,7 +27,6 @@ from kgtrec.measures.names import (
     two_meanings,
 )
 from kgtrec.measures.registry import registered
-from kgtrec.ranking.rank import answers_and_filtered
 
 SIDES = ("both", "head", "tail")
 _ROOMS = ("micro.", "macro.")
@@ -191,7 +190,7 @@ def candidate_counts(
     width = len(collection.entities)
     answers, removed = (
         np.bincount(keys // width, minlength=len(collection.questions)).astype(np.int64)
-        for keys in answers_and_filtered(collection, filtered_by)
+        for keys in collection.answers_and_filtered(filtered_by)
     )
     return width - removed, answers
 

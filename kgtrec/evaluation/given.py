@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from numbers import Real
 from pathlib import Path
@@ -12,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import has_columns, holds_answer_ranks
 from kgtrec.data.qrels import Qrels, grades_of
 from kgtrec.data.run import AnyRun, Run, StreamedRun
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 
 System = AnyRun | AnswerRanks
@@ -58,14 +58,9 @@ def qrels_of(qrels: Any) -> Qrels | Collection:
         qrels = qrels.to_dataframe().rename(columns={"q_id": "query_id", "score": "relevance"})
     if has_columns(qrels):
         return Qrels.from_frame(qrels)
-    rows = _rows(qrels, "relevance")
-    if rows is None:
-        raise KgtrecError(
-            "expected Qrels, a Collection, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and "
-            f"relevance as qrels, found {kind_of(qrels)}"
-        )
-    questions, question, entities, entity, value = _coded(*rows, "grades")
-    return Qrels.of(question, entity, grades_of(value, "as grades"), questions, entities)
+    pairs = _Pairs(qrels, "relevance", "grades", "Qrels, a Collection", "qrels")
+    grade = grades_of(pairs.number, "as grades")
+    return Qrels.of(pairs.question, pairs.entity, grade, pairs.questions, pairs.entities)
 
 
 def system_of(system: Any, name: str | None = None) -> System:
@@ -103,15 +98,9 @@ def system_of(system: Any, name: str | None = None) -> System:
         return AnswerRanks.from_frame(system, name or "ranks")
     if has_columns(system):
         return Run.from_frame(system, name or "run")
-    rows = _rows(system, "score")
-    if rows is None:
-        what = "a system" if name is None else f"system {name!r}"
-        raise KgtrecError(
-            "expected a Run, AnswerRanks, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and "
-            f"score as {what}, found {kind_of(system)}"
-        )
-    questions, question, entities, entity, value = _coded(*rows, "scores")
-    return Run.of(name or "run", question, entity, value, questions, entities)
+    what = "a system" if name is None else f"system {name!r}"
+    pairs = _Pairs(system, "score", "scores", "a Run, AnswerRanks", what)
+    return Run.of(name or "run", pairs.question, pairs.entity, pairs.number, pairs.questions, pairs.entities)
 
 
 def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
@@ -132,12 +121,13 @@ def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
     elif not isinstance(systems, Iterable):
         raise KgtrecError(f"expected systems, found {kind_of(systems)}")
     else:
-        rest = iter(systems)
-        first = list(islice(rest, 1))
+        systems = iter(systems)
+        first = list(islice(systems, 1))
+        systems = chain(first, systems)
         if first and _is_row(first[0], "score"):
-            yield system_of(chain(first, rest))
+            yield system_of(systems)
             return
-        for system in chain(first, rest):
+        for system in systems:
             if not is_named(system):
                 raise KgtrecError(
                     f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
@@ -161,7 +151,7 @@ def each_run(runs: Any) -> Iterator[AnyRun]:
         yield system
 
 
-def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> list[str]:
+def files_of_folder(path: str | os.PathLike[str], *, runs: bool = False) -> list[str]:
     """Find the answer ranks in a folder, or its runs if it has none or ``runs`` are asked for, sorted by name.
 
     Raises
@@ -172,19 +162,19 @@ def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> li
     from kgtrec.formats.files import suffixes
     from kgtrec.formats.parquet import is_in_parts
 
-    visible = (file for file in Path(folder).iterdir() if not file.name.startswith("."))
-    names = sorted(str(file) for file in visible if file.is_file() or is_in_parts(file))
+    visible = (path for path in Path(path).iterdir() if not path.name.startswith("."))
+    names = sorted(str(path) for path in visible if path.is_file() or is_in_parts(path))
     ranks = [name for name in names if name.endswith(RANKS_SUFFIXES)]
     if ranks and not runs:
         return ranks
     files = [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
     if not files:
         wanted = "NAME.run files, found none" if runs else "NAME.ranks.parquet or NAME.run files, found neither"
-        raise KgtrecError(f"{os.fspath(folder)}: expected a folder of {wanted}")
+        raise KgtrecError(f"{os.fspath(path)}: expected a folder of {wanted}")
     return files
 
 
-def _files(path: Any, runs: bool) -> list[Any]:
+def _files(path: Any, runs: bool) -> Sequence[Any]:
     """What is given, or the files of the systems in a folder; one of a single system's Parquet files is that system."""
     from kgtrec.formats.parquet import is_in_parts, is_parquet
 
@@ -193,7 +183,7 @@ def _files(path: Any, runs: bool) -> list[Any]:
     names = [path.name for path in Path(path).iterdir() if not path.name.startswith((".", "_"))]
     if names and all(is_parquet(name) and not name.endswith((*RANKS_SUFFIXES, ".run.parquet")) for name in names):
         return [path]
-    return list[Any](files_of_folder(path, runs=runs))
+    return files_of_folder(path, runs=runs)
 
 
 def judgements_of(judgements: Any) -> Qrels:
@@ -213,9 +203,8 @@ def _is_ranx(table: Any) -> bool:
 
 
 def _is_ranked(system: Any) -> bool:
-    """Whether it is a result of :func:`kgtrec.rank_scores`, without loading that module, which alone makes one."""
-    module = sys.modules.get("kgtrec.ranking.rank")
-    return module is not None and isinstance(system, module.Ranked)
+    """Whether it is a result of :func:`kgtrec.rank_scores`, which is above this module."""
+    return isinstance(getattr(system, "answer_ranks", None), AnswerRanks)
 
 
 def _read(path: str | os.PathLike[str]) -> System:
@@ -230,44 +219,50 @@ def _read(path: str | os.PathLike[str]) -> System:
     return read_any_run(text, name=default_name(text))
 
 
-def _is_run(mapping: Mapping[Any, Any]) -> bool:
+def _is_run(systems: Mapping[Any, Any]) -> bool:
     """Whether a mapping goes from questions to mappings from entities to numbers, not from names to systems."""
-    inner = next((value for value in mapping.values() if not isinstance(value, Mapping) or value), None)
-    return isinstance(inner, Mapping) and isinstance(next(iter(inner.values())), Real)
+    first = next((system for system in systems.values() if not isinstance(system, Mapping) or system), None)
+    return isinstance(first, Mapping) and isinstance(next(iter(first.values())), Real)
 
 
 def _is_row(row: Any, value: str) -> bool:
     return all(hasattr(row, name) for name in ("query_id", "doc_id", value))
 
 
-def _rows(table: Any, value: str) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Questions, entities and values of a dict of dicts or of named tuples; None for anything else."""
-    if isinstance(table, Mapping):
-        if not all(isinstance(inner, Mapping) for inner in table.values()):
-            return None
-        return (
-            [question for question, inner in table.items() for _ in inner],
-            [entity for inner in table.values() for entity in inner],
-            [number for inner in table.values() for number in inner.values()],
-        )
-    if isinstance(table, str | bytes) or not isinstance(table, Iterable):
-        return None
-    rows = list(table)
-    if not all(_is_row(row, value) for row in rows):
-        return None
-    return [row.query_id for row in rows], [row.doc_id for row in rows], [getattr(row, value) for row in rows]
+class _Pairs:
+    """A number for each pair of question and entity, of a dict of dicts or of named tuples; labels are coded."""
+
+    def __init__(self, system: Any, column: str, numbers: str, types: str, what: str) -> None:
+        """Take what has ``numbers`` in a column; other ``types`` are accepted as ``what`` too, for messages."""
+        if isinstance(system, Mapping) and all(isinstance(row, Mapping) for row in system.values()):
+            self.questions, self.question = _coded([label for label, row in system.items() for _ in row], "questions")
+            self.entities, self.entity = _coded([label for row in system.values() for label in row], "entities")
+            self.number = _checked([number for row in system.values() for number in row.values()], numbers)
+            return
+        is_table = isinstance(system, Iterable) and not isinstance(system, Mapping | str | bytes)
+        rows: list[Any] = list(system) if is_table else []
+        if not is_table or not all(_is_row(row, column) for row in rows):
+            raise KgtrecError(
+                f"expected {types}, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and {column} "
+                f"as {what}, found {kind_of(system)}"
+            )
+        self.questions, self.question = _coded([row.query_id for row in rows], "questions")
+        self.entities, self.entity = _coded([row.doc_id for row in rows], "entities")
+        self.number = _checked([getattr(row, column) for row in rows], numbers)
 
 
-def _coded(questions: list[Any], entities: list[Any], values: list[Any], what: str) -> tuple[Any, ...]:
-    for column, of in ((questions, "questions"), (entities, "entities")):
-        for label in column:
-            if not isinstance(label, str):
-                raise KgtrecError(f"expected texts as {of}, found {label!r}; write str({label!r})")
-    for number in values:
-        if isinstance(number, bool) or not isinstance(number, Real):
-            raise KgtrecError(f"expected numbers as {what}, found {number!r}")
+def _coded(labels: list[Any], what: str) -> tuple[Vocabulary, Codes]:
+    for label in labels:
+        if not isinstance(label, str):
+            raise KgtrecError(f"expected texts as {what}, found {label!r}; write str({label!r})")
     try:
-        coded = [Vocabulary.encoding(pa.array(column, pa.string())) for column in (questions, entities)]
+        return Vocabulary.encoding(pa.array(labels, pa.string()))
     except (UnicodeEncodeError, pa.ArrowInvalid) as error:
         raise KgtrecError(f"expected texts that UTF-8 can encode, found {error}") from None
-    return (*coded[0], *coded[1], np.array(values, np.float64))
+
+
+def _checked(numbers: list[Any], what: str) -> NDArray[np.float64]:
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise KgtrecError(f"expected numbers as {what}, found {number!r}")
+    return np.array(numbers, np.float64)

@@ -9,23 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrays import pair_hashes
 from kgtrec.data.columns import Columns
+from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
+from kgtrec.evaluation.scoring import TIE_POLICIES
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
-from kgtrec.kernels.ranking.positions import (
-    TIE_POLICIES,
-    TIES,
-    Ties,
-    higher_and_equal,
-    places_in_tied_groups,
-    rank_among,
-)
+from kgtrec.kernels.ranking.positions import TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
 from kgtrec.kernels.sampling.random_order import hashed, places_among_unknown, places_by_key
 from kgtrec.measures.names import ParsedMeasure
 

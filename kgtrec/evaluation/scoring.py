@@ -9,11 +9,13 @@ from typing import Literal, TypedDict, get_args
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES, checked_sides
 from kgtrec.errors import KgtrecError, one_of, whole_number
-from kgtrec.kernels.ranking.positions import TIE_POLICIES
+from kgtrec.kernels.ranking.positions import TIES
 
 #: the measures that are computed by default, and those that answer ranks have in addition
 MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
 MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
+#: every policy for ties; the first is for runs only, the last two take all orders or a random one
+TIE_POLICIES = ("trec", *TIES, "expected", "nondeterministic")
 Missing = Literal["zero", "skip"]
 UnlistedAnswers = Literal["filtered", "candidates"]
 #: what becomes of the answers of the collection that the qrels lack; the first is the default

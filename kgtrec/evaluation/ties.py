@@ -14,6 +14,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
+from kgtrec.data.lazy import named
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import each_warned_once, one_of, unwarned
@@ -21,10 +22,8 @@ from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
 from kgtrec.evaluation.given import System, qrels_of
 from kgtrec.evaluation.matching import match
-from kgtrec.evaluation.scoring import Scoring, ScoringOptions
+from kgtrec.evaluation.scoring import TIE_POLICIES, Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
-from kgtrec.kernels.ranking.positions import TIE_POLICIES
-from kgtrec.lazy import named
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
 if TYPE_CHECKING:

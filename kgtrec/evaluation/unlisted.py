@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrays import PairSet
 from kgtrec.data.collection import Collection
-from kgtrec.data.columns import Columns
+from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.data.triples import SPLITS
@@ -20,7 +19,6 @@ from kgtrec.errors import CollectionError, counted, warn
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.scoring import Scoring, UnlistedAnswers
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
-from kgtrec.ranking.rank import answers_and_filtered
 
 _WAYS_OUT = {
     "filtered": "--unlisted-answers candidates, in Python unlisted_answers='candidates', keeps them as candidates",
@@ -60,10 +58,11 @@ def without_unlisted_answers(
         Once: how many answers the qrels lack, and which reading was used.
     """
     collection, unlisted_answers = scoring.collection, scoring.unlisted_answers
-    judged, warned = _pairs_of(qrels), set[str]()
+    judged, warned = Pairs.of(qrels), set[str]()
     as_it_is = ""  # a run without a collection, of which nothing is known
     for system in systems:
-        answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
+        reading = _Reading(system, collection, unlisted_answers)
+        answers = reading.answers()
         if answers is None:
             as_it_is = as_it_is or system.name
             if system.collection and unlisted_answers == "filtered" and "unknown" not in warned:
@@ -77,11 +76,11 @@ def without_unlisted_answers(
             is_asked = (code >= 0) & np.isin(code, qrels.question)
             unlisted = is_asked[answers.question] & ~answers.among(judged)
             if number := int(unlisted.sum()):
-                gone = answers.take(unlisted & _is_filtered(answers, system, collection, reading))
-                system = _without(system, gone, collection, measures, scoring.ties)
-                if reading not in warned:
-                    warned.add(reading)
-                    warn(_message(number, reading, unlisted_answers, system.name))
+                gone = answers.take(unlisted & reading.is_filtered(answers))
+                system = reading.without(gone, measures, scoring.ties)
+                if reading.kind not in warned:
+                    warned.add(reading.kind)
+                    warn(reading.message(number))
         if as_it_is and "filtered" in warned:
             raise CollectionError(
                 "expected one reading of the answers that the qrels lack, found that they are filtered out of answer "
@@ -95,43 +94,70 @@ def filtered_if_unlisted(
     system: System, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
 ) -> NDArray[np.bool_]:
     """Find the judgements that :func:`without_unlisted_answers` would filter out if the qrels lacked them, (n,)."""
-    answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
-    if answers is None:
-        return np.zeros(len(qrels), np.bool_)
-    judged = _pairs_of(qrels)
-    return judged.among(answers) & _is_filtered(judged, system, collection, reading)
+    reading, judged = _Reading(system, collection, unlisted_answers), Pairs.of(qrels)
+    answers = reading.answers()
+    return np.zeros(len(qrels), np.bool_) if answers is None else judged.among(answers) & reading.is_filtered(judged)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pairs(Columns):
-    """Pairs of question and entity, and their labels."""
+class _Reading:
+    """What becomes of the answers that the qrels lack, in one system."""
 
-    question: NDArray[np.int32]  # (n,) row in questions
-    entity: NDArray[np.int32]  # (n,) row in entities
-    questions: Vocabulary
-    entities: Vocabulary
+    system: System
+    collection: Collection | None
+    asked: UnlistedAnswers
 
-    def among(self, others: _Pairs) -> NDArray[np.bool_]:
-        """Return which of the pairs are among the others, (n,)."""
-        own = self.recoded(questions=others.questions, entities=others.entities)
-        is_among: NDArray[np.bool_] = (own.question >= 0) & (own.entity >= 0)
-        pairs = PairSet(others.question, others.entity, len(others.entities))
-        is_among[is_among] = pairs.holds(own.question[is_among], own.entity[is_among])
-        return is_among
+    @property
+    def kind(self) -> UnlistedAnswers:
+        """They stay where the system was not filtered by test triples, as all others do."""
+        return self.asked if "test" in _splits(self.system) else "candidates"
 
+    def answers(self) -> Pairs | None:
+        """The answers of the collection that are not filtered yet; None: they are unknown."""
+        if isinstance(self.system, AnswerRanks):
+            is_open = self.system.answer if self.system.filtered is None else self.system.answer & ~self.system.filtered
+            return Pairs.of(self.system).take(is_open)
+        if self.collection is None:
+            return None
+        return Pairs.of(self.collection.qrels).take(self.collection.qrels.grade >= 1)
 
-def _pairs_of(table: Qrels | Run | AnswerRanks) -> _Pairs:
-    return _Pairs(table.question, table.entity, table.questions, table.entities)
+    def is_filtered(self, answers: Pairs) -> NDArray[np.bool_]:
+        """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
+        if self.kind == "filtered":
+            return np.ones(len(answers.question), np.bool_)
+        if self.collection is None:
+            return np.zeros(len(answers.question), np.bool_)
+        return answers.among(self.collection.known_pairs(_splits(self.system)))
 
+    def without(self, answers: Pairs, measures: Sequence[AnyMeasure], ties: str | None) -> System:
+        """The system without some answers."""
+        system = self.system
+        if isinstance(system, AnswerRanks):
+            filtered = Pairs.of(system).among(answers)
+            return replace(system, filtered=filtered if system.filtered is None else filtered | system.filtered)
+        if len(answers.question) == 0 or self.collection is None:
+            return system
 
-def _answers(system: System, collection: Collection | None) -> _Pairs | None:
-    """The answers of the collection that are not filtered yet; None: they are unknown."""
-    if isinstance(system, AnswerRanks):
-        own = system.answer if system.filtered is None else system.answer & ~system.filtered
-        return _pairs_of(system).take(own)
-    if collection is None:
-        return None
-    return _pairs_of(collection.qrels).take(collection.qrels.grade >= 1)
+        def stays(part: Run) -> NDArray[np.bool_]:
+            return ~Pairs.of(part).among(answers)
+
+        length, left = np.zeros((2, len(system.questions)), np.int64)
+        for part in system.parts():
+            length += np.bincount(part.question, minlength=len(length))
+            left += np.bincount(part.question[stays(part)], minlength=len(length))
+        row = self.collection.questions.ids.encode(system.questions.labels)
+        is_cut = length < candidates_of(system, self.collection)[row]
+        require_deep(system.name, system.questions, left, (left < length) & is_cut, measures, ties)
+        return system.each(lambda part: part.take(stays(part)))
+
+    def message(self, number: int) -> str:
+        """Warn that the qrels lack a number of answers."""
+        lacking = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
+        if self.kind == "filtered":
+            return f"{lacking}; they are filtered out as known true answers ({_WAYS_OUT[self.asked]})"
+        if self.kind == self.asked:
+            return f"{lacking}; they stay candidates, as for trec_eval ({_WAYS_OUT[self.asked]})"
+        return f"{lacking}; they stay candidates of {self.system.name}, which is not filtered by test triples"
 
 
 def _splits(system: System) -> tuple[str, ...]:
@@ -139,59 +165,9 @@ def _splits(system: System) -> tuple[str, ...]:
     return SPLITS if system.filtered_by is None else system.filtered_by
 
 
-def _reading_of(system: System, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
-    """What becomes of the answers: they stay where the system was not filtered by test triples, as all others do."""
-    is_filtered = system.filtered_by is None or "test" in system.filtered_by
-    return unlisted_answers if is_filtered else "candidates"
-
-
-def _is_filtered(
-    answers: _Pairs, system: System, collection: Collection | None, reading: UnlistedAnswers
-) -> NDArray[np.bool_]:
-    """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
-    if reading == "filtered":
-        return np.ones(len(answers.question), np.bool_)
-    if collection is None:
-        return np.zeros(len(answers.question), np.bool_)
-    known, questions = collection.known, collection.questions
-    splits = np.isin(known.split, [SPLITS.index(split) for split in _splits(system)])
-    return answers.among(_Pairs(known.question, known.entity, questions.ids, questions.entities).take(splits))
-
-
-def _message(number: int, reading: str, asked: str, name: str) -> str:
-    lacking = f"the qrels lack {counted(number, 'answer')} that the collection has for their questions"
-    if reading == "filtered":
-        return f"{lacking}; they are filtered out as known true answers ({_WAYS_OUT[asked]})"
-    if reading == asked:
-        return f"{lacking}; they stay candidates, as for trec_eval ({_WAYS_OUT[asked]})"
-    return f"{lacking}; they stay candidates of {name}, which is not filtered by test triples"
-
-
-def _without(
-    system: System, gone: _Pairs, collection: Collection | None, measures: Sequence[AnyMeasure], ties: str | None
-) -> System:
-    """The system without some answers."""
-    if isinstance(system, AnswerRanks):
-        filtered = _pairs_of(system).among(gone)
-        return replace(system, filtered=filtered if system.filtered is None else filtered | system.filtered)
-    if len(gone.question) == 0 or collection is None:
-        return system
-
-    def stays(part: Run) -> NDArray[np.bool_]:
-        return ~_pairs_of(part).among(gone)
-
-    length, left = np.zeros((2, len(system.questions)), np.int64)
-    for part in system.parts():
-        length += np.bincount(part.question, minlength=len(length))
-        left += np.bincount(part.question[stays(part)], minlength=len(length))
-    whole = length >= candidates_of(system, collection)[collection.questions.ids.encode(system.questions.labels)]
-    require_deep(system.name, system.questions, left, (left < length) & ~whole, measures, ties)
-    return system.each(lambda part: part.take(stays(part)))
-
-
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
     """Return (questions of the collection,) how many candidates the whole list of a run has."""
-    _, filtered = answers_and_filtered(collection, _splits(run))
+    _, filtered = collection.answers_and_filtered(_splits(run))
     width = len(collection.entities)
     return width - np.bincount(filtered // width, minlength=len(collection.questions))
 

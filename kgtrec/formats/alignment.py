@@ -14,8 +14,8 @@ from kgtrec.data.alignments import EntityVectors, Pairs
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
+from kgtrec.formats.lines import Lines, read_codes, read_fields
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
-from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
 LEFT, RIGHT = "left.npy", "right.npy"
 

@@ -35,6 +35,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json, read_manifest
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import (
     ENTITY_IDS,
     ENTITY_LABELS,
@@ -48,7 +49,6 @@ from kgtrec.formats.output.outputs import require_folder, write_text, writing, w
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics, write_topics
-from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import lines_of
 
 FORMAT_VERSION = 2

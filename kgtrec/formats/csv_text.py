@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.lines import Line
 from kgtrec.formats.trec.text import decoded, shown, text_of
-from kgtrec.formats.triples.text import Line
 
 # A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
 # separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.

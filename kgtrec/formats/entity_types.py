@@ -7,7 +7,7 @@ import pyarrow as pa
 from kgtrec.data.triples import EntityTypes, RelationTypes
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.triples.text import Lines, read_fields
+from kgtrec.formats.lines import Lines, read_fields
 
 
 def read_entity_types(path: PathLike) -> EntityTypes:

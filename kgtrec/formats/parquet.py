@@ -30,7 +30,7 @@ _ROWS_PER_BYTE = 8  # a row with information takes at least a bit
 
 
 def is_parquet(path: PathLike) -> bool:
-    """Return whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.sniff`."""
+    """Return whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.contents`."""
     return Path(path).suffix.lower() == ".parquet"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgtrec.errors import FormatError
 from kgtrec.formats.csv_text import finite
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.triples.text import Lines
+from kgtrec.formats.lines import Lines
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:

@@ -1,36 +1,25 @@
-"""The kind of a file, by its contents."""
+"""Files of any kind, read by their contents."""
 
 from __future__ import annotations
 
 import io
-import re
-from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, cast
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.questions import Topics
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.campaign.tasks import holds_verdicts
+from kgtrec.formats.contents import Kind, kind_of_parquet
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.output.outputs import PDF, PNG, TABLE, WORKBOOK
-from kgtrec.formats.parquet import MAGIC, RANK_COLUMNS, is_parquet, metadata_of, read_schema
-from kgtrec.formats.trec.origins import ORIGIN
+from kgtrec.formats.parquet import MAGIC, is_parquet
 from kgtrec.formats.trec.qrels import QrelsFile, read_qrels_file
 from kgtrec.formats.trec.runs import RunFile, read_run_file
 from kgtrec.formats.trec.text import NUMBER, shown, whole_lines
 from kgtrec.formats.trec.topics import read_topics
 
-Kind = Literal["run", "qrels", "topics", "answer ranks"]
 _HEAD = 1 << 16
 _LINES = 100
-_ARRAYS = (b"\x93NUMPY", b"\x89HDF\r\n")
-_ORIGIN = re.compile(rb'\s*\{\s*"origin"')
-_ZIP = b"PK\x03\x04"
-VERDICTS = "verdicts, or what people have typed"
-_FIGURES = {b"\x89PNG": PNG, b"%PDF": PDF}
-_WORKBOOK = (b"xl/", b"docProps/", b"_rels/", b"[Content_Types]")  # how names of the files in .xlsx begin
 
 
 def sniff(path: PathLike) -> Kind:
@@ -55,46 +44,6 @@ def sniff(path: PathLike) -> Kind:
         return kind_of_parquet(path)
     with reading(path) as stream:
         return opened_kind(path, stream)[0]
-
-
-def data_in(path: PathLike) -> str:
-    r"""Name the data in a file, by its content: answer ranks, a run, its origin, qrels, ...; ``""`` for text.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.csv"
-    >>> _ = path.write_text("tail0 Q0 paris 1 0.7 transe\n")
-    >>> data_in(path)
-    'a run'
-    """
-    with suppress(FormatError, OSError), reading(path) as stream:
-        head = stream.read(_HEAD)
-        if head.startswith(MAGIC):
-            with suppress(FormatError):
-                kind = kind_of_parquet(path)
-                return "a run" if kind == "run" else kind
-            return TABLE
-        is_workbook = head.startswith(_ZIP) and head[30:].startswith(_WORKBOOK)
-        if head.startswith((*_ARRAYS, _ZIP)) and not is_workbook:
-            return "arrays"
-        if holds_verdicts(path):
-            return VERDICTS
-        if is_workbook:
-            return WORKBOOK
-        if found := next((name for magic, name in _FIGURES.items() if head.startswith(magic)), ""):
-            return found
-        if b"\0" in head:
-            return "binary data"
-        if _ORIGIN.match(head):
-            return ORIGIN
-        first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
-        columns = [NUMBER.fullmatch(field) is not None for field in first.split()]
-        if len(columns) == 6 and columns[3] and columns[4]:  # the first line of a table names its columns
-            return "a run"
-        if len(columns) == 4 and columns[3]:
-            return "qrels"
-    return ""
 
 
 def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:
@@ -147,25 +96,6 @@ def read_any(
         if kind == "run":
             return read_run_file(path, stream=stream, ranks=ranks)
         return read_qrels_file(path, stream=stream)
-
-
-def kind_of_parquet(path: PathLike) -> Kind:
-    """Return what a Parquet file holds, as its metadata or its columns say."""
-    schema = read_schema(path)
-    names, recorded = set(schema.names), metadata_of(path, schema).get("format")
-    if recorded in ("run", "qrels"):
-        return cast(Kind, recorded)
-    if names >= RANK_COLUMNS:
-        return "answer ranks"
-    if "score" in names:
-        return "run"
-    if names & {"grade", "relevance"}:
-        return "qrels"
-    raise FormatError(
-        f"expected a run (question, entity, score), qrels (question, entity, grade) or answer ranks, found the columns "
-        f"{', '.join(schema.names) or 'of an empty table'}",
-        path=path,
-    )
 
 
 def _kind_of_text(path: PathLike, head: bytes) -> Kind:

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Any, ClassVar
 
 from ir_measures import Measure, ParamInfo
+from ir_measures.measures import registry
 from ir_measures.measures.base import Agg
 
 from kgtrec.errors import MeasureError, nearest
@@ -99,10 +100,8 @@ def measures(taken: Container[str]) -> dict[str, KgtrecMeasure]:
 
 
 def _again(name: str, parameters: Mapping[str, Any]) -> KgtrecMeasure:
-    """A measure that was pickled, in a process that may not have registered it yet."""
-    import kgtrec.ir_measures
-
-    return kgtrec.ir_measures.MEASURES[name](**parameters)
+    """A measure that was pickled; this package registers all when it is imported, also for unpickling."""
+    return registry[name](**parameters)
 
 
 def _measure(name: str, of: record.Measure) -> KgtrecMeasure:

@@ -12,7 +12,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
 from kgtrec.errors import MeasureError, kind_of
 from kgtrec.evaluation.given import judgements_of, qrels_of, system_of
-from kgtrec.ir_measures.listed import ranks_of_lists
+from kgtrec.evaluation.listed_ranks import ranks_of_lists
 from kgtrec.ir_measures.measures import CANDIDATES, LISTED, KgtrecMeasure
 from kgtrec.ir_measures.values import Evaluated, QuestionValue
 from kgtrec.measures.names import ParsedMeasure, parse_measure

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
+from kgtrec.data.lazy import named as imported
+from kgtrec.data.progress import Progress
 from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
@@ -20,11 +22,9 @@ from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, t
 from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import percentile_interval
-from kgtrec.lazy import named as imported
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
 from kgtrec.meta.question_draws import Bootstrap, QuestionDraws
-from kgtrec.ranking.rank import Progress
 from kgtrec.workers.results import Helper, number_of_workers, results
 
 

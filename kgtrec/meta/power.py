@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
+from kgtrec.data.lazy import named
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, scored_items, totals
 from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
-from kgtrec.lazy import named
 from kgtrec.meta.pair_tests import PairedSample, PairTests, paired_sample, scale_of, spread
 from kgtrec.workers.results import Helper, number_of_workers
 

@@ -16,6 +16,8 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
+from kgtrec.data.lazy import named
+from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
@@ -43,11 +45,9 @@ from kgtrec.kernels.sampling.subsamples import (
     subsample_means,
     sums_of_rows,
 )
-from kgtrec.lazy import named
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
-from kgtrec.ranking.rank import Progress
 from kgtrec.workers.results import Helper, number_of_workers, results
 
 if TYPE_CHECKING:

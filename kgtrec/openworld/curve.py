@@ -15,6 +15,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
+from kgtrec.data.progress import Progress
 from kgtrec.data.table import Column, Facts, Figure, PlottedResult, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError, MeasureError, is_number, one_of, whole_number
 from kgtrec.evaluation.belonging import different_systems
@@ -25,7 +26,6 @@ from kgtrec.kernels.statistics.curve_fits import fitted, wrong_pairs
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.open_world import weights_of
-from kgtrec.ranking.rank import Progress
 
 Floats = NDArray[np.float64]
 #: shares of the facts that keep their labels, unless others are asked for
@@ -287,7 +287,7 @@ def open_world_curve(
 
     Examples
     --------
-    >>> from kgtrec.baselines import baseline_checkpoints, score_blocks
+    >>> from kgtrec.systems.baselines import baseline_checkpoints, score_blocks
     >>> from kgtrec.openworld.family_tree import family_tree, hide_facts
     >>> from kgtrec.collection.questions import build_questions
     >>> from kgtrec.ranking.rank import rank_scores

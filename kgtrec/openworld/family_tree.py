@@ -39,7 +39,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.baselines import baseline_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import Splits, Triples
@@ -49,6 +48,7 @@ from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.sampling.label_draws import whole_share
 from kgtrec.openworld.labels import TrueFacts, found_answers
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.systems.baselines import baseline_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.arrays import PairSet
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
 from kgtrec.data.identity import entity_names
+from kgtrec.data.pair_set import PairSet
 from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun, Run
@@ -398,7 +398,7 @@ def _gathered(
         belongs.check_collection(run)
         if cut == "raw":
             belongs.check_filter(run)
-        part = _contributions(run, candidates, depth, cut, seed)
+        part = _CodedRun(run, collection).contributions(candidates, depth, cut, seed)
         if cut == "raw":
             known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
         if not keep_scores:
@@ -419,61 +419,59 @@ def _gathered(
     return Gathered(candidates, tuple(names[run] for run in ordered), Contributions(**columns))
 
 
-def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
-    """One run's first candidates for the questions pooled for; their ``run`` is 0."""
-    collection = candidates.collection
-    codes = (
-        _codes(run, run.questions, collection.questions.ids, "question"),
-        _codes(run, run.entities, collection.entities, "entit", one="y", more="ies"),
-    )
-    first, *others = (_contributions_in(part, *codes, candidates, depth, cut, seed) for part in run.parts())
-    return first.joined(*others)
+class _CodedRun:
+    """A run whose labels have the codes of a collection, -1 where that lacks them."""
 
+    def __init__(self, run: AnyRun, collection: Collection) -> None:
+        self._run = run
+        self._question = _codes(run, run.questions, collection.questions.ids, "question", "questions")
+        self._entity = _codes(run, run.entities, collection.entities, "entity", "entities")
 
-def _contributions_in(
-    run: Run, question_of: Codes, entity_of: Codes, candidates: Candidates, depth: int, cut: Cut, seed: int
-) -> Contributions:
-    """The same of a run whose labels have these codes in the collection."""
-    is_asked = np.zeros(len(candidates.collection.questions) + 1, np.bool_)
-    is_asked[candidates.rows] = True  # the last element is that of code -1
-    first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
-    length = np.diff(np.append(first, len(run)))
-    kept = is_asked[question_of[run.question[first]]]
+    def contributions(self, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
+        """The first candidates for the questions pooled for; their ``run`` is 0."""
+        parts = (self._contributions_in(part, candidates, depth, cut, seed) for part in self._run.parts())
+        return next(parts).joined(*parts)
 
-    def pairs(row: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        return question_of[run.question[row]], entity_of[run.entity[row]]
+    def _contributions_in(self, run: Run, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
+        is_asked = np.zeros(len(candidates.collection.questions) + 1, np.bool_)
+        is_asked[candidates.rows] = True  # the last element is that of code -1
+        first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
+        length = np.diff(np.append(first, len(run)))
+        kept = is_asked[self._question[run.question[first]]]
 
-    def left_out(row: NDArray[np.intp]) -> NDArray[np.bool_]:
+        def pairs(row: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+            return self._question[run.question[row]], self._entity[run.entity[row]]
+
+        def left_out(row: NDArray[np.intp]) -> NDArray[np.bool_]:
+            question, entity = pairs(row)
+            unknown = entity < 0
+            return unknown if cut == "raw" else unknown | candidates.known.holds(question, entity)
+
+        def key(row: NDArray[np.intp]) -> NDArray[np.uint64]:
+            question, entity = pairs(row)
+            return hashed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
+
+        row, rank = first_candidates(first[kept], length[kept], run.score, depth, left_out, key)
         question, entity = pairs(row)
-        unknown = entity < 0
-        return unknown if cut == "raw" else unknown | candidates.known.holds(question, entity)
-
-    def key(row: NDArray[np.intp]) -> NDArray[np.uint64]:
-        question, entity = pairs(row)
-        return hashed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
-
-    row, rank = first_candidates(first[kept], length[kept], run.score, depth, left_out, key)
-    question, entity = pairs(row)
-    is_open = ~is_among_sorted(candidates.triples(question, entity).keys(), candidates.answers)
-    if cut == "raw":
-        is_open &= ~candidates.known.holds(question, entity)
-    return Contributions(np.zeros(len(row), np.int32), question, entity, rank, is_open, run.score[row])
+        is_open = ~is_among_sorted(candidates.triples(question, entity).keys(), candidates.answers)
+        if cut == "raw":
+            is_open &= ~candidates.known.holds(question, entity)
+        return Contributions(np.zeros(len(row), np.int32), question, entity, rank, is_open, run.score[row])
 
 
-def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, what: str, one: str = "", more: str = "s") -> Codes:
+def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, one: str, many: str) -> Codes:
     """Codes of a run's labels in the collection, -1 where it lacks them."""
     code = others.codes_of(own)
     missing = np.flatnonzero(code < 0)
     if len(missing) == len(own) and len(own):
         raise CollectionError(
-            f"{run.name} has no {what}{one} of the collection (its first is {own[0]!r}, the collection's "
+            f"{run.name} has no {one} of the collection (its first is {own[0]!r}, the collection's "
             f"{others[0]!r}): they are of different collections"
         )
     if len(missing):
         shown = ", ".join(own[row] for row in missing[:3].tolist()) + (", ..." if len(missing) > 3 else "")
         warn(
-            f"{run.name}: {len(missing)} of its {len(own)} {what}{more} are not in the collection and are left out "
-            f"({shown})"
+            f"{run.name}: {len(missing)} of its {len(own)} {many} are not in the collection and are left out ({shown})"
         )
     return code
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrays import Rounding
+from kgtrec.data.progress import Progress
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import FileState
 from kgtrec.formats.numpy_files import files_of, mapped_rows, save_rows
@@ -26,7 +27,7 @@ from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import LargeArray
 from kgtrec.ranking.journal import Journal, naming_place, read_block, remove_unfinished
 from kgtrec.ranking.mapping import Mapped
-from kgtrec.ranking.rank import Plan, Progress, Ranked, pairs_of, wrong_score
+from kgtrec.ranking.rank import Plan, Ranked, pairs_of, wrong_score
 from kgtrec.ranking.tiles import (
     Candidates,
     Counted,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Unpack
 
@@ -15,9 +14,9 @@ from kgtrec.data.arrays import as_array, require_exact
 from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.frames import is_frame
 from kgtrec.data.identity import entity_names, entity_places, question_places, warn_of_extra
+from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, kind_of, require
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted, ranges
 from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, count_above_and_tied, score_in_words
@@ -26,9 +25,6 @@ from kgtrec.kernels.ranking.pairs import Pairs
 from kgtrec.kernels.ranking.top_k import TopK, top_k
 from kgtrec.ranking.options import RankOptions, ScoreKeywords
 
-Progress = Callable[[int], None]
-#: what shows how far a long piece of work is: description, total, unit to a function that takes how much more is done
-ShowProgress = Callable[[str, int, str], AbstractContextManager[Progress]]
 _BLOCK_BYTES = 64 << 20  # of a whole matrix, this much is ranked at a time
 
 
@@ -59,7 +55,7 @@ class Plan:
                 "expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found "
                 f"{kind_of(collection)}"
             )
-        answers, filtered = answers_and_filtered(collection, options.filtered_by)
+        answers, filtered = collection.answers_and_filtered(options.filtered_by)
         qrels, width = collection.qrels, len(collection.entities)
         ranked = np.concatenate(
             [qrels.question.astype(np.int64) * width + qrels.entity, _judged_keys(collection, options.judged)]
@@ -293,21 +289,6 @@ def wrong_score(collection: Collection, question: int, entity: int, score: float
         else "beyond the largest number of a type (3.4e38 in float32, 65,504 in float16) all tie; make scores smaller"
     )
     return KgtrecError(f"expected numbers as scores, found {score_in_words(score)} for {about}; {way_out}")
-
-
-def answers_and_filtered(
-    collection: Collection, filtered_by: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
-
-    Both are keys ``question * n_entities + entity``, each once, ascending.
-    """
-    qrels, known, width = collection.qrels, collection.known, len(collection.entities)
-    is_answer = qrels.grade >= 1
-    answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
-    in_filter = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
-    filtered = distinct(known.question[in_filter].astype(np.int64) * width + known.entity[in_filter])
-    return answers, filtered[~is_among_sorted(filtered, answers)]
 
 
 def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int64]:

@@ -8,13 +8,14 @@ from typing import Unpack
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import ordered_labels
+from kgtrec.data.progress import Progress
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 from kgtrec.ranking.grid import Grid
 from kgtrec.ranking.lists import rank_lists, rank_triples, require_sides
 from kgtrec.ranking.mapping import mapped, score_blocks
 from kgtrec.ranking.options import RankKeywords, RankOptions
-from kgtrec.ranking.rank import Plan, Progress, Ranked, blocks_ranked, joined
+from kgtrec.ranking.rank import Plan, Ranked, blocks_ranked, joined
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
     CollectionLists,

@@ -8,6 +8,7 @@ from typing import Unpack
 
 from kgtrec.data.answer_ranks import joined_answer_ranks
 from kgtrec.data.collection import Collection
+from kgtrec.data.progress import ShowProgress
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
@@ -17,7 +18,6 @@ from kgtrec.formats.trec.origins import remove_other_runs, require_no_runs
 from kgtrec.formats.trec.runs import RunWriter, files_of_run
 from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.ranking.options import RankKeywords, RankOptions
-from kgtrec.ranking.rank import ShowProgress
 from kgtrec.ranking.system import ranked_parts
 from kgtrec.systems.kinds import SystemOutput, TripleRanks
 from kgtrec.workers.results import Helper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgtrec.lazy import offer
+from kgtrec.data.lazy import offer
 
 __all__ = offer(
     __name__,

@@ -27,8 +27,8 @@ from kgtrec.campaign.training import training_rows
 from kgtrec.campaign.verdict_rules import Refusal, roles_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Gold, Incoming, Judgements
-from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples, label_hashes, triple_keys
+from kgtrec.data.questions import question_keys
+from kgtrec.data.triples import Triples, triple_keys
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
 from kgtrec.formats.campaign.folder import read_text
@@ -36,7 +36,6 @@ from kgtrec.formats.campaign.sent_back import SentBack, append_sent_back, read_s
 from kgtrec.formats.files import FileState, PathLike
 from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES, SENT_BACK
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.kernels.sampling.random_order import hashed
 
 _T = TypeVar("_T")
 _SPARE = np.uint64(11)  # bits of a hash that a script's numbers have no room for
@@ -113,7 +112,7 @@ class Numbers:
             campaign,
             group,
             task,
-            _question_numbers(pool.questions),
+            (question_keys(pool.questions) >> _SPARE).astype(np.int64),
             np.argsort(task),
             {name: TaskRows(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
             training_rows(campaign),
@@ -129,11 +128,6 @@ class Numbers:
     def tasks_of(self, rows: NDArray[np.int32]) -> TaskRows:
         """Give the questions of some triples, for somebody who judges whole groups."""
         return TaskRows(rows, self.group[rows])
-
-
-def _question_numbers(asked: Questions) -> NDArray[np.int64]:
-    relation, anchor = label_hashes(asked.relations)[asked.relation], label_hashes(asked.entities)[asked.anchor]
-    return (hashed(relation, anchor, asked.is_head.astype(np.uint64)) >> _SPARE).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from kgtrec.data.lazy import named
 from kgtrec.data.table import Provenance
 from kgtrec.evaluation.scoring import UnlistedAnswers
-from kgtrec.lazy import named
 from kgtrec.meta.coefficients import COEFFICIENTS
 
 #: the kinds of label sets

@@ -15,11 +15,10 @@ from typing import Any
 from kgtrec.data.table import REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, MeasureError, nearest
-from kgtrec.evaluation.scoring import UNLISTED_ANSWERS
+from kgtrec.evaluation.scoring import TIE_POLICIES, UNLISTED_ANSWERS
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_in_parts
 from kgtrec.formats.triples import find_splits
-from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.names import parse_measures
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
@@ -38,7 +37,6 @@ from kgtrec.study.config import (
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # the name of a folder may contain two of them
 _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
-# the same as in kgtrec.kernels.ranking.positions, which formats may not import; a test compares them
 _MOST = 1_000_000  # repeats and resamples
 _MOST_SEED = 2**63 - 1
 # endings of systems that are ranked already; those in parts are folders

@@ -126,7 +126,7 @@ class Ranks:
 
         collection = self._collections[WHOLE]
         if system.source is None:
-            from kgtrec.baselines import baseline_blocks
+            from kgtrec.systems.baselines import baseline_blocks
 
             return ScoreBlocks.of(system.name, baseline_blocks(system.name, collection, seed=self._runner.config.seed))
         from kgtrec.systems.registry import read_system

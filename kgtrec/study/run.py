@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from kgtrec.data.progress import ShowProgress
 from kgtrec.errors import KgtrecError, counted, in_file
 from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED, write_git_files
 from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
 from kgtrec.ranking.journal import remove_unfinished
-from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import Study

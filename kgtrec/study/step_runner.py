@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kgtrec.data.progress import ShowProgress
 from kgtrec.data.table import Input
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.formats.files import FileState, sha256_of
 from kgtrec.formats.output.folders import STEPS
 from kgtrec.formats.output.outputs import write_text
-from kgtrec.ranking.rank import ShowProgress
 from kgtrec.study.config import Source, StudyConfig
 from kgtrec.study.folder import NOTES, step_table
 from kgtrec.study.steps import Steps

@@ -20,8 +20,8 @@ class System:
 
 def systems_of(config: StudyConfig) -> tuple[System, ...]:
     """Return the systems of a configuration, sorted by name; KgtrecError if two have the same name."""
-    from kgtrec.baselines import baselines_of
     from kgtrec.formats.trec.runs import default_name
+    from kgtrec.systems.baselines import baselines_of
 
     names = [record.name for name in config.systems.baselines for record in baselines_of(name)]
     found = [System(source.path.stem, source, "scores") for source in config.systems.scores]

@@ -1,4 +1,14 @@
 from kgtrec.systems.adapter import ReadOptions as ReadOptions
+from kgtrec.systems.baselines import BASELINES as BASELINES
+from kgtrec.systems.baselines import baseline as baseline
+from kgtrec.systems.baselines import baseline_blocks as baseline_blocks
+from kgtrec.systems.baselines import baseline_checkpoints as baseline_checkpoints
+from kgtrec.systems.baselines import baselines_of as baselines_of
+from kgtrec.systems.baselines import fit_baseline as fit_baseline
+from kgtrec.systems.baselines import score_blocks as score_blocks
+from kgtrec.systems.baselines.record import Baseline as Baseline
+from kgtrec.systems.baselines.record import Model as Model
+from kgtrec.systems.baselines.record import Option as Option
 from kgtrec.systems.kinds import CollectionLists as CollectionLists
 from kgtrec.systems.kinds import Factors as Factors
 from kgtrec.systems.kinds import RankedLists as RankedLists

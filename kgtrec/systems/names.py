@@ -9,7 +9,7 @@ import numpy as np
 
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError, counted
-from kgtrec.formats.triples.text import Lines, read_fields
+from kgtrec.formats.lines import Lines, read_fields
 from kgtrec.systems.kinds import RankedLists
 
 

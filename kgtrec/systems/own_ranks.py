@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from kgtrec.data.frames import frame_counts, frame_labels, frame_names
+from kgtrec.data.frames import Frame
 from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, one_of, require
@@ -43,16 +43,17 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
     >>> triple_ranks(pd.DataFrame(row), "mine").above.tolist()
     [2]
     """
-    ties = [column for column in ("optimistic", "pessimistic") if column in frame_names(frame)]
-    if ties and "rank" in frame_names(frame):
+    columns = Frame(frame)
+    ties = [name for name in ("optimistic", "pessimistic") if name in columns.names]
+    if ties and "rank" in columns.names:
         raise KgtrecError(
             f"expected a column rank, or optimistic and pessimistic in its place, found rank and {' and '.join(ties)}; "
             "leave out one or the other"
         )
     hint = "" if ties else "; for ranks of ties give columns optimistic and pessimistic"
     best, worst = (
-        frame_counts(frame, column, 1, 2**31 - 1, hint=hint)
-        for column in (("optimistic", "pessimistic") if ties else ("rank", "rank"))
+        columns.counts(name, 1, 2**31 - 1, hint=hint)
+        for name in (("optimistic", "pessimistic") if ties else ("rank", "rank"))
     )
     require(
         best <= worst,
@@ -60,12 +61,11 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
             f"expected optimistic ranks up to the pessimistic ones, found {best[row]:g} and {worst[row]:g} in row {row}"
         ),
     )
-    sides, side = Vocabulary.encoding(frame_labels(frame, "side"))
+    sides, side = columns.codes("side")
     for label in sides:
         one_of("a side of", label, SIDES)
-    labels = [frame_labels(frame, column) for column in ("head", "tail")]
-    entities, code = Vocabulary.encoding(pa.concat_arrays(labels))
-    relations, relation = Vocabulary.encoding(frame_labels(frame, "relation"))
+    entities, code = Vocabulary.encoding(pa.concat_arrays([columns.labels("head"), columns.labels("tail")]))
+    relations, relation = columns.codes("relation")
     is_head = np.array([label == "head" for label in sides], np.bool_)[side]
     above, tied = (best - 1).astype(np.int64), (worst - best).astype(np.int64)
     return TripleRanks(name, entities, relations, is_head, code[: len(side)], relation, code[len(side) :], above, tied)

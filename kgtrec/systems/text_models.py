@@ -14,8 +14,8 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, require
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.lines import Lines, read_fields
 from kgtrec.formats.trec.text import shown
-from kgtrec.formats.triples.text import Lines, read_fields
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.first_lines import first_bytes, first_lines
 from kgtrec.systems.kinds import TripleRanks

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.decide import decide
 from kgtrec.campaign.qrels import of_topics, question_level, report_qrels, triple_level, with_judgements
-from kgtrec.collection.questions import build_questions, completions, questions_of
+from kgtrec.collection.questions import build_questions, questions_of
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.identity import entity_names
 from kgtrec.data.judgements import AGREED, AUTOMATIC, OPEN, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
+from kgtrec.data.questions import Questions, completions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError

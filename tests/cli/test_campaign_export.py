@@ -11,10 +11,10 @@ import openpyxl
 import pytest
 
 from kgtrec.cli import main
+from kgtrec.formats.campaign.filled_tasks import read_tasks
 from kgtrec.formats.campaign.folder import write_assignments, write_names, write_people, write_sources, write_templates
 from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import write_pool
-from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
 from tests.program import exit_code, kgtrec, said_by
 from tests.trees import tree

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.scoring import TIE_POLICIES
 from kgtrec.evaluation.ties import compare_ties
-from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.registry import registered
 from tests.examples import examples
 from tests.laws.tables import names

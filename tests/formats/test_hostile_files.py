@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from kgtrec.errors import FormatError, KgtrecWarning, warn
 from kgtrec.formats import parquet
 from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.campaign.filled_tasks import read_tasks
 from kgtrec.formats.campaign.label_studio import read_users
 from kgtrec.formats.campaign.pools import read_settings
-from kgtrec.formats.campaign.tasks import read_tasks
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.collections import is_collection, read_collection
 from kgtrec.formats.json_text import json_value, read_json

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kgtrec.data.scores import PublishedTable
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.evaluation.published.check_paper import check_paper
 from kgtrec.formats.published_tables import read_published_table
-from kgtrec.published.check_paper import check_paper
 
 NAMES = ("fb15k-237", "wn18rr", "yago3-10")
 

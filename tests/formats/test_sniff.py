@@ -13,7 +13,8 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import write_answer_ranks
-from kgtrec.formats.sniff import data_in, opened_kind, read_any, sniff
+from kgtrec.formats.contents import data_in
+from kgtrec.formats.sniff import opened_kind, read_any, sniff
 from tests.formats.trec_files import written
 
 

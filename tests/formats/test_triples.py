@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats.lines import Lines, read_fields
 from kgtrec.formats.triples import describe_input, find_splits, input_files, read_splits, read_triples, write_triples
-from kgtrec.formats.triples.text import Lines, read_fields
 
 ROWS = [("NA", "null", "007"), ('he"said', "a,b", "x#1"), ("#c", "r s", "ice cream")]
 

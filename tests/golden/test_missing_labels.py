@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import completions
 from kgtrec.formats.triples import read_triples
 from kgtrec.openworld.estimate import estimate_missing
 from kgtrec.ranking.system import rank_system

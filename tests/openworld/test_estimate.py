@@ -15,7 +15,6 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.baselines import baseline_checkpoints, score_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.judgements import Decisions
@@ -36,6 +35,7 @@ from kgtrec.openworld.theory import MixedWorld, expected_score, questions_needed
 from kgtrec.pooling.pool_runs import pool_runs
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.report.show import shown
+from kgtrec.systems.baselines import baseline_checkpoints, score_blocks
 from tests.campaign.test_estimates import STRATA, judged, world
 from tests.examples import examples
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.baselines import baseline_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.openworld.family_tree import KINSHIP, FamilyTree, family_statistics, family_tree, hide_facts
 from kgtrec.openworld.labels import TrueFacts, found_answers
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.systems.baselines import baseline_blocks
 from tests.examples import examples
 
 SIZES = st.integers(2, 60)

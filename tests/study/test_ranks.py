@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgtrec
-from kgtrec.baselines import baseline_blocks
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import question_places
 from kgtrec.data.qrels import Qrels
@@ -25,6 +24,7 @@ from kgtrec.ranking.rank import rank_scores
 from kgtrec.study import Study, run_study
 from kgtrec.study.ranks import ranks_on_sample
 from kgtrec.study.report import study_report
+from kgtrec.systems.baselines import baseline_blocks
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 ENTITIES = [f"e{n}" for n in range(6)]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.baselines import baseline_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
@@ -17,6 +16,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.triples import find_splits, read_triples
 from kgtrec.ranking.rank import Ranked, rank_scores
+from kgtrec.systems.baselines import baseline_blocks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PREDICTIONS = EXAMPLES / "anyburl" / "predictions.txt"

@@ -11,14 +11,14 @@ import click
 
 from kgtrec.campaign.accept import RefusedError
 from kgtrec.campaign.store import OpenCampaign
+from kgtrec.campaign.verdict_rules import refusal_lines
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, Command, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.campaign.tasks import read_tasks
+from kgtrec.formats.campaign.filled_tasks import read_tasks
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.folders import JUDGEMENTS
-from kgtrec.report.refusals import refusal_lines
 
 FORMATS = ("auto", "csv", "xlsx", "jsonl", "label-studio")
 _READING = ("role", "file_form", "person", "user_map")  # options of how files are read

@@ -8,10 +8,10 @@ import click
 
 from kgtrec.cli.options import MOST_COUNT, Whole, option
 from kgtrec.cli.output import Output, output_options
+from kgtrec.evaluation.published.check_paper import check_paper
+from kgtrec.evaluation.published.sizes import known_names
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.published_tables import UNITS, Unit, read_published_table
-from kgtrec.published.check_paper import check_paper
-from kgtrec.published.sizes import known_names
 
 TABLES = ("findings", "bounds")
 

@@ -13,8 +13,8 @@ from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, require_regular
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import EXPERT_SAMPLE
-from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import triple_labels, write_rows
 
 COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")

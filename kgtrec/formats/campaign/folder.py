@@ -41,6 +41,7 @@ from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.pools import read_columns, read_pool
 from kgtrec.formats.files import PathLike, require_regular
+from kgtrec.formats.lines import Lines, TextLine
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     DESCRIPTIONS,
@@ -55,7 +56,6 @@ from kgtrec.formats.output.folders import (
     TEMPLATES,
 )
 from kgtrec.formats.output.outputs import update_text, updating
-from kgtrec.formats.triples.text import Lines, TextLine
 from kgtrec.formats.tsv import triple_labels, write_rows, write_tsv
 
 #: beside the pool and the judgements

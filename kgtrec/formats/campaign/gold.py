@@ -7,8 +7,8 @@ from pathlib import Path
 from kgtrec.data.judgements import NO, VERDICTS, YES, Gold
 from kgtrec.errors import nearest
 from kgtrec.formats.files import PathLike, require_regular
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import GOLD
-from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import write_rows
 
 COLUMNS = ("head", "relation", "tail", "verdict")

@@ -36,9 +36,9 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, require, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
+from kgtrec.formats.lines import Lines, TextLine
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
-from kgtrec.formats.triples.text import Lines, TextLine
 from kgtrec.formats.tsv import triple_labels
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")

@@ -39,8 +39,8 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file, require
 from kgtrec.formats.files import PathLike
+from kgtrec.formats.lines import Line, Lines, TextLine
 from kgtrec.formats.trec.topics import read_topics
-from kgtrec.formats.triples.text import Line, Lines, TextLine
 
 RUN = "kgc-sparsity"
 PERSON = "published"

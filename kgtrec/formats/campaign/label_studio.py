@@ -26,10 +26,10 @@ from kgtrec.data.judgements import ROLES, Incoming, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, counted, one_of
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.outputs import replacing, write_text
 from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.text import shown
-from kgtrec.formats.triples.text import Lines
 
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
 CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as shown to people -> verdict

@@ -40,6 +40,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, require
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
 from kgtrec.formats.json_text import read_manifest
+from kgtrec.formats.lines import Lines, read_codes, read_fields
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     AUTOMATIC,
@@ -61,7 +62,6 @@ from kgtrec.formats.output.outputs import require_folder, write_text, writing, w
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
-from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
 
 FORMAT_VERSION = 1

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from kgtrec.data.judgements import ROLES
 from kgtrec.formats.campaign.judgements import INCOMPLETE, append_lines
 from kgtrec.formats.files import PathLike
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import SENT_BACK
 from kgtrec.formats.trec.text import shown
-from kgtrec.formats.triples.text import Lines
 
 
 class SentBack(NamedTuple):

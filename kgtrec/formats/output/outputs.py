@@ -25,8 +25,6 @@ from kgtrec.formats.output.folders import owner_of
 from kgtrec.formats.output.together import Move, last_of, link, move, take_place
 from kgtrec.formats.parquet import is_in_parts
 
-# kinds of files, see kgtrec.formats.sniff
-TABLE, WORKBOOK, PNG, PDF = "a table in Parquet", "a workbook", "a PNG", "a PDF"
 _NAMED = 3  # names in an error
 _BUFFER = 1 << 20
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part", re.DOTALL)
@@ -84,7 +82,7 @@ def writing(path: PathLike, *, kind: str = "", force: bool = False) -> Iterator[
     path : path
         A link means its target.
     kind : str
-        What it will hold, as :func:`kgtrec.formats.sniff.data_in` says: only a file of the same kind is replaced.
+        What it will hold, as :func:`kgtrec.formats.contents.data_in` says: only a file of the same kind is replaced.
     force : bool
         Whether an existing file is replaced; one that is empty always is.
 
@@ -281,7 +279,7 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
         )
     if not target.exists() or target.stat().st_size == 0:
         return
-    from kgtrec.formats.sniff import data_in  # which imports the writers of what it recognises
+    from kgtrec.formats.contents import data_in  # slow to import, and most targets are new
 
     content = data_in(target)
     if kind is not None and content != kind:

@@ -29,6 +29,7 @@ from typing import Literal, get_args
 from kgtrec.data.collection import STAMP
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError, KgtrecError, warn
+from kgtrec.formats.contents import ORIGIN
 from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import remove, require_file, require_folder, write_text
@@ -36,7 +37,6 @@ from kgtrec.formats.output.together import content_of
 from kgtrec.formats.parquet import digest_in, is_parquet, parts_of
 
 Kind = Literal["run", "scores"]
-ORIGIN = "the origin of a run or of scores"
 VERSION = 2
 _KEYS = ("origin", "version", "collection", "filtered_by", "sha256")
 

@@ -11,10 +11,10 @@ from kgtrec.data.questions import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
+from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.text import decoded, shown
-from kgtrec.formats.triples.text import Lines
 from kgtrec.formats.tsv import lines_of, require_writable, require_writable_labels
 
 COLUMNS = ("id", "anchor", "relation")

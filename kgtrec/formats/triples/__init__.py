@@ -10,11 +10,11 @@ from typing import Any
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError, one_of, warn
 from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
+from kgtrec.formats.lines import WHITESPACE, Lines, read_fields
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
 from kgtrec.formats.triples.ogb import mapping_files, read_ogb, read_wikikg90m, tails_beside
 from kgtrec.formats.triples.rdf import LITERALS, read_ntriples
-from kgtrec.formats.triples.text import WHITESPACE, Lines, read_fields
 from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_tsv
 
 FORMATS = ("tsv", "openke", "libkge", "nt", "ogb")

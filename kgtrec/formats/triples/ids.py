@@ -19,7 +19,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.triples.text import Lines, read_codes, read_fields
+from kgtrec.formats.lines import Lines, read_codes, read_fields
 
 OPENKE_DICTIONARIES = ("entity2id.txt", "relation2id.txt")
 LIBKGE_DICTIONARIES = ("entity_ids.del", "relation_ids.del")

@@ -11,8 +11,6 @@ from kgtrec.kernels.integer_keys import begins
 
 Ties = Literal["realistic", "optimistic", "pessimistic"]
 TIES: tuple[Ties, ...] = get_args(Ties)
-# every policy for ties; the first is for runs only, the last two take all orders or a random one
-TIE_POLICIES = ("trec", *TIES, "expected", "nondeterministic")
 
 
 def rank_among(above: NDArray[np.int64], tied: NDArray[np.int64], ties: Ties) -> NDArray[np.float64]:

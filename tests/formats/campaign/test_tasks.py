@@ -16,7 +16,8 @@ from kgtrec.campaign.tasks import tasks_for
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.judgements import Tasks
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
+from kgtrec.formats.campaign.filled_tasks import read_tasks
+from kgtrec.formats.campaign.tasks import write_tasks
 from kgtrec.formats.csv_text import guarded, unguarded
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.trec_files import written

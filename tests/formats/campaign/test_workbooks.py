@@ -20,8 +20,9 @@ from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign import workbooks
+from kgtrec.formats.campaign.filled_tasks import read_tasks
 from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
+from kgtrec.formats.campaign.tasks import write_tasks
 from kgtrec.formats.campaign.workbooks import Column, escaped, rows_of_workbook, unescaped, write_workbook
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of

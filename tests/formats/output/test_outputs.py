@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.errors import FormatError
+from kgtrec.formats.contents import TABLE, WORKBOOK
 from kgtrec.formats.output import outputs, together
 from kgtrec.formats.output.outputs import (
-    TABLE,
-    WORKBOOK,
     clear_parts,
     free_names,
     keep_aside,

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.baselines import BASELINES, baseline, baseline_blocks, fit_baseline
-from kgtrec.baselines.graph import Graph, slices
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
@@ -17,6 +15,8 @@ from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.kernels.integer_keys import ranges
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.systems.baselines import BASELINES, baseline, baseline_blocks, fit_baseline
+from kgtrec.systems.baselines.graph import Graph, slices
 from tests.examples import examples
 
 SYSTEMS = [name for name, record in BASELINES.items() if not record.is_control]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Codes, Graph, asked
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, nearest, one_of, whole_number
+from kgtrec.systems.baselines.graph import Codes, Graph, asked
 
 # (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
 Scorer = Callable[[Codes, Codes], NDArray[np.float64]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kgtrec.baselines import BASELINES
 from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.trec.runs import read_run
 from kgtrec.openworld.family_tree import family_tree, hide_facts
+from kgtrec.systems.baselines import BASELINES
 from tests.trees import tree
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Codes, Graph
-from kgtrec.baselines.record import Baseline, Option, Scorer, each
+from kgtrec.systems.baselines.graph import Codes, Graph
+from kgtrec.systems.baselines.record import Baseline, Option, Scorer, each
 
 
 def _fit_neighbours(graph: Graph, *, seed: int, steps: int, damping: int, candidates: str) -> Scorer:

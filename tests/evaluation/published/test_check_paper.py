@@ -14,11 +14,11 @@ from scipy.optimize import linprog
 from kgtrec.data.scores import PublishedTable, PublishedValue
 from kgtrec.data.table import Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, unwarned
+from kgtrec.evaluation.published.check_paper import PaperCheck, check_paper
+from kgtrec.evaluation.published.sizes import known_names
 from kgtrec.formats.published_tables import read_published_table
-from kgtrec.published.check_paper import PaperCheck, check_paper
-from kgtrec.published.sizes import known_names
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "published"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "published"
 CUTOFFS = (1, 3, 5, 10)
 
 

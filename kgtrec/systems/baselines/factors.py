@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from kgtrec.baselines.graph import Codes, Graph
-from kgtrec.baselines.record import Baseline, Option, Scorer, Settings
 from kgtrec.kernels.ranking.reproducible import (
     Matrix,
     eigenvectors,
@@ -27,6 +25,8 @@ from kgtrec.kernels.ranking.reproducible import (
     product_with_grid,
     tall_product,
 )
+from kgtrec.systems.baselines.graph import Codes, Graph
+from kgtrec.systems.baselines.record import Baseline, Option, Scorer, Settings
 
 _DIGITS = 9
 

@@ -1,4 +1,4 @@
-"""Text files with a fixed number of columns, for triples and their dictionaries."""
+"""Text files with a fixed number of columns: triples and their dictionaries, and the files of a campaign."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kgtrec.data.scores import PublishedValue
-from kgtrec.published.sizes import Size
+from kgtrec.evaluation.published.sizes import Size
 
 Severity = Literal["impossible", "doubtful", "note"]
 SEVERITIES: tuple[Severity, ...] = ("impossible", "doubtful", "note")

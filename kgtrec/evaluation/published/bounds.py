@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgtrec.evaluation.published.findings import DEFINITION, TOLERANCE, WAYS, MeanBounds, PaperFinding, Row, Way, shown
 from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, mean_rank_bounds, reciprocal_rank_bounds
-from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, MeanBounds, PaperFinding, Row, Way, shown
 
 Bounds = tuple[float, float]
 

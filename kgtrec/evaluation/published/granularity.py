@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from kgtrec.published.findings import WAYS, PaperFinding, Row
+from kgtrec.evaluation.published.findings import WAYS, PaperFinding, Row
 
 _SOURCE = "GRIM, Brown and Heathers 2017"
 _WHAT = {

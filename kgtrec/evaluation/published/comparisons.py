@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
+from kgtrec.evaluation.published.findings import DEFINITION, TOLERANCE, WAYS, PaperFinding, Row, shown
 from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, reciprocal_rank_bounds
-from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, PaperFinding, Row, shown
 
 _LOWER = ("MR", "AMR")
 _Z = 1.96  # standard errors: a 95% interval

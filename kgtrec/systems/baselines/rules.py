@@ -1,8 +1,8 @@
 """Baselines of mined Horn rules: inverse and equivalent relations, and paths of two steps.
 
 A rule says that where its body leads from x to y, the fact (x, d, y) holds, where d is a direction
-(:mod:`kgtrec.baselines.graph`). Its confidence is hits / (body pairs + a discount), as in AnyBURL, so that a rule
-with few observations is never certain. Different variables of a rule are different entities.
+(:mod:`kgtrec.systems.baselines.graph`). Its confidence is hits / (body pairs + a discount), as in AnyBURL, so that a
+rule with few observations is never certain. Different variables of a rule are different entities.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Codes, Graph, slices
-from kgtrec.baselines.record import Baseline, Option, Scorer, each
 from kgtrec.kernels.integer_keys import begins, distinct, ranges
+from kgtrec.systems.baselines.graph import Codes, Graph, slices
+from kgtrec.systems.baselines.record import Baseline, Option, Scorer, each
 
 _CHUNK = 4_000_000  # body pairs in memory at a time
 _DIGITS = 12

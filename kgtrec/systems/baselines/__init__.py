@@ -8,29 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.counting import CONSTANT, POPULARITY, RANDOM
-from kgtrec.baselines.factors import RESCAL, SVD
-from kgtrec.baselines.neighbours import NEIGHBOURS
-from kgtrec.baselines.record import Baseline, Model, Option, Settings
-from kgtrec.baselines.rules import INVERSE, RULES
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
 from kgtrec.errors import one_of, whole_number
-
-__all__ = [
-    "ALL",
-    "BASELINES",
-    "Baseline",
-    "Model",
-    "Option",
-    "Settings",
-    "baseline",
-    "baseline_blocks",
-    "baseline_checkpoints",
-    "baselines_of",
-    "fit_baseline",
-    "score_blocks",
-]
+from kgtrec.systems.baselines.counting import CONSTANT, POPULARITY, RANDOM
+from kgtrec.systems.baselines.factors import RESCAL, SVD
+from kgtrec.systems.baselines.neighbours import NEIGHBOURS
+from kgtrec.systems.baselines.record import Baseline, Model, Settings
+from kgtrec.systems.baselines.rules import INVERSE, RULES
 
 #: name -> record, of every baseline
 BASELINES = {record.name: record for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)}

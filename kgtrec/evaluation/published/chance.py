@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from kgtrec.evaluation.chance import adjust
+from kgtrec.evaluation.published.findings import WAYS, PaperFinding, Row, shown
 from kgtrec.measures.names import parse_measure
-from kgtrec.published.findings import WAYS, PaperFinding, Row, shown
 
 _SOURCE = "Berrendorf et al. 2020, Hoyt et al. 2022"
 _LIKE_CHANCE = 1.96  # standard deviations: the 95% interval of chance

@@ -11,12 +11,12 @@ import pyarrow as pa
 from kgtrec.data.scores import ChanceTable, PublishedTable, PublishedValue
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, counted, warn
-from kgtrec.published.bounds import bounds_of, falling_hits, within_range
-from kgtrec.published.chance import against_chance, unfitting_indices
-from kgtrec.published.comparisons import both_sides, filtered_and_raw, small_leads
-from kgtrec.published.findings import SEVERITIES, MeanBounds, PaperFinding, Row
-from kgtrec.published.granularity import of_no_count
-from kgtrec.published.sizes import Size, size_of
+from kgtrec.evaluation.published.bounds import bounds_of, falling_hits, within_range
+from kgtrec.evaluation.published.chance import against_chance, unfitting_indices
+from kgtrec.evaluation.published.comparisons import both_sides, filtered_and_raw, small_leads
+from kgtrec.evaluation.published.findings import SEVERITIES, MeanBounds, PaperFinding, Row
+from kgtrec.evaluation.published.granularity import of_no_count
+from kgtrec.evaluation.published.sizes import Size, size_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.baselines.graph import Codes, Graph
-from kgtrec.baselines.record import Baseline, Scorer, each
 from kgtrec.kernels.sampling.random_order import hashed
+from kgtrec.systems.baselines.graph import Codes, Graph
+from kgtrec.systems.baselines.record import Baseline, Scorer, each
 
 
 def _fit_popularity(graph: Graph, *, seed: int) -> Scorer:

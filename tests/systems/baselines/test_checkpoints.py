@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgtrec.baselines import baseline_checkpoints, fit_baseline, score_blocks
 from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
@@ -13,6 +12,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.openworld.family_tree import family_tree, hide_facts
+from kgtrec.systems.baselines import baseline_checkpoints, fit_baseline, score_blocks
 from tests.trees import tree
 
 

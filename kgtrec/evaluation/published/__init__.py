@@ -1,0 +1,1 @@
+"""From a published table to what is impossible or doubtful in it."""
