@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,29 +24,13 @@ from kgtrec.data.judgements import ROLES
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.files import PathLike
-from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Publication:
+class Publication(NamedTuple):
     """Qrels of a campaign at every depth of its pool, with what is said of them."""
 
     report: QrelsReport
-    collection: Collection | None  # with the questions and the last qrels
-    parts: Mapping[str, Any]  # of the folder, as :func:`write_qrels_folder` takes them
-
-    def write(self, folder: PathLike, report_text: str, *, force: bool = False) -> None:
-        """Write the folder, see :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder`.
-
-        Parameters
-        ----------
-        folder : path
-        report_text : str
-            The report for people.
-        force : bool
-        """
-        write_qrels_folder(folder, report_text=report_text, collection=self.collection, force=force, **self.parts)
+    parts: Mapping[str, Any]  # of the folder, as :func:`write_qrels_folder` of formats.trec.qrels_folders takes them
 
 
 def publication_of(
@@ -118,8 +101,9 @@ def publication_of(
             "depth": depth,
             "pool": campaign.settings.get("files", {}),
         },
+        "collection": collection,  # with the questions and the last qrels
     }
-    return Publication(report, collection, parts)
+    return Publication(report, parts)
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:

@@ -219,14 +219,14 @@ def _to_factors(source: str, target: str, options: Mapping[str, Any]) -> None:
 def _to_ir_datasets(source: str, target: str, options: Mapping[str, Any]) -> None:
     from kgtrec.campaign.queries import documents_of, queries_of
     from kgtrec.data.identity import entity_names
-    from kgtrec.formats.campaign.folder import read_descriptions, read_names, read_templates
+    from kgtrec.formats.campaign.folder import read_names, read_templates
     from kgtrec.formats.ir_datasets import require_ir_datasets_folder, write_ir_datasets
 
     require_ir_datasets_folder(target)
     collection = read_collection(source)
     entities = entity_names(collection)
     names = read_names(options["names"], entities) if options["names"] else {}
-    descriptions = read_descriptions(options["descriptions"], entities) if options["descriptions"] else {}
+    descriptions = read_names(options["descriptions"], entities, "description") if options["descriptions"] else {}
     templates = read_templates(options["templates"]) if options["templates"] else {}
     queries = queries_of(collection, templates, names)
     write_ir_datasets(target, collection, queries, documents_of(collection, names, descriptions))

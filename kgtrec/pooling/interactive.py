@@ -18,7 +18,7 @@ from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.given import judgements_of
-from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
+from kgtrec.kernels.sampling.bandits import BANDITS, best_arm
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
 
@@ -199,11 +199,13 @@ class Asker:
         """The best run for the question, and its value; -1 when all lists are exhausted."""
         n_runs = len(self._all.runs)
         arms = slice(question * n_runs, (question + 1) * n_runs)
+        seen = self._seen[:, int(self._all.questions.is_head[question])]
         for arm in range(arms.start, arms.stop):
-            self._skip_seen(arm, question)
-        keys = arm_keys(self._seed, self._question_hash[question], self._run_hash, int(self._steps[question]) + 1)
+            while self._next[arm] < self._end[arm] and seen[self._all.triple[self._rows[self._next[arm]]]]:
+                self._next[arm] += 1
+        own = hashed(self._seed, int(self._question_hash[question]))
+        keys, tie = (hashed(own, self._run_hash, step) for step in (int(self._steps[question]) + 1, 0))
         value = self._strategy(self._hits[arms], self._misses[arms], self._prior, keys)
-        tie = arm_keys(self._seed, self._question_hash[question], self._run_hash, 0)
         best = best_arm(value, self._next[arms] < self._end[arms], tie)
         return best, float(value[best])
 
@@ -211,29 +213,21 @@ class Asker:
         """Minus the value of the question's best run, if turns depend on it."""
         return -self._best(question)[1] if self._by_best else 0.0
 
-    def _skip_seen(self, arm: int, question: int) -> None:
-        side = int(self._all.questions.is_head[question])
-        while self._next[arm] < self._end[arm] and self._seen[self._all.triple[self._rows[self._next[arm]]], side]:
-            self._next[arm] += 1
-
     def _settle(self, pending: _Pending, verdict: int) -> None:
         """Record a verdict on a triple that had none."""
         self._verdict[pending.triple] = verdict
         self._n_asked += 1
-        self._credit(pending, verdict)
-        if not self._by_best:
-            worth, rounds, place, question = self._turns[0]
-            heapreplace(self._turns, (worth, rounds + 1, place, question))
+        self._credit(pending, verdict, is_new=True)
 
-    def _credit(self, pending: _Pending, verdict: int) -> None:
+    def _credit(self, pending: _Pending, verdict: int, *, is_new: bool = False) -> None:
         """Update the run that offered the triple with the verdict."""
         self._seen[pending.triple, int(self._all.questions.is_head[pending.question])] = True
         self._steps[pending.question] += 1
         if verdict != UNSURE:
             arm = pending.question * len(self._all.runs) + pending.arm
-            self._hits[arm] = rewarded(self._hits[arm], float(verdict == YES), self._decay)
-            self._misses[arm] = rewarded(self._misses[arm], float(verdict == NO), self._decay)
-        if self._by_best:
+            self._hits[arm] = self._decay * self._hits[arm] + (verdict == YES)
+            self._misses[arm] = self._decay * self._misses[arm] + (verdict == NO)
+        if self._by_best or is_new:
             # a question's value changes only by its own steps, so those of the others are unchanged
             _, steps, place, question = self._turns[0]
             heapreplace(self._turns, (self._worth(question), steps + 1, place, question))
@@ -336,11 +330,7 @@ def replay(
     KgtrecError
         As :func:`asking`.
     """
-    return replayed(asking(collection, runs, judged=judged, **options))
-
-
-def replayed(asker: Asker) -> Pool:
-    """Run an asker to its end, answering N to every triple without a recorded verdict."""
+    asker = asking(collection, runs, judged=judged, **options)
     for _ in asker:
         asker.answer("N")
     return asker.pool

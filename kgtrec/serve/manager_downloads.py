@@ -18,6 +18,7 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import CAMPAIGN_FILES
 from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import shown
 
@@ -101,7 +102,7 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
     made = publication_of(read_campaign(folder), level=level)
     with ExitStack() as opened:
         own = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kgtrec-")), "qrels")
-        made.write(own, shown(made.report, "table"))
+        write_qrels_folder(own, report_text=shown(made.report, "table"), **made.parts)
         return _archive(name, _parts(opened, sorted(own.iterdir())))
 
 

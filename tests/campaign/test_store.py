@@ -34,11 +34,10 @@ from kgtrec.formats.campaign.folder import (
     read_campaign,
     write_assignments,
     write_people,
-    write_settings,
     write_sources,
 )
 from kgtrec.formats.campaign.judgements import KEYS, append_judgements
-from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.pools import read_settings, write_settings
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import ROWS, campaign_of
 from tests.examples import examples

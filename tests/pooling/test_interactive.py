@@ -13,9 +13,9 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys
-from kgtrec.kernels.sampling.random_order import hashes_of_texts
-from kgtrec.pooling.interactive import Asker, asking, replay, replayed
+from kgtrec.kernels.sampling.bandits import BANDITS
+from kgtrec.kernels.sampling.random_order import hashed, hashes_of_texts
+from kgtrec.pooling.interactive import Asker, asking, replay
 from kgtrec.pooling.pool_runs import pool_runs
 from tests.collections_by_hand import collection_of
 from tests.examples import examples
@@ -108,8 +108,7 @@ def simulated(collection, lists, true, strategy, decay, prior):
     counts = {name: [0.0, 0.0] for name in names}
     asked = []
     while any(left.values()):
-        draws = arm_keys(5, label_hash[question], runs, len(asked) + 1)
-        tie = arm_keys(5, label_hash[question], runs, 0)
+        draws, tie = (hashed(hashed(5, int(label_hash[question])), runs, step) for step in (len(asked) + 1, 0))
         options = []
         for i, name in enumerate(names):
             hits, misses = (np.array([value]) for value in counts[name])
@@ -366,4 +365,4 @@ def test_an_asker_of_a_pool_needs_no_runs(world):
     runs = runs_of(collection, lists)
     pool = pool_runs(collection, runs, depth=100)
     assert sequence(Asker(pool), true) == sequence(asking(collection, runs), true)
-    assert len(replayed(Asker(pool))) == len(pool)
+    assert len(replay(collection, runs, None)) == len(pool)

@@ -60,9 +60,10 @@ def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], 
             judged_at=judged_at,
             mixed=is_mixed(),
         )
-    if strangers := [name for name in found.systems if name not in found.runs]:
+    runs = found["runs"]["run"].to_pylist()
+    if strangers := [name for name in found["systems"]["system"].unique().to_pylist() if name not in runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
     names = None
-    if output.is_laid_out and not 1 < len(found.runs) <= _MOST_RUNS:
+    if output.is_laid_out and not 1 < len(runs) <= _MOST_RUNS:
         names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
     output.show(found, names)

@@ -76,7 +76,7 @@ def command(
     from kgtrec.campaign.publish import publication_of
     from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.campaign.folder import read_campaign
-    from kgtrec.formats.trec.qrels_folders import require_writable
+    from kgtrec.formats.trec.qrels_folders import require_writable, write_qrels_folder
     from kgtrec.formats.trec.topics import read_topics
     from kgtrec.formats.triples import read_triples
     from kgtrec.report.show import shown
@@ -105,7 +105,7 @@ def command(
     with in_file(campaign):
         made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
     text = shown(made.report, "table")
-    made.write(out, text)
+    write_qrels_folder(out, report_text=text, **made.parts)
     click.echo(text, nl=False)
     if unjudged := sum(made.report.unjudged.values()):
         n = len(read.pool)
@@ -116,7 +116,7 @@ def command(
             "some of its answers may stay among the candidates of new questions"
         )
     say(f"wrote {out}")
-    say(_next(out, is_new=made.collection is not None and level == "triple"))
+    say(_next(out, is_new=base is not None and level == "triple"))
 
 
 def _next(out: str, *, is_new: bool) -> str:

@@ -24,7 +24,7 @@ from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.output.outputs import WORKBOOK, keep_aside, require_file, updating, writing
 from kgtrec.formats.trec.text import decoded, shown, text_of
-from kgtrec.formats.triples.text import Line, Lines, TextLine
+from kgtrec.formats.triples.text import Line, Lines
 
 CSV, JSONL, XLSX = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), (".xlsx",)
 _SUFFIXES = {"csv": CSV, "xlsx": XLSX, "jsonl": JSONL}
@@ -366,8 +366,8 @@ def _read_xlsx(path: PathLike) -> Iterator[_TaskRow]:
         raise FormatError(
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
-    headings = rows[0].cells
-    names = _names_of_columns(Line(str(path), rows[0].number), [cell.text for cell in headings.values()])
+    first, headings = rows[0]
+    names = _names_of_columns(Line(str(path), first), [cell.text for cell in headings.values()])
     own = {column: name for column, name in zip(headings, names, strict=True) if name in TASK_COLUMNS}
     for number, cells in rows[1:]:
         line, held = Line(str(path), number), {name: cells[column] for column, name in own.items() if column in cells}
@@ -401,7 +401,9 @@ def _read_jsonl(path: PathLike) -> Iterator[_TaskRow]:
     for line in Lines.read(path).every():
         if not line.data.strip():
             continue
-        record = _object(line)
+        record = json_value(line.data, line.path, first_line=line.number, way_out="write one JSON object a line")
+        if not isinstance(record, dict):
+            raise line.error(f"expected a JSON object, got {shown(line.data)}")
         if missing := [name for name in REQUIRED[:-1] if name not in record]:
             raise line.error(f"expected {missing[0]!r} in every object, found none")
         number = record["task"]
@@ -457,16 +459,7 @@ def _table(path: str, text: str) -> Iterator[CsvRow]:
     if stated := re.match(r"sep=([,;\t])(?:\r\n|\r|\n)", text):  # a line in which some programs give their separator
         return csv_rows(path, text[stated.end() :], stated[1], first=2, way_out=_SPREADSHEET)
 
-    first = header[0].strip()
-
-    def n_columns(delimiter: str) -> int:
-        return len({cell.strip().strip('"').lower() for cell in first.split(delimiter)}.intersection(TASK_COLUMNS))
-
-    return csv_rows(path, text, max(DELIMITERS, key=n_columns), way_out=_SPREADSHEET)
-
-
-def _object(line: TextLine) -> dict[str, Any]:
-    record = json_value(line.data, line.path, first_line=line.number, way_out="write one JSON object a line")
-    if not isinstance(record, dict):
-        raise line.error(f"expected a JSON object, got {shown(line.data)}")
-    return record
+    cells = {delimiter: header[0].strip().split(delimiter) for delimiter in DELIMITERS}
+    names = {delimiter: {cell.strip().strip('"').lower() for cell in own} for delimiter, own in cells.items()}
+    delimiter = max(DELIMITERS, key=lambda delimiter: len(names[delimiter].intersection(TASK_COLUMNS)))
+    return csv_rows(path, text, delimiter, way_out=_SPREADSHEET)
