@@ -131,11 +131,11 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
-    lacking = {}
-    for relation, count in zip(triples.relations, counts.tolist(), strict=True):
-        draft = draft_template(relation) if count else ""
-        if count and campaign.templates.get(relation, draft) == draft:
-            lacking[relation] = count
+    lacking = {
+        relation: count
+        for relation, count in zip(triples.relations, counts.tolist(), strict=True)
+        if count and campaign.templates.get(relation) in (None, draft_template(relation))
+    }
     return dict(sorted(lacking.items(), key=lambda item: (-item[1], item[0])))
 
 

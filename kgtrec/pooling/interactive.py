@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,6 @@ class Asked:
     question: str  # id of the question whose turn it is
     run: str  # that contributes it
     rank: int  # in that run, 1-based
-
-
-class _Pending(NamedTuple):
-    triple: int
-    question: int
-    arm: int
-    contribution: int
 
 
 class Asker:
@@ -125,7 +118,7 @@ class Asker:
         # the turns of questions, the lowest first: by value, then by steps so far, then by position in the order
         self._turns = [(self._worth(question), 0, place, question) for place, question in enumerate(ordered)]
         heapify(self._turns)
-        self._pending: _Pending | None = None
+        self._pending: int | None = None  # the contribution that is asked about
         self._n_asked = 0
 
     def __len__(self) -> int:
@@ -148,9 +141,12 @@ class Asker:
             self._pending = self._find()
         if self._pending is None:
             return None
-        triple, question, arm, contribution = self._pending
-        labels, asked_for = self._all.triples.labels_at(triple), self._all.questions.ids[question]
-        return Asked(self._n_asked + 1, *labels, asked_for, self._all.runs[arm], int(self._all.rank[contribution]))
+        pool, pending = self._all, self._pending
+        labels, asked_for = (
+            pool.triples.labels_at(int(pool.triple[pending])),
+            pool.questions.ids[pool.question[pending]],
+        )
+        return Asked(self._n_asked + 1, *labels, asked_for, pool.runs[pool.run[pending]], int(pool.rank[pending]))
 
     def answer(self, verdict: str | bool) -> None:
         """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.
@@ -178,7 +174,8 @@ class Asker:
         """(n,) per triple of :attr:`pool`: 0 = N, 1 = Y, 2 = unsure."""
         return self._verdict[self._verdict != _UNASKED]
 
-    def _find(self) -> _Pending | None:
+    def _find(self) -> int | None:
+        """The contribution to ask about next."""
         while self._turns and self._n_asked < self._budget:
             question = self._turns[0][3]
             best, _ = self._best(question)
@@ -186,13 +183,13 @@ class Asker:
                 heappop(self._turns)
                 continue
             contribution = int(self._rows[self._next[question * len(self._all.runs) + best]])
-            pending = _Pending(int(self._all.triple[contribution]), question, best, contribution)
-            if self._verdict[pending.triple] != _UNASKED:
-                self._credit(pending, int(self._verdict[pending.triple]))
-            elif self._recorded[pending.triple] != _UNASKED:
-                self._settle(pending, int(self._recorded[pending.triple]))
+            triple = self._all.triple[contribution]
+            if self._verdict[triple] != _UNASKED:
+                self._credit(contribution, int(self._verdict[triple]))
+            elif self._recorded[triple] != _UNASKED:
+                self._settle(contribution, int(self._recorded[triple]))
             else:
-                return pending
+                return contribution
         return None
 
     def _best(self, question: int) -> tuple[int, float]:
@@ -213,18 +210,19 @@ class Asker:
         """Minus the value of the question's best run, if turns depend on it."""
         return -self._best(question)[1] if self._by_best else 0.0
 
-    def _settle(self, pending: _Pending, verdict: int) -> None:
+    def _settle(self, contribution: int, verdict: int) -> None:
         """Record a verdict on a triple that had none."""
-        self._verdict[pending.triple] = verdict
+        self._verdict[self._all.triple[contribution]] = verdict
         self._n_asked += 1
-        self._credit(pending, verdict, is_new=True)
+        self._credit(contribution, verdict, is_new=True)
 
-    def _credit(self, pending: _Pending, verdict: int, *, is_new: bool = False) -> None:
+    def _credit(self, contribution: int, verdict: int, *, is_new: bool = False) -> None:
         """Update the run that offered the triple with the verdict."""
-        self._seen[pending.triple, int(self._all.questions.is_head[pending.question])] = True
-        self._steps[pending.question] += 1
+        asked = self._all.question[contribution]
+        self._seen[self._all.triple[contribution], int(self._all.questions.is_head[asked])] = True
+        self._steps[asked] += 1
         if verdict != UNSURE:
-            arm = pending.question * len(self._all.runs) + pending.arm
+            arm = int(asked) * len(self._all.runs) + self._all.run[contribution]
             self._hits[arm] = self._decay * self._hits[arm] + (verdict == YES)
             self._misses[arm] = self._decay * self._misses[arm] + (verdict == NO)
         if self._by_best or is_new:

@@ -123,7 +123,8 @@ def judge_trivial(
         apply(_BY_FILES, fits == UNFIT)
         _warn_untyped(triples, fits, "known types")
     if observed:
-        fits = _fits_train(triples, collection.train, share)
+        shape = len(collection.train.entities), 2 * len(collection.train.relations)
+        fits = fits_observed(*_ends(triples), seen=_ends(collection.train), shape=shape, share=share).reshape(2, -1)
         apply(_BY_TRAIN, fits == UNFIT)
         _warn_untyped(triples, fits, "observed types")
     if "category" in ways:
@@ -242,12 +243,6 @@ def _require_common(
             f"expected {name} and {other} to have {what} in common, found {theirs[0]!r} in the one and {ours[0]!r} "
             "in the other"
         )
-
-
-def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.int8]:
-    """(2, n) whether head and tail fit by the types in train, in the codes of `kgtrec.kernels.triples.types`."""
-    shape = len(train.entities), 2 * len(train.relations)
-    return fits_observed(*_ends(triples), seen=_ends(train), shape=shape, share=share).reshape(2, -1)
 
 
 def _warn_untyped(triples: Triples, fits: NDArray[np.int8], types: str) -> None:

@@ -150,7 +150,16 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     seed_triples, pooled, judged, ruled = (
         Triples.of(rows).recoded(**names) for rows in (seeds, depths, human, filtered)
     )
-    questions = _questions(Path(topics or path / TOPICS), seed_triples)
+    with in_file(of_topics := Path(topics or path / TOPICS)):
+        asked = read_topics(of_topics).questions()
+    in_topics, n = seed_triples.recoded(entities=asked.entities, relations=asked.relations), len(seeds)
+    at = _rows_of_sides(asked, in_topics)  # the ids of the known answers' questions, and their order, are the topics'
+    message = "expected the topics of the seeds' questions, found no {} question of {}"
+    require(
+        at >= 0,
+        lambda row: FormatError(message.format(SIDES[row // n], seed_triples.labels_at(row % n)), path=of_topics),
+    )
+    questions = asked.take(np.unique(at)).recoded(entities=seed_triples.entities, relations=seed_triples.relations)
     pool = _pool(path, pooled, questions, depths)
     automatic = np.full(len(pool), -1, np.int8)
     automatic[pool.rows(ruled.head, ruled.relation, ruled.tail)] = 0
@@ -260,16 +269,6 @@ def _check_sets(path: Path, tables: Mapping[str, _Table], labels: Mapping[_Tripl
 
 def _against(path: Path, name: str, lines: Sequence[tuple[int, str]], expected: str, found: str) -> FormatError:
     return FormatError(f"expected {expected}, found {found}", path=path / name, line=lines[0][0])
-
-
-def _questions(topics: Path, seeds: Triples) -> Questions:
-    """The questions of the known answers, with the ids and in the order of the topics."""
-    with in_file(topics):
-        asked = read_topics(topics).questions()
-    row, n = _rows_of_sides(asked, seeds.recoded(entities=asked.entities, relations=asked.relations)), len(seeds)
-    message = "expected the topics of the seeds' questions, found no {} question of {}"
-    require(row >= 0, lambda at: FormatError(message.format(SIDES[at // n], seeds.labels_at(at % n)), path=topics))
-    return asked.take(np.unique(row)).recoded(entities=seeds.entities, relations=seeds.relations)
 
 
 def _rows_of_sides(questions: Questions, triples: Triples) -> NDArray[np.intp]:

@@ -43,7 +43,7 @@ def test_infinite_scores_stand_at_the_ends():
     """And leave the finite ones their span."""
     score = np.array([np.inf, 6.0, 5.0, 4.0, -np.inf])
     assert min_max_points(score, np.zeros(5, int)).tolist() == [1, 1, 0.5, 0, 0]
-    assert min_max_points(np.array([1e308, -1e308]), np.zeros(2, int), 1).tolist() == [1, 0]
+    assert min_max_points(np.array([1e308, -1e308]), np.zeros(2, int)).tolist() == [1, 0]
 
 
 @given(ranks, st.sampled_from([reciprocal_rank_points, rank_biased_points]))
