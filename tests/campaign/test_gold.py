@@ -316,18 +316,12 @@ HEADER = "head\trelation\ttail\tverdict\n"
     [
         ("", r":1: expected the header line head relation tail verdict, separated by tabs"),
         ("head\ttail\n", r":1: expected the header line"),
-        (
-            "head\trelation\ttail\tverdict\twhy\n",
-            r":1: expected the header line head .* verdict explanation, separated",
-        ),
+        ("head\trelation\ttail\tverdict\twhy\n", r":1: expected the header line head .* verdict explanation,"),
         (HEADER + "no\tcapital\toslo\n", ":2: expected 4 columns .* separated by tabs, got 3: "),
         (HEADER + "no\tcapital\t\tY\n", ":2: expected 4 columns .* separated by tabs, got an empty one"),
         (HEADER + "no\tcapital\toslo\tyes\n", ":2: expected Y, N or nothing yet as the known verdict, got 'yes'"),
         (HEADER + "no\tcapital\toslo\tunsure\n", ":2: expected Y, N or nothing yet as the known verdict, got 'unsure'"),
-        (
-            HEADER + "no\tcapital\toslo\tY\nno\tcapital\toslo\tN\n",
-            ":3: expected each triple once, found 'no capital oslo' here and on line 2",
-        ),
+        (HEADER + "no\tcapital\toslo\tY\nno\tcapital\toslo\tN\n", ":3: expected each triple once, found 'no"),
         (HEADER + "no\tcapital\tos\0lo\tY\n", ":2: expected UTF-8 text, found a NUL byte"),
     ],
 )

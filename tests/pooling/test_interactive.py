@@ -90,6 +90,17 @@ def test_move_to_front_by_hand():
     assert asker.verdicts.tolist().count(1) == 4
 
 
+@pytest.mark.parametrize(("decay", "stays"), [(1.0, True), (0.0, False)])
+def test_without_memory_one_miss_is_enough_to_move_on(decay, stays):
+    """After two hits and a miss a run's value is 3/5 by all verdicts, and 1/3 by the last alone; the other's is 1/2."""
+    collection = collection_of(1, 20, {(0, 19): 1})
+    lists = {"a": {"tail0": [f"e{i}" for i in range(6)]}, "b": {"tail0": [f"e{i}" for i in range(10, 16)]}}
+    asker = asking(collection, runs_of(collection, lists), decay=decay)
+    for verdict, asked in zip("YYN", asker, strict=False):
+        asker.answer(verdict)
+    assert (asker.next().run == asked.run) == stays
+
+
 def simulated(collection, lists, true, strategy, decay, prior):
     """One question, plainly: entities in the order in which they are asked about."""
     question, names = "tail0", sorted(lists)

@@ -241,10 +241,7 @@ def test_counts_and_their_text():
     [
         ({"by": ["type"]}, "expected ways among types, category, found 'type'; did you mean types?"),
         ({}, "expected types of entities and relations, found none; give both "),
-        (
-            {"entity_types": TYPES},
-            "expected types of both entities and relations, found no types of relations; give both",
-        ),
+        ({"entity_types": TYPES}, "expected types of both entities and relations, found no types of relations;"),
         ({"by": "category", "observed": True}, "expected types only where triples are judged by types, found them "),
         ({"observed": True, "share": 1.0}, "expected a share from 0 to below 1, found 1.0"),
     ],

@@ -138,10 +138,7 @@ def test_ids_are_those_of_the_topics_and_the_rank_is_the_depth(tmp_path):
     ("changed", "message"),
     [
         ({"human_labeled": "ann\tlikes\tjam\tmaybe\n"}, r"human_labeled.txt:1: expected a label of 'Y', 'N', ''"),
-        (
-            {"human_labeled": "ann\tlikes\tjam\n"},
-            r"human_labeled.txt:1: expected 4 columns .* separated by tabs, got 3",
-        ),
+        ({"human_labeled": "ann\tlikes\tjam\n"}, r"human_labeled.txt:1: expected 4 columns .* separated by tabs,"),
         ({"human_labeled": "ann\t\tjam\tY\n"}, r"human_labeled.txt:1: expected 4 columns .* got an empty one"),
         ({"human_labeled": "zoe\tlikes\tjam\tY\n"}, r"human_labeled.txt:1: expected a triple of .*pooling_depth.txt"),
         ({"human_labeled": ""}, r"human_labeled.txt: expected lines, found an empty file"),

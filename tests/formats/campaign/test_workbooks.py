@@ -264,15 +264,8 @@ def test_a_date_that_was_made_of_a_text_is_refused(book: Path, name: str, value)
 @pytest.mark.parametrize(
     ("code", "is_date"),
     [
-        ("yyyy-mm-dd", True),
-        ("[h]:mm", True),
-        ("0.00", False),
-        ("General", False),
-        ("@", False),
-        ('0 "days"', False),
-        ("[Red]0", False),
-        ("0\\h", False),
-        ("#,##0_ ;[Red]-#,##0", False),
+        *((code, True) for code in ("yyyy-mm-dd", "[h]:mm")),
+        *((code, False) for code in ("0.00", "General", "@", '0 "days"', "[Red]0", "0\\h", "#,##0_ ;[Red]-#,##0")),
     ],
 )
 def test_a_number_is_a_date_by_what_its_format_shows(book: Path, code: str, is_date: bool):
