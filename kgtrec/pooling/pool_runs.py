@@ -60,10 +60,6 @@ class Lists:
     options: Mapping[str, float]  # k and p
 
     @property
-    def rank(self) -> NDArray[np.int32]:
-        return self.contributions.rank
-
-    @property
     def code(self) -> NDArray[np.intp]:
         """(c,) the list of each contribution: of a run for a question."""
         question = self.contributions.question
@@ -102,7 +98,7 @@ class Strategy:
 def _borda(lists: Lists) -> NDArray[np.int64]:
     code, candidates = lists.code, np.bincount(lists.pair_question)
     return lists.fused(
-        fusion.borda_points(lists.rank, np.bincount(code)[code], candidates[lists.contributions.question])
+        fusion.borda_points(lists.contributions.rank, np.bincount(code)[code], candidates[lists.contributions.question])
     )
 
 
@@ -114,7 +110,7 @@ _STRATEGIES = (
         "take",
         "A budget of triples, those of the lowest rank first; by question, if wanted.",
         "Cormack, Palmer, Clarke 1998",
-        score=lambda lists: fusion.least_rank(lists.rank, lists.pair, len(lists.pair_question)),
+        score=lambda lists: fusion.least_rank(lists.contributions.rank, lists.pair, len(lists.pair_question)),
         parameters=("by_question",),
         takes_turns=False,
     ),
@@ -122,7 +118,7 @@ _STRATEGIES = (
         "rrf",
         "A budget of triples, by the sum of 1 / (k + rank) over the runs.",
         "Cormack, Clarke, Buettcher 2009",
-        score=lambda lists: lists.fused(fusion.reciprocal_rank_points(lists.rank, lists.options["k"])),
+        score=lambda lists: lists.fused(fusion.reciprocal_rank_points(lists.contributions.rank, lists.options["k"])),
         parameters=("k",),
     ),
     Strategy(
@@ -139,7 +135,7 @@ _STRATEGIES = (
         "rbp",
         "A budget of triples, by the sum of the weights that rank-biased precision gives the ranks.",
         "Moffat, Webber, Zobel 2007, method A",
-        score=lambda lists: lists.fused(fusion.rank_biased_points(lists.rank, lists.options["p"])),
+        score=lambda lists: lists.fused(fusion.rank_biased_points(lists.contributions.rank, lists.options["p"])),
         parameters=("p",),
     ),
     Strategy(

@@ -52,12 +52,7 @@ def taken(given_campaign, *rows: Incoming, **policies) -> Accepted:
 
 
 def labels_of_task(task):
-    triples = campaign_of().pool.triples
-    return (
-        triples.entities[triples.head[task - 1]],
-        triples.relations[triples.relation[task - 1]],
-        triples.entities[triples.tail[task - 1]],
-    )
+    return campaign_of().pool.triples.labels_at(task - 1)
 
 
 def test_a_verdict_becomes_an_event():

@@ -57,10 +57,7 @@ PEOPLE_OF_ALL_KINDS = people_of(
 )
 CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
 TRIPLES = campaign_of().pool.triples
-LABELS = [
-    (TRIPLES.entities[TRIPLES.head[row]], TRIPLES.relations[TRIPLES.relation[row]], TRIPLES.entities[TRIPLES.tail[row]])
-    for row in range(len(ROWS))
-]
+LABELS = [TRIPLES.labels_at(row) for row in range(len(ROWS))]
 
 
 def made(folder: Path, events=(), automatic=()) -> Path:

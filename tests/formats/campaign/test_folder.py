@@ -30,6 +30,7 @@ from kgtrec.formats.campaign.folder import (
     write_sources,
     write_templates,
 )
+from tests.campaign_folders import people_of as people_with_roles
 from tests.campaign_folders import pool_folder, say_in
 from tests.judged_pools import judgements_of, pool_of
 
@@ -73,20 +74,15 @@ def refused(path: Path, text: str | bytes) -> str:
 
 
 def people_of(*names: str) -> People:
-    code = np.arange(len(names), dtype=np.int32)
-    return People(Vocabulary.of(names), code, np.zeros(len(names), np.int8), np.ones(len(names), np.bool_))
+    return people_with_roles(*((name, "annotator", True) for name in names))
 
 
 def test_a_pool_alone_is_a_campaign_of_nobody(tmp_path: Path):
     """Qrels and diagnostics need no more; whoever does says what to run."""
     folder = pool_folder(tmp_path / "c")
     campaign = read_campaign(folder)
-    assert (len(campaign.pool), len(campaign.people), len(campaign.assignments), len(campaign.judgements)) == (
-        3,
-        0,
-        0,
-        0,
-    )
+    assert len(campaign.pool) == 3
+    assert [len(part) for part in (campaign.people, campaign.assignments, campaign.judgements)] == [0, 0, 0]
     assert campaign.templates == {}
     assert not is_initialised(folder)
     with pytest.raises(FormatError, match=r"found no people.tsv; run kgtrec campaign init first"):
@@ -105,8 +101,7 @@ def test_everything_in_the_folder_is_read(tmp_path: Path):
     )
     (folder / "names.tsv").write_text(HEADERS["names.tsv"] + "e2\tParis\nelsewhere\tRome\n")
     (folder / "sources.txt").write_text("Wikidata.org  # items\n\n")
-    triples = read_campaign(folder).pool.triples
-    first = triples.entities[triples.head[0]], triples.relations[triples.relation[0]], triples.entities[triples.tail[0]]
+    first = read_campaign(folder).pool.triples.labels_at(0)
     (folder / "assignments.tsv").write_text(HEADERS["assignments.tsv"] + "\t".join(["ann", "1", *first]) + "\n")
     say_in(folder, (0, "ann", "annotator", "unsure"))
     campaign = read_campaign(folder)

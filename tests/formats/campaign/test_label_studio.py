@@ -110,12 +110,8 @@ def test_an_annotation_becomes_a_verdict(tmp_path):
     first, second = read_label_studio(path, USERS).incoming
     assert (first.place, first.person, first.task) == (f"{path}: task 1, annotation 1", "ann", 7)
     assert (first.head, first.relation, first.tail) == ("=a", "capital", "<b>")
-    assert (first.verdict, first.source, first.note, first.role) == (
-        "Y",
-        "https://en.wikipedia.org/a",
-        "n",
-        "annotator",
-    )
+    assert (first.verdict, first.source, first.note) == ("Y", "https://en.wikipedia.org/a", "n")
+    assert first.role == "annotator"
     assert (second.person, second.verdict, second.source, second.note) == ("bob", "unsure", "", "")
 
 
@@ -163,10 +159,8 @@ def test_both_forms_of_the_export_say_the_same(tmp_path):
         returned = read_label_studio(written(tmp_path, "export.json", json.dumps(records)), USERS)
         assert said(returned) == expected
         assert returned.not_done == 1
-    assert [one.place.split(": ")[1] for one in returned.incoming][:2] == [
-        "task 1, annotation 1",
-        "task 1, annotation 2",
-    ]
+    places = [one.place.split(": ")[1] for one in returned.incoming]
+    assert places[:2] == ["task 1, annotation 1", "task 1, annotation 2"]
 
 
 def test_the_order_is_that_of_creation(tmp_path):
