@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,13 +25,6 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted
 
 
-class Publication(NamedTuple):
-    """Qrels of a campaign at every depth of its pool, with what is said of them."""
-
-    report: QrelsReport
-    parts: Mapping[str, Any]  # of the folder, as :func:`write_qrels_folder` of formats.trec.qrels_folders takes them
-
-
 def publication_of(
     campaign: Campaign,
     *,
@@ -41,7 +33,7 @@ def publication_of(
     base: Collection | None = None,
     named: Questions | None = None,
     known: Triples | None = None,
-) -> Publication:
+) -> tuple[QrelsReport, dict[str, Any]]:
     """Make the qrels of a campaign, to be published.
 
     Parameters
@@ -57,6 +49,12 @@ def publication_of(
         With the ids of questions that were not pooled for. Default: those of ``base``.
     known : Triples, optional
         Known triples for new questions beside those of ``base``.
+
+    Returns
+    -------
+    QrelsReport
+    dict
+        The parts of the folder, as :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder` takes them.
 
     Raises
     ------
@@ -103,7 +101,7 @@ def publication_of(
         },
         "collection": collection,  # with the questions and the last qrels
     }
-    return Publication(report, parts)
+    return report, parts
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:

@@ -173,7 +173,7 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
     >>> len(question_level(pool, known_answers, said_no, depth=2))
     1
     """
-    settled, verdict = _settled(pool, decisions, depth)
+    settled, grade = _settled(pool, decisions, depth)
     questions, known = pool.questions, _known_triples(pool, known_answers)
     question, entity, row = completed_rows(questions, pool.triples.take(settled))
     answered, answer, _ = completed_rows(questions, known)
@@ -183,7 +183,7 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
     return Qrels.of(
         np.concatenate([known_answers.question, answered[more], question]),
         np.concatenate([known_answers.entity, answer[more], entity]),
-        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
+        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), grade[row]]),
         questions.ids,
         questions.entities,
         collection=known_answers.collection,
@@ -235,15 +235,15 @@ def triple_level(
     >>> list(questions.ids), qrels.entities.decode(qrels.entity).to_pylist()
     (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
     """
-    settled, verdict = _settled(pool, decisions, depth)
+    settled, settled_grade = _settled(pool, decisions, depth)
     known, triples = _known_triples(pool, known_answers), pool.triples.take(settled)
     # known answers first, then by depth and label, so that a new question's number does not depend on the depth
     entity_place, relation_place = triples.entities.byte_order, triples.relations.byte_order
     by_label = entity_place[triples.tail], entity_place[triples.head], relation_place[triples.relation]
     order = np.lexsort((*by_label, pool.depth[settled]))
-    positive = known.joined(triples.take(order[verdict[order] == 1]))
+    positive = known.joined(triples.take(order[settled_grade[order] == 1]))
     questions = _questions_of(positive, pool.questions, named)
-    judged = positive.joined(triples.take(verdict == 0))
+    judged = positive.joined(triples.take(settled_grade == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
     question, entity, row = completed_rows(questions, judged)
     whose = known_answers.collection if named is None else ""
@@ -358,14 +358,14 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
         If an entity or a relation of a settled triple is not in the collection, a settled triple is known from train or
         valid, or the collection's qrels have another grade for it.
     """
-    settled, verdict = _settled(pool, decisions, depth)
+    settled, settled_grade = _settled(pool, decisions, depth)
     triples = triples_under(collection, pool.triples.take(settled))
     question, entity, row = completed_rows(collection.questions, triples)
     n = np.int64(len(collection.entities))
     added = question * n + entity
     known = collection.known
     _require_unknown(collection.questions, question, entity, is_among(added, known.question * n + known.entity))
-    own, grade = collection.qrels, verdict[row]
+    own, grade = collection.qrels, settled_grade[row]
     there = own.question * n + own.entity
     _, at_own, at_added = np.intersect1d(there, added, assume_unique=True, return_indices=True)
 
@@ -481,7 +481,7 @@ def _require_unknown(
 
 
 def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Rows of the triples that have a verdict and are within the depth, and their grades."""
+    """Rows of the triples that have a decision, Y or N, and are within the depth, and their grades."""
     if depth is not None and depth < 0:
         raise KgtrecError(f"expected a depth of 0 or more, found {depth}")
     if len(decisions) != len(pool):

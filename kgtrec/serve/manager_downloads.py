@@ -99,10 +99,10 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
     OSError
         If there is no room for it.
     """
-    made = publication_of(read_campaign(folder), level=level)
+    report, parts = publication_of(read_campaign(folder), level=level)
     with ExitStack() as opened:
         own = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kgtrec-")), "qrels")
-        write_qrels_folder(own, report_text=shown(made.report, "table"), **made.parts)
+        write_qrels_folder(own, report_text=shown(report, "table"), **parts)
         return _archive(name, _parts(opened, sorted(own.iterdir())))
 
 

@@ -103,11 +103,11 @@ def command(
         first, *others = map(read_triples, known)
         further = first.joined(*others)
     with in_file(campaign):
-        made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
-    text = shown(made.report, "table")
-    write_qrels_folder(out, report_text=text, **made.parts)
+        report, parts = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
+    text = shown(report, "table")
+    write_qrels_folder(out, report_text=text, **parts)
     click.echo(text, nl=False)
-    if unjudged := sum(made.report.unjudged.values()):
+    if unjudged := sum(report.unjudged.values()):
         n = len(read.pool)
         say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")
     if level == "triple" and base is not None and not known:
