@@ -169,15 +169,10 @@ def triples_about(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.in
     """Find the pool's triple that each verdict is about, (n,) rows; -1 where it is none or not that of the number."""
     pool, n = campaign.pool, len(campaign.pool)
     task = np.array([row.task if row.task is not None and 1 <= row.task <= n else 0 for row in rows], np.intp) - 1
-    codes = []
-    for name, own in (
-        ("head", pool.triples.entities),
-        ("relation", pool.triples.relations),
-        ("tail", pool.triples.entities),
-    ):
-        texts = (getattr(row, name) or "" for row in rows)
-        codes.append(own.encode(labels_of(["" if has_half_a_pair(text) else text for text in texts])))  # "" is no label
-    by_labels = pool.rows(*codes)
+    texts = ([getattr(row, name) or "" for row in rows] for name in ("head", "relation", "tail"))
+    head, relation, tail = (labels_of(["" if has_half_a_pair(text) else text for text in column]) for column in texts)
+    entities, relations = pool.triples.entities, pool.triples.relations  # "" is no label
+    by_labels = pool.rows(entities.encode(head), relations.encode(relation), entities.encode(tail))
     says_labels = np.array([(row.head, row.relation, row.tail) != (None, None, None) for row in rows], np.bool_)
     says_task = np.array([row.task is not None for row in rows], np.bool_)
     is_right = (by_labels == task) | ~says_task
@@ -240,16 +235,14 @@ class _VerdictChecker:
 
     def check_all(self) -> None:
         """Take every row, those of adjudicators after the others."""
-        indices: dict[bool, list[int]] = {False: [], True: []}
-        for index, row in enumerate(self.rows):
-            indices[row.role == ROLES[ADJUDICATOR]].append(index)
-        for index in indices[False]:
+        last = [index for index, row in enumerate(self.rows) if row.role == ROLES[ADJUDICATOR]]
+        for index in sorted(set(range(len(self.rows))).difference(last)):
             self.check(index)
-        if indices[True]:  # by the states after the annotators' verdicts
+        if last:  # by the states after the annotators' verdicts
             now = replace(self.campaign, judgements=self.events.joined(self.judgements()))
             states = states_of_triples(now, self.concerned)
             self.state = dict(zip(self.concerned.tolist(), states.tolist(), strict=True))
-        for index in indices[True]:
+        for index in last:
             self.check(index)
 
     def check(self, index: int) -> None:

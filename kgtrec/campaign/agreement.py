@@ -219,31 +219,18 @@ def annotator_agreement(
     sizes = np.zeros((4, len(groups)), np.int64)
     for group, (_, own) in enumerate(groups):
         sums = _Sums.of(own, n_categories)
-        values[group] = sums.statistics(sums.total())
-        counts = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), len(np.unique(asked[own.triple]))
-        sizes[:, group] = counts
-        if confidence is not None and sums.n_clusters > 1:
+        values[group] = sums.statistics(np.asarray(sums.columns.sum(axis=0), np.float64).ravel())
+        n_triples, n_people, n_questions = (len(np.unique(c)) for c in (own.triple, own.annotator, asked[own.triple]))
+        sizes[:, group] = n_triples, len(own.pairs()[0]), n_people, n_questions
+        if confidence is not None and sums.columns.shape[0] > 1:
             ends[:, group] = percentile_interval(sums.of_samples(resamples, seed), confidence)
     if warns:
         _warn_undefined(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}
     low, high = (None, None) if confidence is None else ends
-    n_triples, n_pairs, n_annotators, n_questions = sizes
-    return AgreementReport(
-        STATISTICS,
-        values,
-        n_triples,
-        n_pairs,
-        n_annotators,
-        n_questions,
-        labels,
-        low,
-        high,
-        unsure,
-        resample,
-        confidence,
-    )
+    counts = sizes[0], sizes[1], sizes[2], sizes[3]
+    return AgreementReport(STATISTICS, values, *counts, labels, low, high, unsure, resample, confidence)
 
 
 def campaign_agreement(campaign: Campaign, **options: Any) -> AgreementReport:
@@ -276,10 +263,6 @@ class _Verdicts(Columns):
     annotator: NDArray[np.int32]  # position of the name in byte order
     verdict: NDArray[np.int8]
     cluster: NDArray[np.int32]  # what is resampled together
-
-    @property
-    def n_triples(self) -> int:
-        return int(np.count_nonzero(np.diff(self.triple))) + (len(self) > 0)
 
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows of both verdicts of each pair on one triple, sorted by annotator."""
@@ -359,20 +342,12 @@ class _Sums:
         shape = len(clusters), len(patterns) + len(tables) * c * c
         return cls(patterns, len(tables), coo_matrix((np.ones(len(row)), (row, column)), shape).tocsr())
 
-    @property
-    def n_clusters(self) -> int:
-        return int(self.columns.shape[0])
-
-    def total(self) -> NDArray[np.float64]:
-        """(columns,) every cluster once."""
-        return np.asarray(self.columns.sum(axis=0), np.float64).ravel()
-
     def of_samples(self, repeats: int, seed: int) -> NDArray[np.float64]:
         """(repeats, statistics) from bootstrap samples of the clusters."""
         at_once = max(1, _CELLS // self.columns.shape[1])
         samples = [
             self.statistics(np.asarray(counts[first : first + at_once] @ self.columns))
-            for counts in bootstrap_counts(self.n_clusters, repeats, seed)
+            for counts in bootstrap_counts(self.columns.shape[0], repeats, seed)
             for first in range(0, len(counts), at_once)
         ]
         return np.concatenate(samples)

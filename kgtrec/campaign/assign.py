@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -98,29 +98,31 @@ def assign(
     group = groups_of(pool, automatic, seed=seed)
     active = np.unique(people.person[(people.role == ANNOTATOR) & people.is_active]).astype(np.int64)
 
-    judged = _judged(judgements, everybody, len(pool))
+    is_annotator, n = judgements.role == ANNOTATOR, max(len(pool), 1)
+    judge = everybody.encode(judgements.annotators.labels)[judgements.annotator[is_annotator]]
+    pairs = np.unique(judge.astype(np.int64) * n + judgements.triple[is_annotator])
+    judged = Assignments((pairs // n).astype(np.int32), (pairs % n).astype(np.int32), everybody)
     lacking = per_triple - np.bincount(judged.triple, minlength=len(pool))
     lacking[automatic.is_automatic] = 0
     lacking = np.maximum(lacking, 0)
 
-    before_person = everybody.encode(previous.annotators.labels)[previous.annotator]
-    before = _Tasks(before_person.astype(np.int64), previous.triple.astype(np.int64))
+    before = previous.recoded(annotators=everybody)
     # earlier tasks that still wait for their annotator; where there are too many, the lowest keys are kept
-    kept = before.where(np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged))
-    key = hashed(person_key[kept.person], question_key[group[kept.triple]])
-    kept = kept.where(places_by_key(kept.triple, key) <= lacking[kept.triple])
+    is_judged = np.isin(before.annotator.astype(np.int64) * n + before.triple, pairs)
+    kept = before.take(np.isin(before.annotator, active) & (lacking[before.triple] > 0) & ~is_judged)
+    key = hashed(person_key[kept.annotator], question_key[group[kept.triple]])
+    kept = kept.take(places_by_key(kept.triple, key) <= lacking[kept.triple])
     lacking -= np.bincount(kept.triple, minlength=len(pool))
-    workload = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
-    dealt = workload.deal(lacking, lambda missing: _too_few(people, active, per_triple, missing))
-    is_new = np.isin(active, _joined(before, judged).person, invert=True)
-    todo = workload.hand_over(_joined(kept, dealt), judged, is_new)
+    workload = _Workload(active, person_key[active], question_key, group, judged.joined(kept), kept)
+    dealt = workload.deal(lacking, per_triple)
+    is_new = np.isin(active, before.joined(judged).annotator, invert=True)
+    todo = workload.hand_over(kept.joined(dealt), judged, is_new)
 
-    named = judged.person < len(people.names)  # a person may have been removed from the people
-    tasks = _joined(judged.where(named), todo)
+    tasks = judged.take(judged.annotator < len(people.names)).joined(todo)  # a person may have been removed
     by_group = question_key[group[tasks.triple]]  # the same for everybody: partly done tasks overlap
-    by_triple = hashed(person_key[tasks.person], triple_keys(pool.triples.take(tasks.triple)))
-    order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.person]))
-    return Assignments(tasks.person[order].astype(np.int32), tasks.triple[order].astype(np.int32), people.names)
+    by_triple = hashed(person_key[tasks.annotator], triple_keys(pool.triples.take(tasks.triple)))
+    order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.annotator]))
+    return replace(tasks.take(order), annotators=people.names)
 
 
 def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.intp]:
@@ -155,33 +157,6 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     return np.asarray(question[best][first])
 
 
-class _Tasks(NamedTuple):
-    """Person and triple, one row per task."""
-
-    person: _Codes  # (n,) row in everybody
-    triple: _Codes  # (n,) row in the pool's triples
-
-    def where(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> _Tasks:
-        return _Tasks(self.person[rows], self.triple[rows])
-
-    def among(self, others: _Tasks) -> NDArray[np.bool_]:
-        """(n,) which rows are in ``others`` too."""
-        n = 1 + int(max(self.triple.max(initial=-1), others.triple.max(initial=-1)))
-        return np.isin(self.person * n + self.triple, others.person * n + others.triple)
-
-
-def _joined(*tasks: _Tasks) -> _Tasks:
-    return _Tasks(*(np.concatenate(columns) for columns in zip(*tasks, strict=True)))
-
-
-def _judged(judgements: Judgements, everybody: Vocabulary, n_triples: int) -> _Tasks:
-    """The triples that each annotator has judged, each pair once."""
-    as_annotator = judgements.role == ANNOTATOR
-    person = everybody.encode(judgements.annotators.labels)[judgements.annotator[as_annotator]].astype(np.int64)
-    pairs = np.unique(person * n_triples + judgements.triple[as_annotator])
-    return _Tasks(pairs // max(n_triples, 1), pairs % max(n_triples, 1))
-
-
 class _Workload:
     """Assigns tasks: keeps everybody's load, and who has which group."""
 
@@ -191,18 +166,18 @@ class _Workload:
         person_key: Keys,  # (m,)
         question_key: Keys,  # (questions,)
         group: NDArray[np.int32],  # (triples,) row in questions
-        taken: _Tasks,  # tasks that were judged or stay with their annotator
-        waiting: _Tasks,  # of these, the unjudged ones
+        taken: Assignments,  # tasks that were judged or stay with their annotator
+        waiting: Assignments,  # of these, the unjudged ones
     ) -> None:
         self.active, self.person_key, self.question_key, self.group = active, person_key, question_key, group
-        self.row_of = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
+        self.row_of = np.full(1 + int(max(active.max(initial=-1), taken.annotator.max(initial=-1))), -1)
         self.row_of[active] = np.arange(len(active))
-        self.taken = taken.where(self.row_of[taken.person] >= 0)
-        self.load = np.bincount(self.row_of[waiting.person], minlength=len(active))
+        self.taken = taken.take(self.row_of[taken.annotator] >= 0)
+        self.load = np.bincount(self.row_of[waiting.annotator], minlength=len(active))
         self.is_in_group = np.zeros((len(question_key), len(active)), np.bool_)
-        self.is_in_group[group[self.taken.triple], self.row_of[self.taken.person]] = True
+        self.is_in_group[group[self.taken.triple], self.row_of[self.taken.annotator]] = True
 
-    def deal(self, lacking: _Codes, too_few: Callable[[int], KgtrecError]) -> _Tasks:
+    def deal(self, lacking: _Codes, per_triple: int) -> Assignments:
         """Assign each triple to as many more people as it lacks.
 
         Triples of a group that lack equally many people and have the same ones form a unit. The loop is over units,
@@ -210,7 +185,7 @@ class _Workload:
         """
         open_triples = np.flatnonzero(lacking)
         holders = np.zeros(len(lacking), np.uint64)  # equal for triples that the same people have
-        np.add.at(holders, self.taken.triple, hashed(self.person_key[self.row_of[self.taken.person]], 1))
+        np.add.at(holders, self.taken.triple, hashed(self.person_key[self.row_of[self.taken.annotator]], 1))
         keys = self.group[open_triples], lacking[open_triples], holders[open_triples]
         units = _units(*(key.astype(np.uint64) for key in keys))
         first = open_triples[units.first]
@@ -218,7 +193,7 @@ class _Workload:
         unit_of = np.full(len(lacking), -1)
         unit_of[first] = np.arange(len(first))
         mine = unit_of[self.taken.triple] >= 0
-        has[unit_of[self.taken.triple[mine]], self.row_of[self.taken.person[mine]]] = True
+        has[unit_of[self.taken.triple[mine]], self.row_of[self.taken.annotator[mine]]] = True
         key = hashed(self.question_key[self.group[first]], holders[first])
         wanted = lacking[first]
         chosen = [np.zeros((2, 0), np.intp)]  # units, and the row in active of a person for each
@@ -226,7 +201,12 @@ class _Workload:
             at = self.group[first[unit]]
             best = self._best(~has[unit], key[unit], prefer=self.is_in_group[at])[: wanted[unit]]
             if len(best) < wanted[unit]:
-                raise too_few(int(wanted[unit]) - len(best))
+                names = ", ".join(sorted(self.taken.annotators[code] for code in self.active)) or "none"
+                raise KgtrecError(
+                    f"expected at least {per_triple} active annotators, as every triple is judged by so many, found "
+                    f"{len(self.active)} ({names}): {wanted[unit] - len(best)} too few; name more with kgtrec campaign "
+                    "init --annotator, or ask for fewer with --per-triple"
+                )
             self.load[best] += units.size[unit]
             self.is_in_group[at, best] = True
             chosen.append(np.stack([np.full(len(best), unit), best]))
@@ -234,21 +214,22 @@ class _Workload:
         n_rows = units.size[unit_of_pair]
         within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
         rows = units.order[np.repeat(units.start[unit_of_pair], n_rows) + within]
-        return _Tasks(np.repeat(self.active[row], n_rows), open_triples[rows])
+        person, triple = np.repeat(self.active[row], n_rows), open_triples[rows]
+        return Assignments(person.astype(np.int32), triple.astype(np.int32), self.taken.annotators)
 
-    def hand_over(self, todo: _Tasks, judged: _Tasks, is_new: NDArray[np.bool_]) -> _Tasks:
+    def hand_over(self, todo: Assignments, judged: Assignments, is_new: NDArray[np.bool_]) -> Assignments:
         """Move whole groups that are not begun to new people, from those who have more than an even share."""
         if not is_new.any() or is_new.all():
             return todo
         share = -(-len(todo.triple) // len(self.active))
         n_active = len(self.active)
         begun = np.zeros_like(self.is_in_group)
-        judged = judged.where(np.isin(judged.person, self.active))
-        begun[self.group[judged.triple], self.row_of[judged.person]] = True
-        who, group = self.row_of[todo.person], self.group[todo.triple]
+        judged = judged.take(np.isin(judged.annotator, self.active))
+        begun[self.group[judged.triple], self.row_of[judged.annotator]] = True
+        who, group = self.row_of[todo.annotator], self.group[todo.triple]
         rows = np.flatnonzero((self.load > share)[who] & ~is_new[who] & ~begun[group, who])
         units = _units((group[rows].astype(np.int64) * n_active + who[rows]).astype(np.uint64))
-        person = todo.person.copy()
+        person = todo.annotator.copy()
         unit_group, unit_who = group[rows[units.first]], who[rows[units.first]]
         key = hashed(self.question_key[unit_group], self.person_key[unit_who])
         for unit in np.lexsort((key, -units.size)):
@@ -261,7 +242,7 @@ class _Workload:
                 self.load[takers[0]] += size
                 self.is_in_group[at, takers[0]] = True
                 person[rows[units.order[units.start[unit] :][:size]]] = self.active[takers[0]]
-        return _Tasks(person, todo.triple)
+        return replace(todo, annotator=person)
 
     def _best(
         self, may: NDArray[np.bool_], key: np.uint64, prefer: NDArray[np.bool_] | None = None
@@ -288,12 +269,3 @@ def _units(*keys: Keys) -> _Units:
     new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
     start = np.flatnonzero(new)
     return _Units(order, start, np.diff(np.append(start, len(order))), order[start])
-
-
-def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:
-    names = ", ".join(sorted(people.names[code] for code in active)) or "none"
-    return KgtrecError(
-        f"expected at least {per_triple} active annotators, as every triple is judged by so many, found {len(active)} "
-        f"({names}): {missing} too few; name more with kgtrec campaign init --annotator, or ask for fewer with "
-        "--per-triple"
-    )

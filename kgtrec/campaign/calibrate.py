@@ -2,104 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.decide import cell_counts
 from kgtrec.campaign.gold import gold_tasks
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, NOT_YET, UNSURE, VERDICTS, YES, Gold
-from kgtrec.data.table import Column, Result, Table, interval_columns
+from kgtrec.data.table import Column, Table, TabledResult, interval_columns
 from kgtrec.errors import between_0_and_1
 from kgtrec.kernels.sampling.proportions import wilson_interval
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibration(Framed, Result):
-    """Verdicts on gold by person and by triple; the last verdict of each person on each triple counts."""
+class Calibration(Framed, TabledResult):
+    """Verdicts on gold in the tables ``people``, how often each is right, and ``triples``, most often wrong first.
 
-    annotators: tuple[str, ...]  # who has judged any of it, in byte order
-    said: NDArray[np.int64]  # (annotators, 2, 3) triples of known verdict N and Y, by what was said; as in VERDICTS
-    gold: Gold  # what annotators judge of it without knowing it
-    votes: NDArray[np.int64]  # (gold, 3) how many annotators say each of VERDICTS
-    confidence: float
+    The last verdict of each person on each triple counts. ``false_y`` are known N that were called Y, ``false_n`` known
+    Y that were called N; ``share`` is that of the right ones among Y and N, NaN where there are none, with its Wilson
+    interval. The data of ``triples`` has all gold that annotators judge without knowing it.
+    """
 
-    def __repr__(self) -> str:
-        return f"<Calibration: {self.right.sum():,} of {self.sure.sum():,} right, {len(self.annotators)} people>"
-
-    @property
-    def right(self) -> NDArray[np.int64]:
-        """(annotators,) verdicts that are the known one."""
-        return self.said[:, NO, NO] + self.said[:, YES, YES]
-
-    @property
-    def sure(self) -> NDArray[np.int64]:
-        """(annotators,) verdicts Y and N; who is unsure is neither right nor wrong."""
-        return np.asarray(self.said[:, :, [NO, YES]].sum(axis=(1, 2)))
-
-    @property
-    def share(self) -> NDArray[np.float64]:
-        """(annotators,) share of those that are right, NaN of somebody who has said neither Y nor N."""
-        return self.right / np.where(self.sure > 0, self.sure, np.nan)
-
-    @property
-    def interval(self) -> NDArray[np.float64]:
-        """(2, annotators) Wilson interval of the share."""
-        return wilson_interval(self.right, self.sure, self.confidence)
+    __slots__ = ()
 
     def to_table(self) -> pa.Table:
-        """List a row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n.
-
-        ``false_y``: of known N that were called Y; ``false_n``: of known Y that were called N.
-        """
-        low, high = self.interval
-        return pa.table(
-            {
-                "annotator": pa.array(self.annotators, pa.string()),
-                "judged": self.said.sum(axis=(1, 2)),
-                "right": self.right,
-                "wrong": self.sure - self.right,
-                "unsure": self.said[:, :, UNSURE].sum(axis=1),
-                "share": self.share,
-                "low": low,
-                "high": high,
-                "false_y": self.said[:, NO, YES],
-                "false_n": self.said[:, YES, NO],
-            }
-        )
-
-    def triples_table(self) -> pa.Table:
-        """List a row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
-        triples, known = self.gold.triples, self.gold.verdict.astype(np.intp)
-        right = self.votes[np.arange(len(known)), known]
-        sure = self.votes[:, [NO, YES]].sum(axis=1)
-        return pa.table(
-            {
-                **{name: triples.decoded(name) for name in ("head", "relation", "tail")},
-                "verdict": pa.array([VERDICTS[verdict] for verdict in known], pa.string()),
-                "right": right,
-                "wrong": sure - right,
-                "unsure": self.votes[:, UNSURE],
-                "share": right / np.where(sure > 0, sure, np.nan),
-            }
-        )
-
-    def tables(self) -> tuple[Table, ...]:
-        """Make tables of ``people``, how often each is right, and ``triples``, those judged, most often wrong first."""
-        people, triples = self.to_table(), self.triples_table()
-        counts = (Column("annotator"), *map(Column, ("judged", "right", "wrong", "unsure")))
-        share = [replace(one, form="share", digits=1) for one in (Column("share"), *interval_columns(self.confidence))]
-        false = Column("false_y", "N called Y"), Column("false_n", "Y called N")
-        judged = np.flatnonzero(self.votes.sum(axis=1))
-        rows = judged[np.argsort(-triples.column("wrong").to_numpy()[judged], kind="stable")]
-        columns = tuple(map(Column, triples.column_names[:-1]))
-        return (
-            Table("people", "", "", people, (*counts, *share, *false)),
-            Table("triples", "", "", triples, columns, rows=rows.tolist()),
-        )
+        """List a row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n."""
+        return self["people"]
 
 
 def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
@@ -143,13 +74,49 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
     people = people[np.argsort(said.annotators.byte_order[people])]
     row_of = np.zeros(len(said.annotators), np.int64)
     row_of[people] = np.arange(len(people))
-    cell = (row_of[said.annotator] * 2 + gold.verdict[triple]) * len(VERDICTS) + said.verdict
-    counts = np.bincount(cell, minlength=len(people) * 2 * len(VERDICTS))
-    votes = np.bincount(triple * len(VERDICTS) + said.verdict, minlength=len(gold) * len(VERDICTS))
-    return Calibration(
-        tuple(said.annotators[code] for code in people),
-        counts.reshape(len(people), 2, len(VERDICTS)),
-        gold,
-        votes.reshape(len(gold), len(VERDICTS)),
-        confidence,
+    known = row_of[said.annotator] * 2 + gold.verdict[triple]
+    counts = cell_counts(known, said.verdict, (len(people) * 2, len(VERDICTS))).reshape(-1, 2, len(VERDICTS))
+    votes = cell_counts(triple, said.verdict, (len(gold), len(VERDICTS)))
+    return Calibration((_people(said.annotators.decode(people), counts, confidence), _triples(gold, votes)))
+
+
+def _people(annotators: pa.StringArray, counts: NDArray[np.int64], confidence: float) -> Table:
+    """From the triples of known verdict N and Y, (annotators, 2, 3), by what each annotator said of them."""
+    right, sure = counts[:, NO, NO] + counts[:, YES, YES], counts[:, :, [NO, YES]].sum(axis=(1, 2))
+    low, high = wilson_interval(right, sure, confidence)
+    data = pa.table(
+        {
+            "annotator": annotators,
+            "judged": counts.sum(axis=(1, 2)),
+            "right": right,
+            "wrong": sure - right,
+            "unsure": counts[:, :, UNSURE].sum(axis=1),
+            "share": right / np.where(sure > 0, sure, np.nan),
+            "low": low,
+            "high": high,
+            "false_y": counts[:, NO, YES],
+            "false_n": counts[:, YES, NO],
+        }
     )
+    share = [replace(one, form="share", digits=1) for one in (Column("share"), *interval_columns(confidence))]
+    false = Column("false_y", "N called Y"), Column("false_n", "Y called N")
+    return Table("people", "", "", data, (*map(Column, data.column_names[:5]), *share, *false))
+
+
+def _triples(gold: Gold, votes: NDArray[np.int64]) -> Table:
+    """From how many annotators say each of VERDICTS, (gold, 3)."""
+    right = votes[np.arange(len(gold)), gold.verdict.astype(np.intp)]
+    sure = votes[:, [NO, YES]].sum(axis=1)
+    data = pa.table(
+        {
+            **{name: gold.triples.decoded(name) for name in ("head", "relation", "tail")},
+            "verdict": pa.array([VERDICTS[verdict] for verdict in gold.verdict], pa.string()),
+            "right": right,
+            "wrong": sure - right,
+            "unsure": votes[:, UNSURE],
+            "share": right / np.where(sure > 0, sure, np.nan),
+        }
+    )
+    judged = np.flatnonzero(votes.sum(axis=1))
+    rows = judged[np.argsort((right - sure)[judged], kind="stable")]
+    return Table("triples", "", "", data, tuple(map(Column, data.column_names[:-1])), rows=rows.tolist())

@@ -112,11 +112,10 @@ def _codes(texts: pa.StringArray) -> NDArray[np.int64]:
 
 def _wrong_people(campaign: Campaign) -> _Findings:
     events, roles = campaign.judgements, roles_of(campaign.people)
-
-    def wrong(row: int) -> str:
-        return wrong_person(events.annotators[events.annotator[row]], ROLES[events.role[row]], roles)
-
-    return _per_value(events.annotator.astype(np.int64) * len(ROLES) + events.role, wrong)
+    return _per_value(
+        events.annotator.astype(np.int64) * len(ROLES) + events.role,
+        lambda row: wrong_person(events.annotators[events.annotator[row]], ROLES[events.role[row]], roles),
+    )
 
 
 def _wrong_sources(campaign: Campaign) -> _Findings:
@@ -161,14 +160,13 @@ def _wrong_times(campaign: Campaign) -> _Findings:
     events = campaign.judgements
     person = np.where(events.role == ANNOTATOR, events.annotator, -1)
     before = previous_of(person, events.role, events.triple, _codes(events.time))
-
-    def wrong(row: int) -> str:
-        return (
+    return _findings(
+        np.flatnonzero((before >= 0) & (events.verdict != events.verdict[before])),
+        lambda row: (
             f"expected times that show which verdict on the triple is the last, found {events.time[row]} here and on "
             f"line {before[row] + 1}, which says something else; change one of the times, or remove a line"
-        )
-
-    return _findings(np.flatnonzero((before >= 0) & (events.verdict != events.verdict[before])), wrong)
+        ),
+    )
 
 
 def _wrong_roles(campaign: Campaign) -> _Findings:
@@ -177,13 +175,11 @@ def _wrong_roles(campaign: Campaign) -> _Findings:
     first = np.where(before >= 0, before, np.arange(len(before)))
     while np.any(first != first[first]):  # halves the distance to the first one each time
         first = first[first]
-
-    def wrong(row: int) -> str:
-        return wrong_role(
-            events.annotators[events.annotator[row]], ROLES[events.role[row]], ROLES[events.role[first[row]]]
-        )
-
-    return _findings(np.flatnonzero(events.role != events.role[first]), wrong)
+    names, roles = events.decoded("annotator"), np.array(ROLES)[events.role]
+    return _findings(
+        np.flatnonzero(events.role != events.role[first]),
+        lambda row: wrong_role(names[row].as_py(), str(roles[row]), str(roles[first[row]])),
+    )
 
 
 def _wrong_states(campaign: Campaign) -> _Findings:

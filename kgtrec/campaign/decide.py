@@ -226,8 +226,12 @@ def judged_in_another_role(
 def verdict_counts(judgements: Judgements, n: int) -> NDArray[np.int64]:
     """Count the annotators with each of ``VERDICTS`` on each of n triples, (n, 3), by their last verdicts."""
     of_annotators = judgements.take(judgements.role == ANNOTATOR).latest()
-    cell = of_annotators.triple.astype(np.int64) * len(VERDICTS) + of_annotators.verdict
-    return np.bincount(cell, minlength=n * len(VERDICTS)).reshape(n, len(VERDICTS))
+    return cell_counts(of_annotators.triple, of_annotators.verdict, (n, len(VERDICTS)))
+
+
+def cell_counts(row: NDArray[np.integer], column: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Count how often each pair of a row and a column occurs, in a table of a shape."""
+    return np.bincount(row.astype(np.int64) * shape[1] + column, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def last_word(judgements: Judgements, n: int, role: int) -> NDArray[np.int8]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -25,29 +23,6 @@ from kgtrec.data.judgements import ROLES
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.files import PathLike
-from kgtrec.formats.trec.qrels_folders import write_qrels_folder
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Publication:
-    """Qrels of a campaign at every depth of its pool, with what is said of them."""
-
-    report: QrelsReport
-    collection: Collection | None  # with the questions and the last qrels
-    parts: Mapping[str, Any]  # of the folder, as :func:`write_qrels_folder` takes them
-
-    def write(self, folder: PathLike, report_text: str, *, force: bool = False) -> None:
-        """Write the folder, see :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder`.
-
-        Parameters
-        ----------
-        folder : path
-        report_text : str
-            The report for people.
-        force : bool
-        """
-        write_qrels_folder(folder, report_text=report_text, collection=self.collection, force=force, **self.parts)
 
 
 def publication_of(
@@ -58,7 +33,7 @@ def publication_of(
     base: Collection | None = None,
     named: Questions | None = None,
     known: Triples | None = None,
-) -> Publication:
+) -> tuple[QrelsReport, dict[str, Any]]:
     """Make the qrels of a campaign, to be published.
 
     Parameters
@@ -74,6 +49,12 @@ def publication_of(
         With the ids of questions that were not pooled for. Default: those of ``base``.
     known : Triples, optional
         Known triples for new questions beside those of ``base``.
+
+    Returns
+    -------
+    QrelsReport
+    dict
+        The parts of the folder, as :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder` takes them.
 
     Raises
     ------
@@ -118,8 +99,9 @@ def publication_of(
             "depth": depth,
             "pool": campaign.settings.get("files", {}),
         },
+        "collection": collection,  # with the questions and the last qrels
     }
-    return Publication(report, collection, parts)
+    return report, parts
 
 
 def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:

@@ -33,6 +33,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, require
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 from kgtrec.pooling.summary import triples_of
+from kgtrec.pooling.trivial import require_labels, triples_under
 
 LEVELS = ("question", "triple")
 _UNSETTLED = {
@@ -62,11 +63,7 @@ class QrelsReport(Result):
     positives_from: Mapping[str, int]  # known answers, agreed, adjudicated
     negatives_from: Mapping[str, int]  # agreed, adjudicated: by people; "rule: NAME": by a rule
     unjudged: Mapping[str, int]  # undecided pooled triples, by what they wait for
-    pooled_at: NDArray[np.int64]  # (depth + 1,) triples whose pool depth is 0 (none), 1, 2, ...
-    judged_at: NDArray[np.int64]  # (depth + 1,) of them, settled
-    positive_at: NDArray[np.int64]  # (depth + 1,) of them, positive; at 0 the known answers
-    negative_at: NDArray[np.int64]  # (depth + 1,) of them, negative
-    questions_at: NDArray[np.int64]  # (depth + 1,) questions of the qrels down to each depth
+    depths: pa.Table  # triples by pool depth: 0 (the known answers), 1, 2, ...
 
     @property
     def positives(self) -> int:
@@ -78,23 +75,15 @@ class QrelsReport(Result):
         """Negative triples."""
         return sum(self.negatives_from.values())
 
-    @property
-    def new_positives(self) -> NDArray[np.int64]:
-        """(depth,) positives that the pool found down to depth 1, 2, ...: cumulative, without the known answers."""
-        return np.asarray(np.cumsum(self.positive_at[1:]))
-
     def to_dict(self) -> dict[str, Any]:
         """Convert it to plain numbers, for JSON."""
         counts = "questions never_pooled pooled_questions nothing_pooled without_positive judgements"
         triples = "positives positives_from negatives negatives_from unjudged"
         numbers = {name: getattr(self, name) for name in f"level depth {counts} {triples}".split()}
-        return {**numbers, "depths": self._depths().data.to_pylist()}
+        return {**numbers, "depths": self.depths.to_pylist()}
 
     def tables(self) -> tuple[Table, ...]:
         """Make tables of ``sources``, where judgements came from, and ``depths``, what each depth of the pool added."""
-        return self._sources(), self._depths()
-
-    def _sources(self) -> Table:
         described = (
             f"{self.questions:,} questions, those that were pooled for"
             if self.level == "question"
@@ -122,31 +111,15 @@ class QrelsReport(Result):
             Column("triples", " "),
             Column("share", form="share", digits=1),
         )
-        return Table("sources", "", caption, data, columns)
-
-    def _depths(self) -> Table:
-        data = pa.table(
-            {
-                "depth": np.arange(self.depth + 1),
-                "pooled": self.pooled_at,
-                "judged": self.judged_at,
-                "positive": self.positive_at,
-                "negative": self.negative_at,
-                "new_positives_down_to": np.append(0, self.new_positives),
-                "questions": self.questions_at,
-            }
-        )
-        columns = (
+        sources = Table("sources", "", caption, data, columns)
+        by_depth = (
             Column("depth", names={"0": "seeds"}),
-            Column("pooled"),
-            Column("judged"),
-            Column("positive"),
+            *map(Column, ("pooled", "judged", "positive")),
             Column("new_positives_down_to", "new down to here"),
-            Column("negative"),
-            Column("questions"),
+            *map(Column, ("negative", "questions")),
         )
-        named = data.set_column(0, "depth", data.column("depth").cast(pa.string()))
-        return Table("depths", "", "", data, columns, view=named)
+        named = self.depths.set_column(0, "depth", self.depths.column("depth").cast(pa.string()))
+        return sources, Table("depths", "", "", self.depths, by_depth, view=named)
 
 
 def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
@@ -199,7 +172,7 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
     >>> len(question_level(pool, known_answers, said_no, depth=2))
     1
     """
-    settled, verdict = _settled(pool, decisions, depth)
+    settled, grade = _settled(pool, decisions, depth)
     questions, known = pool.questions, _known_triples(pool, known_answers)
     question, entity, row = completed_rows(questions, pool.triples.take(settled))
     answered, answer, _ = completed_rows(questions, known)
@@ -209,7 +182,7 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
     return Qrels.of(
         np.concatenate([known_answers.question, answered[more], question]),
         np.concatenate([known_answers.entity, answer[more], entity]),
-        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
+        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), grade[row]]),
         questions.ids,
         questions.entities,
         collection=known_answers.collection,
@@ -261,15 +234,15 @@ def triple_level(
     >>> list(questions.ids), qrels.entities.decode(qrels.entity).to_pylist()
     (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
     """
-    settled, verdict = _settled(pool, decisions, depth)
+    settled, settled_grade = _settled(pool, decisions, depth)
     known, triples = _known_triples(pool, known_answers), pool.triples.take(settled)
     # known answers first, then by depth and label, so that a new question's number does not depend on the depth
     entity_place, relation_place = triples.entities.byte_order, triples.relations.byte_order
     by_label = entity_place[triples.tail], entity_place[triples.head], relation_place[triples.relation]
     order = np.lexsort((*by_label, pool.depth[settled]))
-    positive = known.joined(triples.take(order[verdict[order] == 1]))
+    positive = known.joined(triples.take(order[settled_grade[order] == 1]))
     questions = _questions_of(positive, pool.questions, named)
-    judged = positive.joined(triples.take(verdict == 0))
+    judged = positive.joined(triples.take(settled_grade == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
     question, entity, row = completed_rows(questions, judged)
     whose = known_answers.collection if named is None else ""
@@ -304,41 +277,49 @@ def report_qrels(
     KgtrecError, CollectionError
         As there.
     """
+    if level not in LEVELS:
+        raise KgtrecError(f"expected level to be 'question' or 'triple', found {level!r}")
     deepest = deepest_rank(pool) if depth is None else depth
+    within = pool.depth <= deepest
+    known = triples_of(known_answers, pool.questions)
+    positive, negative = (within & (decisions.verdict == verdict) for verdict in (1, 0))
+    true = known.joined(pool.triples.take(positive))
     if level == "triple":
         questions, qrels = triple_level(pool, known_answers, decisions, depth)
         pooled = pool.questions.rows(questions.is_head, questions.relation, questions.anchor) >= 0
-        questions_at = _questions_by_depth(pool, known_answers, decisions, deepest)
-    elif level == "question":
-        questions, qrels = pool.questions, question_level(pool, known_answers, decisions, depth)
-        pooled = np.ones(len(questions), np.bool_)
-        questions_at = np.full(deepest + 1, len(questions), np.int64)
+        question, _, row = completed_rows(questions, true)
+        first = np.full(len(questions), deepest)
+        np.minimum.at(first, question, np.append(np.zeros(len(known), np.int32), pool.depth[positive])[row])
     else:
-        raise KgtrecError(f"expected level to be 'question' or 'triple', found {level!r}")
-    within = pool.depth <= deepest
-    contributed = pool.question[pool.rank <= deepest]
-    known = triples_of(known_answers, pool.questions)
-    positive, negative = (within & (decisions.verdict == verdict) for verdict in (1, 0))
-    by_rule = within & negative & automatic.is_automatic
-    by_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1) for rows in (within, positive, negative)]
-    pooled_at, positive_at, negative_at = (counts.astype(np.int64) for counts in by_depth)
-    judged_at = positive_at + negative_at
-    for counts in (positive_at, judged_at):
-        counts[0] = len(known)
-    answered = np.zeros(len(pool.questions), np.bool_)
-    rows, _ = completions(pool.questions, known.joined(pool.triples.take(positive)))
-    answered[rows] = True
+        questions, qrels = pool.questions, question_level(pool, known_answers, decisions, depth)
+        pooled, first = np.ones(len(questions), np.bool_), np.zeros(len(questions), np.intp)
+    n_pooled, n_positive, n_negative = (
+        np.bincount(pool.depth[rows], minlength=deepest + 1) for rows in (within, positive, negative)
+    )
+    depths = {
+        "depth": np.arange(deepest + 1),
+        "pooled": n_pooled,
+        "judged": n_positive + n_negative,
+        "positive": n_positive,
+        "negative": n_negative,
+        "new_positives_down_to": np.cumsum(n_positive),
+        "questions": np.cumsum(np.bincount(first, minlength=deepest + 1)),
+    }
+    for name in ("judged", "positive"):
+        depths[name][0] = len(known)
+    by_rule = negative & automatic.is_automatic
+    answered, _ = completions(pool.questions, true)
     return QrelsReport(
         level=level,
         depth=deepest,
         questions=len(questions),
         never_pooled=int(np.count_nonzero(~pooled)),
         pooled_questions=len(pool.questions),
-        nothing_pooled=len(pool.questions) - len(np.unique(contributed)),
-        without_positive=int(np.count_nonzero(~answered)),
+        nothing_pooled=len(pool.questions) - len(np.unique(pool.question[pool.rank <= deepest])),
+        without_positive=len(pool.questions) - len(np.unique(answered)),
         judgements=len(qrels),
         positives_from={"seeds": len(known)} | _by_state(decisions, positive),
-        negatives_from=_by_state(decisions, negative & ~automatic.is_automatic)
+        negatives_from=_by_state(decisions, negative & ~by_rule)
         | {
             f"rule: {name}": int(np.count_nonzero(by_rule & (automatic.rule == code)))
             for code, name in enumerate(automatic.rules)
@@ -348,11 +329,7 @@ def report_qrels(
             for code, name in enumerate(STATES)
             if name in _UNSETTLED
         },
-        pooled_at=pooled_at,
-        judged_at=judged_at,
-        positive_at=positive_at,
-        negative_at=negative_at,
-        questions_at=questions_at,
+        depths=pa.table(depths),
     )
 
 
@@ -380,14 +357,14 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
         If an entity or a relation of a settled triple is not in the collection, a settled triple is known from train or
         valid, or the collection's qrels have another grade for it.
     """
-    settled, verdict = _settled(pool, decisions, depth)
-    triples = _recoded(collection, pool.triples.take(settled))
+    settled, settled_grade = _settled(pool, decisions, depth)
+    triples = triples_under(collection, pool.triples.take(settled))
     question, entity, row = completed_rows(collection.questions, triples)
     n = np.int64(len(collection.entities))
     added = question * n + entity
     known = collection.known
     _require_unknown(collection.questions, question, entity, is_among(added, known.question * n + known.entity))
-    own, grade = collection.qrels, verdict[row]
+    own, grade = collection.qrels, settled_grade[row]
     there = own.question * n + own.entity
     _, at_own, at_added = np.intersect1d(there, added, assume_unique=True, return_indices=True)
 
@@ -437,10 +414,10 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     """
     entities, relations = collection.entities, collection.relations
     own = Triples(questions.anchor, questions.relation, questions.anchor, questions.entities, questions.relations)
-    own = _recoded(collection, own)
+    own = triples_under(collection, own)
     asked = Questions(questions.ids, questions.is_head, own.relation, own.head, entities, relations)
     code = entities.encode(qrels.entities.labels)[qrels.entity]
-    _require_labels(code, qrels.decoded("entity"), "an entity")
+    require_labels(code, qrels.decoded("entity"), "entity")
     judged = Qrels.of(qrels.question, code, qrels.grade, asked.ids, entities)
     # known answers of the collection's own questions are triples, which may answer one of these too
     known = collection.questions.triples(collection.known.question, collection.known.entity)
@@ -502,21 +479,8 @@ def _require_unknown(
     require(~is_known, error)
 
 
-def _require_labels(code: NDArray[np.int32], labels: pa.StringArray, what: str) -> None:
-    message = "expected {} of the collection, found {!r}; was the pool made for another collection?"
-    require(code >= 0, lambda row: CollectionError(message.format(what, labels[row].as_py())))
-
-
-def _recoded(collection: Collection, triples: Triples) -> Triples:
-    """The triples with the collection's vocabularies, which have all of their labels."""
-    recoded = triples.recoded(entities=collection.entities, relations=collection.relations)
-    for column, what in {"head": "an entity", "tail": "an entity", "relation": "a relation"}.items():
-        _require_labels(getattr(recoded, column), triples.decoded(column), what)
-    return recoded
-
-
 def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Rows of the triples that have a verdict and are within the depth, and their grades."""
+    """Rows of the triples that have a decision, Y or N, and are within the depth, and their grades."""
     if depth is not None and depth < 0:
         raise KgtrecError(f"expected a depth of 0 or more, found {depth}")
     if len(decisions) != len(pool):
@@ -555,21 +519,3 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
     side = pc.if_else(pa.array(is_head), f"{SIDES[0]}-new", f"{SIDES[1]}-new")
     names = pc.coalesce(ids, pc.binary_join_element_wise(side, pc.cast(pa.array(number), pa.string()), ""))
     return replace(asked, ids=Vocabulary.of(names))
-
-
-def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
-    """(deepest + 1,) how many questions the positives down to each depth have."""
-    positive = np.flatnonzero((decisions.verdict == 1) & (pool.depth <= deepest))
-    known = triples_of(known_answers, pool.questions)
-    triples = known.joined(pool.triples.take(positive))
-    depth = np.concatenate([np.zeros(len(known), np.int32), pool.depth[positive]])
-    key = np.concatenate(
-        [
-            (side * np.int64(len(triples.relations)) + triples.relation) * len(triples.entities) + anchor
-            for side, anchor in enumerate((triples.head, triples.tail))
-        ]
-    )
-    _, question = np.unique(key, return_inverse=True)
-    first = np.full(question.max(initial=-1) + 1, deepest)
-    np.minimum.at(first, question, np.tile(depth, 2))
-    return np.cumsum(np.bincount(first, minlength=deepest + 1))

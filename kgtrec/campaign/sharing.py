@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from kgtrec.campaign.assign import assign
 from kgtrec.data.campaign import Assignments, Campaign, People
-from kgtrec.formats.campaign.folder import write_assignments, write_people, write_settings
+from kgtrec.formats.campaign.folder import write_assignments, write_people
+from kgtrec.formats.campaign.pools import write_settings
 from kgtrec.formats.files import PathLike
 
 

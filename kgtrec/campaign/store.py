@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +29,6 @@ from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, RUNS, SETTINGS
 from kgtrec.formats.output.locks import campaign_lock
 
 POOL_FILES = (SETTINGS, *GUARDED, RUNS)
-
-
-class Policies(TypedDict, total=False):
-    """The options of :func:`kgtrec.campaign.accept`."""
-
-    correct: bool
-    unassigned: bool
-    keep_going: bool
 
 
 class OpenCampaign:
@@ -137,7 +128,7 @@ class OpenCampaign:
         self._decided = decided_by, len(judgements.added), states
         return states
 
-    def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: Unpack[Policies]) -> Accepted:
+    def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: bool) -> Accepted:
         """Store verdicts; when this returns, they are on the disk.
 
         The campaign is read, and the verdicts are checked against it and appended, all under one lock, so that

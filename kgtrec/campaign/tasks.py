@@ -40,8 +40,7 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
         If a needed template is invalid.
     """
     triples = campaign.pool.triples.take(rows)
-    texts: list[str] = phrase_triples(triples, campaign.templates, campaign.names).to_pylist()
-    return texts
+    return list(phrase_triples(triples, campaign.templates, campaign.names).to_pylist())
 
 
 def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mapping[str, str]) -> pa.StringArray:
@@ -132,11 +131,11 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
-    lacking = {}
-    for relation, count in zip(triples.relations, counts.tolist(), strict=True):
-        draft = draft_template(relation) if count else ""
-        if count and campaign.templates.get(relation, draft) == draft:
-            lacking[relation] = count
+    lacking = {
+        relation: count
+        for relation, count in zip(triples.relations, counts.tolist(), strict=True)
+        if count and campaign.templates.get(relation) in (None, draft_template(relation))
+    }
     return dict(sorted(lacking.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -168,15 +167,13 @@ def phrase_tasks(
     rows = np.asarray(rows, np.int64)
     question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     triples = campaign.pool.triples
-    event_of = np.full(len(triples), -1, np.int64)
-    verdict, source, note = labels_of([""]), labels_of([""]), labels_of([""])
-    if earlier is not None:
-        event_of[earlier.triple] = np.arange(len(earlier))
-        verdict = pa.concat_arrays([labels_of(VERDICTS).take(arrow_of(earlier.verdict)), verdict])
-        source = pa.concat_arrays([earlier.source, source])
-        note = pa.concat_arrays([earlier.note, note])
-    event = event_of[rows]
-    filled = arrow_of(np.where(event < 0, len(verdict) - 1, event))
+    earlier = earlier or Judgements.none()
+    event_of = np.full(len(triples), len(earlier), np.int64)  # the last one of the texts below, which is empty
+    event_of[earlier.triple] = np.arange(len(earlier))
+    before = labels_of(VERDICTS).take(arrow_of(earlier.verdict)), earlier.source, earlier.note
+    verdict, source, note = (
+        pa.concat_arrays([texts, labels_of([""])]).take(arrow_of(event_of[rows])) for texts in before
+    )
     triples = triples.take(rows)
     return Tasks(
         (rows + 1).astype(np.int32),
@@ -188,9 +185,9 @@ def phrase_tasks(
         names_of(triples.entities, triples.head, campaign.names),
         names_of(triples.entities, triples.tail, campaign.names),
         search_text(campaign.pool.questions, question, campaign.names),
-        verdict.take(filled),
-        source.take(filled),
-        note.take(filled),
+        verdict,
+        source,
+        note,
         dict(shown or {}),
         question,
         campaign.links(role) != NOT_ASKED,
@@ -220,8 +217,7 @@ def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[
     code, place = np.unique(questions.relation[rows], return_inverse=True)
     words = labels_of([readable(questions.relations[int(one)]) for one in code]).take(arrow_of(place))
     both = (pc.binary_join_element_wise(*pair, " ") for pair in ((words, anchor), (anchor, words)))
-    text: pa.StringArray = pc.if_else(pa.array(questions.is_head[rows]), *both)
-    return text
+    return pc.if_else(pa.array(questions.is_head[rows]), *both)
 
 
 def tasks_for(

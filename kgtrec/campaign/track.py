@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.decide import decisions_of, waiting
+from kgtrec.campaign.decide import cell_counts, decisions_of, waiting
 from kgtrec.campaign.tasks import relations_without_template
 from kgtrec.data.campaign import MANAGER, Campaign
 from kgtrec.data.judgements import ANNOTATOR, CONFLICT, DOUBTED, NO, OPEN, STATES, UNSURE, VERDICTS, YES, Decisions
@@ -130,6 +130,7 @@ def track(campaign: Campaign) -> CampaignProgress:
     shown = np.unique(np.concatenate([people.person[people.role == ANNOTATOR], judge, asked]))
     shown = shown[np.argsort(named.byte_order[shown])]
     waiting = is_waiting & is_active[asked]
+    about = np.concatenate([campaign.assignments.triple[waiting], latest.triple])
     managers = people.person[(people.role == MANAGER) & people.is_active]
     return CampaignProgress(
         states=states[order],
@@ -139,15 +140,9 @@ def track(campaign: Campaign) -> CampaignProgress:
         is_active=is_active[shown],
         assigned=np.bincount(asked, minlength=len(named))[shown],
         to_do=np.bincount(asked[waiting], minlength=len(named))[shown],
-        said=_counted(judge, latest.verdict, (len(named), len(VERDICTS)))[shown],
+        said=cell_counts(judge, latest.verdict, (len(named), len(VERDICTS)))[shown],
         without_template=tuple(labels[place] for place in order if labels[place] in lacking),
-        step=_step(
-            campaign,
-            decisions,
-            np.bincount(campaign.assignments.triple[waiting], minlength=len(pool)),
-            np.bincount(latest.triple, minlength=len(pool)),
-            int(is_active.sum()),
-        ),
+        step=_step(campaign, decisions, np.bincount(about, minlength=len(pool)), int(is_active.sum())),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,
         managers=tuple(sorted((people.names[code] for code in managers), key=str.encode)),
@@ -155,27 +150,22 @@ def track(campaign: Campaign) -> CampaignProgress:
     )
 
 
-def _step(
-    campaign: Campaign, decisions: Decisions, n_waiting: NDArray[np.int64], n_judged: NDArray[np.int64], n_active: int
-) -> str:
+def _step(campaign: Campaign, decisions: Decisions, n_asked: NDArray[np.int64], n_active: int) -> str:
     is_open = decisions.state == OPEN
-    if is_open.any():
-        if len(campaign.people) == 0:
-            return "init"
-        # superfluous ones, as after an interrupted change of annotators per triple, are removed by assigning
-        if np.all((n_waiting + n_judged)[is_open] == campaign.per_triple):
-            return "judge"
-        return "people" if n_active < campaign.per_triple else "assign"
-    return "adjudicate" if len(waiting(decisions.state)) else "qrels"
+    if not is_open.any():
+        return "adjudicate" if len(waiting(decisions.state)) else "qrels"
+    if len(campaign.people) == 0:
+        return "init"
+    # superfluous ones, as after an interrupted change of annotators per triple, are removed by assigning
+    if np.all(n_asked[is_open] == campaign.per_triple):
+        return "judge"
+    return "people" if n_active < campaign.per_triple else "assign"
 
 
 def _states_and_verdicts(row: NDArray[np.intp], decisions: Decisions, n: int) -> list[NDArray[np.int64]]:
     """(n, states) and (n, 2) how many triples of each row are in each state, and settled as N and as Y."""
     settled = decisions.verdict >= 0
-    verdicts = _counted(row[settled], decisions.verdict[settled], (n, 2))
-    return [_counted(row, decisions.state, (n, len(STATES))), verdicts]
-
-
-def _counted(row: NDArray[np.integer], column: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.int64]:
-    counts = np.bincount(row.astype(np.int64) * shape[1] + column, minlength=shape[0] * shape[1])
-    return counts.reshape(shape).astype(np.int64)
+    return [
+        cell_counts(row, decisions.state, (n, len(STATES))),
+        cell_counts(row[settled], decisions.verdict[settled], (n, 2)),
+    ]

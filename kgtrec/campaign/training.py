@@ -15,7 +15,7 @@ from kgtrec.data.judgements import NOT_YET, Gold
 from kgtrec.data.pool import Pool
 from kgtrec.data.triples import triple_keys
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.campaign.folder import write_settings
+from kgtrec.formats.campaign.pools import write_settings
 from kgtrec.formats.files import PathLike
 from kgtrec.kernels.sampling.random_order import hashed
 

@@ -34,6 +34,12 @@ from kgtrec.data.judgements import (
 from kgtrec.errors import nearest
 
 _MOST_SHOWN = 20  # refused verdicts in a list of them
+#: how verdicts of a person who has only another role can be imported
+_WAYS_IN: Mapping[tuple[str, ...], str] = {
+    (PERSON_ROLES[MANAGER],): "; a manager judges nothing",
+    (ROLES[ADJUDICATOR],): "; kgtrec campaign adjudicate --import imports these",
+    (ROLES[EXPERT],): "; --role expert imports these",
+}
 LONGEST_SOURCE = 2048  # characters
 LONGEST_NOTE = 10_000
 _SHOWN = 100
@@ -115,17 +121,8 @@ def wrong_person(person: str | None, role: str, roles: Mapping[str, Mapping[str,
     if role not in roles[person]:
         own = [name for name in PERSON_ROLES if name in roles[person]]
         who = " and ".join(f"{'a' if name == PERSON_ROLES[MANAGER] else 'an'} {name}" for name in own)
-        return f"expected an {role}, found {person!r}, who is {who}{_way_in(own)}"
+        return f"expected an {role}, found {person!r}, who is {who}{_WAYS_IN.get(tuple(own), '')}"
     return ""
-
-
-def _way_in(own: Sequence[str]) -> str:
-    """How verdicts of a person in another role can be imported."""
-    if own == [PERSON_ROLES[MANAGER]]:
-        return "; a manager judges nothing"
-    if own == [ROLES[ADJUDICATOR]]:
-        return "; kgtrec campaign adjudicate --import imports these"
-    return "; --role expert imports these" if own == [ROLES[EXPERT]] else ""
 
 
 def wrong_source(verdict: str, source: str, wrong: Callable[[str], str], links: str = REQUIRED) -> str:

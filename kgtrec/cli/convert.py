@@ -209,14 +209,14 @@ def _to_ir_datasets(
 ) -> None:
     from kgtrec.campaign.queries import documents_of, queries_of
     from kgtrec.data.identity import entity_names
-    from kgtrec.formats.campaign.folder import read_descriptions, read_names, read_templates
+    from kgtrec.formats.campaign.folder import read_names, read_templates
     from kgtrec.formats.ir_datasets import require_ir_datasets_folder, write_ir_datasets
 
     require_ir_datasets_folder(target)
     collection = read_collection(source)
     entities = entity_names(collection)
     name_of = read_names(names, entities) if names else {}
-    described = read_descriptions(descriptions, entities) if descriptions else {}
+    described = read_names(descriptions, entities, "description") if descriptions else {}
     queries = queries_of(collection, read_templates(templates) if templates else {}, name_of)
     write_ir_datasets(target, collection, queries, documents_of(collection, name_of, described))
     say(f"{target}: {len(queries):,} queries, {len(entities):,} documents, {len(collection.qrels):,} judgements")

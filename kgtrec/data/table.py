@@ -209,6 +209,24 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TabledResult(Result):
+    """A result that is kept as the tables that it gives."""
+
+    parts: tuple[Table, ...]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(table.key for table in self.parts)}>"
+
+    def __getitem__(self, key: str) -> pa.Table:
+        """Return the data of one of the tables."""
+        return next(table.data for table in self.parts if table.key == key)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables."""
+        return self.parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Figure:
     """A figure as data: the kind of drawing, and exactly the numbers that are drawn.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.given import judgements_of
-from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
+from kgtrec.kernels.sampling.bandits import BANDITS, best_arm
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
 
@@ -40,13 +40,6 @@ class Asked:
     question: str  # id of the question whose turn it is
     run: str  # that contributes it
     rank: int  # in that run, 1-based
-
-
-class _Pending(NamedTuple):
-    triple: int
-    question: int
-    arm: int
-    contribution: int
 
 
 class Asker:
@@ -125,7 +118,7 @@ class Asker:
         # the turns of questions, the lowest first: by value, then by steps so far, then by position in the order
         self._turns = [(self._worth(question), 0, place, question) for place, question in enumerate(ordered)]
         heapify(self._turns)
-        self._pending: _Pending | None = None
+        self._pending: int | None = None  # the contribution that is asked about
         self._n_asked = 0
 
     def __len__(self) -> int:
@@ -148,9 +141,12 @@ class Asker:
             self._pending = self._find()
         if self._pending is None:
             return None
-        triple, question, arm, contribution = self._pending
-        labels, asked_for = self._all.triples.labels_at(triple), self._all.questions.ids[question]
-        return Asked(self._n_asked + 1, *labels, asked_for, self._all.runs[arm], int(self._all.rank[contribution]))
+        pool, pending = self._all, self._pending
+        labels, asked_for = (
+            pool.triples.labels_at(int(pool.triple[pending])),
+            pool.questions.ids[pool.question[pending]],
+        )
+        return Asked(self._n_asked + 1, *labels, asked_for, pool.runs[pool.run[pending]], int(pool.rank[pending]))
 
     def answer(self, verdict: str | bool) -> None:
         """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.
@@ -178,7 +174,8 @@ class Asker:
         """(n,) per triple of :attr:`pool`: 0 = N, 1 = Y, 2 = unsure."""
         return self._verdict[self._verdict != _UNASKED]
 
-    def _find(self) -> _Pending | None:
+    def _find(self) -> int | None:
+        """The contribution to ask about next."""
         while self._turns and self._n_asked < self._budget:
             question = self._turns[0][3]
             best, _ = self._best(question)
@@ -186,24 +183,26 @@ class Asker:
                 heappop(self._turns)
                 continue
             contribution = int(self._rows[self._next[question * len(self._all.runs) + best]])
-            pending = _Pending(int(self._all.triple[contribution]), question, best, contribution)
-            if self._verdict[pending.triple] != _UNASKED:
-                self._credit(pending, int(self._verdict[pending.triple]))
-            elif self._recorded[pending.triple] != _UNASKED:
-                self._settle(pending, int(self._recorded[pending.triple]))
+            triple = self._all.triple[contribution]
+            if self._verdict[triple] != _UNASKED:
+                self._credit(contribution, int(self._verdict[triple]))
+            elif self._recorded[triple] != _UNASKED:
+                self._settle(contribution, int(self._recorded[triple]))
             else:
-                return pending
+                return contribution
         return None
 
     def _best(self, question: int) -> tuple[int, float]:
         """The best run for the question, and its value; -1 when all lists are exhausted."""
         n_runs = len(self._all.runs)
         arms = slice(question * n_runs, (question + 1) * n_runs)
+        seen = self._seen[:, int(self._all.questions.is_head[question])]
         for arm in range(arms.start, arms.stop):
-            self._skip_seen(arm, question)
-        keys = arm_keys(self._seed, self._question_hash[question], self._run_hash, int(self._steps[question]) + 1)
+            while self._next[arm] < self._end[arm] and seen[self._all.triple[self._rows[self._next[arm]]]]:
+                self._next[arm] += 1
+        own = hashed(self._seed, int(self._question_hash[question]))
+        keys, tie = (hashed(own, self._run_hash, step) for step in (int(self._steps[question]) + 1, 0))
         value = self._strategy(self._hits[arms], self._misses[arms], self._prior, keys)
-        tie = arm_keys(self._seed, self._question_hash[question], self._run_hash, 0)
         best = best_arm(value, self._next[arms] < self._end[arms], tie)
         return best, float(value[best])
 
@@ -211,29 +210,22 @@ class Asker:
         """Minus the value of the question's best run, if turns depend on it."""
         return -self._best(question)[1] if self._by_best else 0.0
 
-    def _skip_seen(self, arm: int, question: int) -> None:
-        side = int(self._all.questions.is_head[question])
-        while self._next[arm] < self._end[arm] and self._seen[self._all.triple[self._rows[self._next[arm]]], side]:
-            self._next[arm] += 1
-
-    def _settle(self, pending: _Pending, verdict: int) -> None:
+    def _settle(self, contribution: int, verdict: int) -> None:
         """Record a verdict on a triple that had none."""
-        self._verdict[pending.triple] = verdict
+        self._verdict[self._all.triple[contribution]] = verdict
         self._n_asked += 1
-        self._credit(pending, verdict)
-        if not self._by_best:
-            worth, rounds, place, question = self._turns[0]
-            heapreplace(self._turns, (worth, rounds + 1, place, question))
+        self._credit(contribution, verdict, is_new=True)
 
-    def _credit(self, pending: _Pending, verdict: int) -> None:
+    def _credit(self, contribution: int, verdict: int, *, is_new: bool = False) -> None:
         """Update the run that offered the triple with the verdict."""
-        self._seen[pending.triple, int(self._all.questions.is_head[pending.question])] = True
-        self._steps[pending.question] += 1
+        asked = self._all.question[contribution]
+        self._seen[self._all.triple[contribution], int(self._all.questions.is_head[asked])] = True
+        self._steps[asked] += 1
         if verdict != UNSURE:
-            arm = pending.question * len(self._all.runs) + pending.arm
-            self._hits[arm] = rewarded(self._hits[arm], float(verdict == YES), self._decay)
-            self._misses[arm] = rewarded(self._misses[arm], float(verdict == NO), self._decay)
-        if self._by_best:
+            arm = int(asked) * len(self._all.runs) + self._all.run[contribution]
+            self._hits[arm] = self._decay * self._hits[arm] + (verdict == YES)
+            self._misses[arm] = self._decay * self._misses[arm] + (verdict == NO)
+        if self._by_best or is_new:
             # a question's value changes only by its own steps, so those of the others are unchanged
             _, steps, place, question = self._turns[0]
             heapreplace(self._turns, (self._worth(question), steps + 1, place, question))
@@ -336,11 +328,7 @@ def replay(
     KgtrecError
         As :func:`asking`.
     """
-    return replayed(asking(collection, runs, judged=judged, **options))
-
-
-def replayed(asker: Asker) -> Pool:
-    """Run an asker to its end, answering N to every triple without a recorded verdict."""
+    asker = asking(collection, runs, judged=judged, **options)
     for _ in asker:
         asker.answer("N")
     return asker.pool

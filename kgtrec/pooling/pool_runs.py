@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -60,15 +60,15 @@ class Lists:
     options: Mapping[str, float]  # k and p
 
     @property
-    def n_pairs(self) -> int:
-        return len(self.pair_question)
-
-    def list_codes(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Number the list, of a run for a question, of each contribution, (c,), and measure each list, (n_lists,)."""
+    def code(self) -> NDArray[np.intp]:
+        """(c,) the list of each contribution: of a run for a question."""
         question = self.contributions.question
         key = self.contributions.run.astype(np.int64) * (int(question.max(initial=0)) + 1) + question
-        _, code, size = np.unique(key, return_inverse=True, return_counts=True)
-        return code.reshape(-1), size
+        return np.unique(key, return_inverse=True)[1].reshape(-1)
+
+    def fused(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Add up the points of the contributions to each pair, (n_pairs,)."""
+        return fusion.fused(self.pair, points, len(self.pair_question))
 
 
 Rule = Callable[[Lists], NDArray[np.int64]]
@@ -86,6 +86,7 @@ class Strategy:
     score: Rule | None = None
     parameters: tuple[str, ...] = ()  # of pool_runs, that only this strategy uses
     takes_turns: bool = True  # whether questions take turns to give their best; else the best of all are first
+    needs_scores: bool = False  # those of the runs, not their ranks alone
     interactive: bool = False  # asks for one judgement at a time: kgtrec.pooling.interactive
 
     @property
@@ -94,31 +95,11 @@ class Strategy:
         return self.score is not None or self.interactive
 
 
-def _take(lists: Lists) -> NDArray[np.int64]:
-    return fusion.least_rank(lists.contributions.rank, lists.pair, lists.n_pairs)
-
-
-def _rrf(lists: Lists) -> NDArray[np.int64]:
-    points = fusion.reciprocal_rank_points(lists.contributions.rank, lists.options["k"])
-    return fusion.fused(lists.pair, points, lists.n_pairs)
-
-
-def _rbp(lists: Lists) -> NDArray[np.int64]:
-    points = fusion.rank_biased_points(lists.contributions.rank, lists.options["p"])
-    return fusion.fused(lists.pair, points, lists.n_pairs)
-
-
 def _borda(lists: Lists) -> NDArray[np.int64]:
-    code, size = lists.list_codes()
-    candidates = np.bincount(lists.pair_question)
-    points = fusion.borda_points(lists.contributions.rank, size[code], candidates[lists.contributions.question])
-    return fusion.fused(lists.pair, points, lists.n_pairs)
-
-
-def _combsum(lists: Lists) -> NDArray[np.int64]:
-    code, size = lists.list_codes()
-    points = fusion.min_max_points(np.asarray(lists.contributions.score), code, len(size))
-    return fusion.fused(lists.pair, points, lists.n_pairs)
+    code, candidates = lists.code, np.bincount(lists.pair_question)
+    return lists.fused(
+        fusion.borda_points(lists.contributions.rank, np.bincount(code)[code], candidates[lists.contributions.question])
+    )
 
 
 _STRATEGIES = (
@@ -129,7 +110,7 @@ _STRATEGIES = (
         "take",
         "A budget of triples, those of the lowest rank first; by question, if wanted.",
         "Cormack, Palmer, Clarke 1998",
-        score=_take,
+        score=lambda lists: fusion.least_rank(lists.contributions.rank, lists.pair, len(lists.pair_question)),
         parameters=("by_question",),
         takes_turns=False,
     ),
@@ -137,7 +118,7 @@ _STRATEGIES = (
         "rrf",
         "A budget of triples, by the sum of 1 / (k + rank) over the runs.",
         "Cormack, Clarke, Buettcher 2009",
-        score=_rrf,
+        score=lambda lists: lists.fused(fusion.reciprocal_rank_points(lists.contributions.rank, lists.options["k"])),
         parameters=("k",),
     ),
     Strategy(
@@ -147,13 +128,14 @@ _STRATEGIES = (
         "combsum",
         "A budget of triples, by the sum of the scores, scaled to 0..1 in each list.",
         "Fox, Shaw 1994; Lee 1997",
-        score=_combsum,
+        score=lambda lists: lists.fused(fusion.min_max_points(np.asarray(lists.contributions.score), lists.code)),
+        needs_scores=True,
     ),
     Strategy(
         "rbp",
         "A budget of triples, by the sum of the weights that rank-biased precision gives the ranks.",
         "Moffat, Webber, Zobel 2007, method A",
-        score=_rbp,
+        score=lambda lists: lists.fused(fusion.rank_biased_points(lists.contributions.rank, lists.options["p"])),
         parameters=("p",),
     ),
     Strategy(
@@ -301,21 +283,20 @@ def pool_runs(
         least = whole_number("least", least, 1)
     rows = _require_rows(questions, len(collection.questions))
     candidates = _candidates(collection, rows, _answers_of(collection, known_answers))
-    gathered = _gathered(candidates, runs, chosen, depth, cut, seed, progress)
-    contributions = gathered.contributions
+    names, contributions = _contributions_of(runs, candidates, chosen, depth, cut, seed, progress)
+    if strategy == "stratified":
+        contributions, probability = _sample(candidates, contributions, strata, least, seed)
+        return _pool(candidates, names, contributions, probability, tuple(last for last, _ in strata))
     if chosen.score is not None:
-        takes_turns = chosen.takes_turns or by_question
-        kept = _first_triples(gathered, chosen.score, {"k": k, "p": p}, seed, int(budget or 0), takes_turns)
+        takes_turns, options = chosen.takes_turns or by_question, {"k": k, "p": p}
+        kept = _first_triples(candidates, contributions, chosen.score, options, seed, int(budget or 0), takes_turns)
         is_kept = contributions.is_open.copy()
         for first in range(0, len(contributions), _ROWS):
             some = slice(first, first + _ROWS)
-            triples = candidates.triples(contributions.question[some], contributions.entity[some])
+            triples = collection.questions.triples(contributions.question[some], contributions.entity[some])
             is_kept[some] &= is_among_sorted(triples.keys(), kept)
         contributions = contributions.take(is_kept)
-    elif strategy == "stratified":
-        contributions, probability = _sample(gathered, strata, least, seed)
-        return gathered.pool(contributions, probability, tuple(last for last, _ in strata))
-    return gathered.pool(contributions)
+    return _pool(candidates, names, contributions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,63 +310,55 @@ class Candidates:
     question_hash: NDArray[np.uint64]  # (questions,) of the labels
     entity_hash: NDArray[np.uint64]  # (entities,)
 
-    def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """Make the triple of each (question, entity), (n,)."""
-        return self.collection.questions.triples(question, entity)
 
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """The contributions of all runs, down to a depth, before a strategy chooses."""
-
-    candidates: Candidates
-    names: tuple[str, ...]  # of the runs, in byte order
-    contributions: Contributions
-
-    def pool(
-        self, chosen: Contributions, probability: NDArray[np.float64] | None = None, strata: tuple[int, ...] = ()
-    ) -> Pool:
-        """Make the pool of some contributions; ``probability`` of each of them, all 1 by default."""
-        collection = self.candidates.collection
-        every = self.candidates.triples(chosen.question, chosen.entity)
-        # by relation, then head, then tail, which is the order of a pool
-        n_entities = len(collection.entities)
-        key = (every.relation.astype(np.int64) * n_entities + every.head) * n_entities + every.tail
-        order = np.argsort(key, kind="stable")
-        ordered = key[order]
-        is_first = np.ones(len(order), np.bool_)
-        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-        triple = (np.cumsum(is_first) - 1).astype(np.int32)
-        first = order[is_first]
-        row_of = np.full(len(collection.questions), -1, np.int32)
-        row_of[self.candidates.rows] = np.arange(len(self.candidates.rows), dtype=np.int32)
-        return Pool.of(
-            every.take(first),
-            triple,
-            row_of[chosen.question[order]],
-            chosen.run[order],
-            chosen.rank[order],
-            self.names,
-            collection.questions.take(self.candidates.rows),
-            None if probability is None else probability[first],
-            strata,
-        )
-
-
-def _gathered(
+def _pool(
     candidates: Candidates,
+    names: tuple[str, ...],
+    chosen: Contributions,
+    probability: NDArray[np.float64] | None = None,
+    strata: tuple[int, ...] = (),
+) -> Pool:
+    """The pool of some contributions; ``probability`` of each of them, all 1 by default."""
+    asked = candidates.collection.questions
+    every = asked.triples(chosen.question, chosen.entity)
+    # by relation, then head, then tail, which is the order of a pool
+    n_entities = len(asked.entities)
+    key = (every.relation.astype(np.int64) * n_entities + every.head) * n_entities + every.tail
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    is_first = np.ones(len(order), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    triple = (np.cumsum(is_first) - 1).astype(np.int32)
+    first = order[is_first]
+    row_of = np.full(len(asked), -1, np.int32)
+    row_of[candidates.rows] = np.arange(len(candidates.rows), dtype=np.int32)
+    return Pool.of(
+        every.take(first),
+        triple,
+        row_of[chosen.question[order]],
+        chosen.run[order],
+        chosen.rank[order],
+        names,
+        asked.take(candidates.rows),
+        None if probability is None else probability[first],
+        strata,
+    )
+
+
+def _contributions_of(
     runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
+    candidates: Candidates,
     strategy: Strategy,
     depth: int,
     cut: Cut,
     seed: int,
     progress: Callable[[int], None] | None,
-) -> Gathered:
-    """The contributions of each run down to ``depth``.
+) -> tuple[tuple[str, ...], Contributions]:
+    """The names of the runs, in byte order, and the contributions of each down to ``depth``.
 
     Known triples and answers are left out, or marked where the strategy scores whole lists.
     """
-    collection, keep_scores = candidates.collection, strategy.score is _combsum
+    collection, keep_scores = candidates.collection, strategy.needs_scores
     known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
     known_listed: dict[str, int] = {}
     belongs = Belonging(collection)
@@ -416,7 +389,7 @@ def _gathered(
     parts.clear()  # each column is freed once it is joined
     columns: dict[str, Any] = {name: np.concatenate(by_column.pop(name)) for name in joined}
     columns["run"] = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
-    return Gathered(candidates, tuple(names[run] for run in ordered), Contributions(**columns))
+    return tuple(names[run] for run in ordered), Contributions(**columns)
 
 
 class _CodedRun:
@@ -453,7 +426,8 @@ class _CodedRun:
 
         row, rank = first_candidates(first[kept], length[kept], run.score, depth, left_out, key)
         question, entity = pairs(row)
-        is_open = ~is_among_sorted(candidates.triples(question, entity).keys(), candidates.answers)
+        triples = candidates.collection.questions.triples(question, entity)
+        is_open = ~is_among_sorted(triples.keys(), candidates.answers)
         if cut == "raw":
             is_open &= ~candidates.known.holds(question, entity)
         return Contributions(np.zeros(len(row), np.int32), question, entity, rank, is_open, run.score[row])
@@ -479,7 +453,6 @@ def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, one: str, many: str
 def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: Qrels) -> Candidates:
     asked, qrels, known = collection.questions, collection.qrels, collection.known
     n_entities = len(asked.entities)
-    hashes = label_hashes(asked.ids), label_hashes(asked.entities)
     answer, own = qrels.grade >= 1, known_answers.grade >= 1
     known_pairs = PairSet(known_answers.question[own], known_answers.entity[own], n_entities)
     # other answers than the known answers are positive too, though not from this campaign: they are known
@@ -489,14 +462,12 @@ def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: 
         np.concatenate([known.entity, qrels.entity[others]]),
         n_entities,
     )
-    bare = Candidates(collection, rows, pairs, np.empty(0, np.int64), *hashes)
-    answers = np.concatenate(
-        [
-            bare.triples(qrels.question[answer], qrels.entity[answer]).keys(),
-            bare.triples(known_answers.question[own], known_answers.entity[own]).keys(),
-        ]
+    answers = asked.triples(
+        np.concatenate([qrels.question[answer], known_answers.question[own]]),
+        np.concatenate([qrels.entity[answer], known_answers.entity[own]]),
     )
-    return Candidates(collection, rows, pairs, distinct(answers), *hashes)
+    hashes = label_hashes(asked.ids), label_hashes(asked.entities)
+    return Candidates(collection, rows, pairs, distinct(answers.keys()), *hashes)
 
 
 def _answers_of(collection: Collection, known_answers: Any) -> Qrels:
@@ -576,14 +547,20 @@ def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[
 
 
 def _first_triples(
-    gathered: Gathered, rule: Rule, options: Mapping[str, float], seed: int, budget: int, takes_turns: bool
+    candidates: Candidates,
+    contributions: Contributions,
+    rule: Rule,
+    options: Mapping[str, float],
+    seed: int,
+    budget: int,
+    takes_turns: bool,
 ) -> NDArray[np.int64]:
     """Keys of the first ``budget`` distinct triples, ascending: the best of all, or of each question in turn.
 
     Some questions at a time are scored, and of their open pairs only those are kept that can be among the first: a
     triple belongs to two questions, so that twice as many pairs as triples are enough.
     """
-    candidates, n_entities = gathered.candidates, len(gathered.candidates.collection.entities)
+    asked, n_entities = candidates.collection.questions, len(candidates.collection.entities)
     turn = np.argsort(np.argsort(hashed(seed, candidates.question_hash), kind="stable")).astype(np.uint64)
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [(none.astype(np.uint64), none, none)]  # two keys of order, and the triple
@@ -593,8 +570,9 @@ def _first_triples(
         row = np.lexsort(columns[:2])[: 2 * budget]
         return tuple(column[row] for column in columns)
 
-    for few in _some_questions(gathered.contributions.question):
-        some = gathered.contributions.take(few)
+    part_of = (np.cumsum(np.bincount(contributions.question)) // _ROWS).astype(np.int32)[contributions.question]
+    for number in np.unique(part_of):  # some questions at a time
+        some = contributions.take(np.flatnonzero(part_of == number))
         key = some.question.astype(np.int64) * n_entities + some.entity
         every, first, pair = np.unique(key, return_index=True, return_inverse=True)
         score = rule(Lists(some, pair.reshape(-1), some.question[first], options))
@@ -606,31 +584,22 @@ def _first_triples(
             row = np.lexsort((minor, major, question))
             question, entity = question[row], entity[row]
             major, minor = places_by_key(question, np.arange(len(question), dtype=np.uint64)), turn[question]
-        parts.append((minor, major, candidates.triples(question, entity).keys()))
+        parts.append((minor, major, asked.triples(question, entity).keys()))
         if sum(len(part[0]) for part in parts) > 4 * budget:
             parts = [joined()]
     return first_distinct(joined()[2], budget)
 
 
-def _some_questions(question: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
-    """The rows of all questions, those of some questions at a time."""
-    part = (np.cumsum(np.bincount(question)) // _ROWS).astype(np.int32)
-    part_of = part[question]
-    for number in np.unique(part):
-        yield np.flatnonzero(part_of == number)
-
-
 def _sample(
-    gathered: Gathered, strata: tuple[tuple[int, float], ...], least: int, seed: int
+    candidates: Candidates, contributions: Contributions, strata: tuple[tuple[int, float], ...], least: int, seed: int
 ) -> tuple[Contributions, NDArray[np.float64]]:
     """The contributions to a stratified sample of the triples, and each one's probability."""
-    contributions = gathered.contributions
-    every = gathered.candidates.triples(contributions.question, contributions.entity)
+    asked = candidates.collection.questions
+    every = asked.triples(contributions.question, contributions.entity)
     _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
     depth = np.full(len(first), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(depth, triple, contributions.rank)
     bounds, fractions = zip(*strata, strict=True)
-    asked = gathered.candidates.collection.questions
     home = home_questions(triple, contributions.question, contributions.rank, asked)
     cell = home.astype(np.int64) * len(strata) + stratum_of(depth, bounds)
     cells, stratum = np.unique(cell, return_inverse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,10 @@ from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
-from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.table import Column, Table, TabledResult
 from kgtrec.data.triples import EntityTypes, RelationTypes, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, one_of, warn
+from kgtrec.errors import CollectionError, KgtrecError, one_of, require, warn
 from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types
 
 WAYS = ("types", "category")
@@ -111,7 +110,7 @@ def judge_trivial(
     ways = checked_ways(by, observed=observed, given=(entity_types, relation_types))
     if not 0 <= share < 1:
         raise KgtrecError(f"expected a share from 0 to below 1, found {share}")
-    triples = _under(collection, pool)
+    triples = triples_under(collection, pool.triples)
     rule = np.full(len(triples), -1, np.int8)
 
     def apply(names: Sequence[str], taken: NDArray[np.bool_]) -> None:
@@ -124,7 +123,8 @@ def judge_trivial(
         apply(_BY_FILES, fits == UNFIT)
         _warn_untyped(triples, fits, "known types")
     if observed:
-        fits = _fits_train(triples, collection.train, share)
+        shape = len(collection.train.entities), 2 * len(collection.train.relations)
+        fits = fits_observed(*_ends(triples), seen=_ends(collection.train), shape=shape, share=share).reshape(2, -1)
         apply(_BY_TRAIN, fits == UNFIT)
         _warn_untyped(triples, fits, "observed types")
     if "category" in ways:
@@ -134,44 +134,14 @@ def judge_trivial(
     return Automatic(by_place, tuple(RULES[code] for code in used))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrivialCounts(Result):
-    """How many triples of a pool each rule applies to: the result of a dry run."""
-
-    pooled: int  # triples in the pool
-    counts: pa.Table  # see :func:`trivial_counts`
-
-    def tables(self) -> tuple[Table, ...]:
-        """Make tables of ``rules``, how many triples each applies to, and ``relations``, how many of each relation.
-
-        Examples
-        --------
-        >>> counts = pa.table({"rule": ["head type"], "relation": ["likes"], "triples": [3], "pooled": [4]})
-        >>> TrivialCounts(12, counts).tables()[0].data.to_pylist()[0]
-        {'rule': 'head type', 'triples': 3, 'share': 0.25}
-        """
-        taken: dict[str, int] = {}
-        for rule, triples in zip(*(self.counts.column(name).to_pylist() for name in ("rule", "triples")), strict=True):
-            taken[rule] = taken.get(rule, 0) + triples
-        total = sum(taken.values())
-        taken |= {"all rules": total, "left to judge": self.pooled - total}
-        share = np.array([*taken.values()]) / (self.pooled or np.nan)
-        rules = pa.table({"rule": [*taken], "triples": [*taken.values()], "share": share})
-        by_rule = (Column("rule"), Column("triples"), Column("share", form="share", digits=2))
-        by_relation = (Column("rule"), Column("relation"), Column("triples"), Column("pooled", "of pooled"))
-        relations = [Table("relations", "", "", self.counts, by_relation)] if self.counts.num_rows else []
-        return Table("rules", "", "", rules, by_rule), *relations
-
-
-def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
-    """Count the triples of each relation that each rule applies to.
+def trivial_counts(pool: Pool, automatic: Automatic) -> TabledResult:
+    """Count the triples that each rule applies to, in all and of each relation: the result of a dry run.
 
     Returns
     -------
-    TrivialCounts
-        Its ``counts`` with columns ``rule``, ``relation``, ``triples`` (of the rule), ``pooled`` (all of that
-        relation); one row per rule and relation with any triples; rules in their order, then most triples first, then
-        by label.
+    TabledResult
+        ``rules``, and ``relations`` if a rule applies to any triple: rule, relation, triples (of the rule), pooled (all
+        of that relation), rules in their order, then most triples first, then by label.
     """
     relation = pool.triples.relation
     pooled = np.bincount(relation, minlength=len(pool.triples.relations))
@@ -180,6 +150,13 @@ def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
     keys, count = np.unique(key, return_counts=True)
     rule, code = np.divmod(keys, len(pooled))
     order = np.lexsort((pool.triples.relations.byte_order[code], -count, rule))
+    n_taken = np.bincount(automatic.rule[taken], minlength=len(automatic.rules)).tolist()
+    triples = [*n_taken, sum(n_taken), len(pool) - sum(n_taken)]
+    names, share = [*automatic.rules, "all rules", "left to judge"], np.array(triples) / (len(pool) or np.nan)
+    by_rule = (Column("rule"), Column("triples"), Column("share", form="share", digits=2))
+    rules = Table("rules", "", "", pa.table({"rule": names, "triples": triples, "share": share}), by_rule)
+    if not len(keys):
+        return TabledResult((rules,))
     counts = pa.table(
         {
             "rule": pa.array([automatic.rules[place] for place in rule[order]], pa.string()),
@@ -188,7 +165,8 @@ def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
             "pooled": pa.array(pooled[code[order]].tolist(), pa.int64()),
         }
     )
-    return TrivialCounts(len(pool), counts)
+    by_relation = (Column("rule"), Column("relation"), Column("triples"), Column("pooled", "of pooled"))
+    return TabledResult((rules, Table("relations", "", "", counts, by_relation)))
 
 
 def checked_ways(
@@ -215,17 +193,20 @@ def checked_ways(
     return named
 
 
-def _under(collection: Collection, pool: Pool) -> Triples:
-    """The pool's triples with the vocabularies of the collection."""
-    triples = pool.triples
+def triples_under(collection: Collection, triples: Triples) -> Triples:
+    """Give triples the vocabularies of a collection; a CollectionError for a label that it lacks."""
     if triples.entities.same_as(collection.entities) and triples.relations.same_as(collection.relations):
         return triples
     recoded = triples.recoded(entities=collection.entities, relations=collection.relations)
     for column, what in {"head": "entity", "tail": "entity", "relation": "relation"}.items():
-        if np.any(unknown := getattr(recoded, column) < 0):
-            label = triples.decoded(column)[int(np.argmax(unknown))].as_py()
-            raise CollectionError(f"expected a pool of this collection, found the {what} {label!r}, which it lacks")
+        require_labels(getattr(recoded, column), triples.decoded(column), what)
     return recoded
+
+
+def require_labels(code: NDArray[np.int32], labels: pa.StringArray, what: str) -> None:
+    """Raise CollectionError for the first label without a code in the collection."""
+    message = "expected a pool of this collection, found the {} {!r}, which it lacks"
+    require(code >= 0, lambda row: CollectionError(message.format(what, labels[row].as_py())))
 
 
 def _ends(triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -262,12 +243,6 @@ def _require_common(
             f"expected {name} and {other} to have {what} in common, found {theirs[0]!r} in the one and {ours[0]!r} "
             "in the other"
         )
-
-
-def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.int8]:
-    """(2, n) whether head and tail fit by the types in train, in the codes of `kgtrec.kernels.triples.types`."""
-    shape = len(train.entities), 2 * len(train.relations)
-    return fits_observed(*_ends(triples), seen=_ends(train), shape=shape, share=share).reshape(2, -1)
 
 
 def _warn_untyped(triples: Triples, fits: NDArray[np.int8], types: str) -> None:

@@ -18,6 +18,7 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import CAMPAIGN_FILES
 from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import shown
 
@@ -98,10 +99,10 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
     OSError
         If there is no room for it.
     """
-    made = publication_of(read_campaign(folder), level=level)
+    report, parts = publication_of(read_campaign(folder), level=level)
     with ExitStack() as opened:
         own = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kgtrec-")), "qrels")
-        made.write(own, shown(made.report, "table"))
+        write_qrels_folder(own, report_text=shown(report, "table"), **parts)
         return _archive(name, _parts(opened, sorted(own.iterdir())))
 
 

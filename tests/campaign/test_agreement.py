@@ -72,16 +72,6 @@ def test_unsure_is_a_category_or_nothing():
     assert own.value("positive") == 2 / 3
 
 
-def test_only_the_last_verdicts_of_annotators_count():
-    """Neither adjudicators nor experts, nor what was corrected, nor triples of one annotator."""
-    pool = pool_of([11])
-    others = [*said({"eve": "N" * 11}, "adjudicator"), *said({"xia": "N" * 11, "ann": "N" * 11}, "expert")]
-    corrected = [(0, "ann", "annotator", "N"), (3, "bob", "annotator", "unsure"), (10, "bob", "annotator", "Y")]
-    report = annotator_agreement(pool, judgements_of([*corrected, *others, *said(TWO)]), confidence=None)
-    assert values_of(report) == values_of(annotator_agreement(pool, judgements_of(said(TWO)), confidence=None))
-    assert report.triples.tolist() == [10]
-
-
 def test_three_annotators_of_one_triple_are_three_pairs():
     """YYN agrees in 1 of 3 pairs; NN of another in 1 of 1."""
     report = annotator_agreement(pool_of([2]), judgements_of(said({"a": "YN", "b": "YN", "c": "N."})), confidence=None)

@@ -90,27 +90,6 @@ def test_all_stories_at_once():
     ]
 
 
-def test_a_rule_outdoes_people():
-    """An automatic triple is N, although two people say Y."""
-    said = judgements_of([*events_of("A:Y B:Y E:Y", 0), *events_of("A:Y B:Y", 1)])
-    decided = decide(pool_of([2]), Automatic(np.array([0, -1], np.int8), ("types",)), said)
-    assert in_words(decided) == [("automatic", "N"), ("agreed", "Y")]
-
-
-@pytest.mark.parametrize(("per_triple", "expected"), [(1, ("conflict", None)), (3, ("open", None))])
-def test_how_many_annotators_are_asked_for(per_triple: int, expected: tuple[str, str | None]):
-    """Two who disagree conflict where one was enough, and are too few where three are needed."""
-    decided = decide(pool_of([1]), Automatic.none(1), judgements_of(events_of("A:Y B:N")), per_triple=per_triple)
-    assert in_words(decided) == [expected]
-
-
-def test_one_annotator_is_enough_where_one_is_asked_for():
-    """A verdict is an agreement of one, a doubt goes to an adjudicator."""
-    said = judgements_of([*events_of("A:Y", 0), *events_of("A:unsure", 1)])
-    decided = decide(pool_of([3]), Automatic.none(3), said, per_triple=1)
-    assert in_words(decided) == [("agreed", "Y"), ("doubted", None), ("open", None)]
-
-
 def test_an_empty_pool():
     """No triples, no decisions."""
     decided = decide(pool_of([]), Automatic.none(0), judgements_of([]))
@@ -165,14 +144,6 @@ def test_decisions_are_the_plain_reading_of_the_rules(events, automatic, per_tri
     decided = decide(pool_of([3]), rules, judgements_of(events), per_triple=per_triple)
     expected = [read_plainly(events, triple, automatic[triple], per_triple) for triple in range(3)]
     assert in_words(decided) == expected
-
-
-@given(EVENTS)
-def test_experts_change_nothing(events):
-    """Without their events the decisions are the same."""
-    pool, rules = pool_of([3]), Automatic.none(3)
-    without = [event for event in events if event[2] != "expert"]
-    assert in_words(decide(pool, rules, judgements_of(events))) == in_words(decide(pool, rules, judgements_of(without)))
 
 
 @given(EVENTS)

@@ -69,24 +69,29 @@ def test_leaving_out_is_evaluating_without_what_only_they_brought_in(world):
     found = diagnose(pool, decisions, known_answers, runs, measures, FAMILIES, judged_at=4)
     qrels = question_level(pool, known_answers, decisions)
     whole = evaluate(qrels, runs, [*measures, "Judged@4"]).values[:, :, 0]
-    np.testing.assert_allclose(found.scores, whole[:, :-1], rtol=1e-12)
-    np.testing.assert_allclose(found.judged, whole[:, -1], rtol=1e-12)
-    left = found.left_out
-    assert left.names == (*NAMES, "alike")
-    assert left.members == (*((name,) for name in NAMES), ("w", "y"))
-    for group, members in enumerate(left.members):
+    systems = found["systems"].to_pydict()
+    np.testing.assert_allclose(systems["value"], whole[:, :-1].ravel(), rtol=1e-12)
+    np.testing.assert_allclose(systems["judged"], np.repeat(whole[:, -1], len(measures)), rtol=1e-12)
+    left = found["left_out"].to_pydict()
+    groups = [("run", name, (name,)) for name in NAMES] + [("family", "alike", ("w", "y"))]
+    size = len(runs) * len(measures)
+    for group, (kind, name, members) in enumerate(groups):
+        rows = slice(group * size, (group + 1) * size)
+        assert {(left["kind"][rows.start], left["name"][rows.start])} == {(kind, name)}
+        assert left["is_left_out"][rows] == [run in members for run in NAMES for _ in measures]
         rest = pool.without(members)
         kept = np.isin(pool.triples.keys(), rest.triples.keys())
         others = Decisions(decisions.state, np.where(kept, decisions.verdict, -1).astype(np.int8))
         expected = evaluate(question_level(pool, known_answers, others), runs, measures).values[:, :, 0]
-        np.testing.assert_allclose(left.scores[group], expected, rtol=1e-12)
-        assert left.triples[group] == len(pool) - len(rest)
-        assert left.positives[group] == np.count_nonzero(~kept & (decisions.verdict == 1))
+        np.testing.assert_allclose(left["after"][rows], expected.ravel(), rtol=1e-12)
+        assert left["before"][rows] == systems["value"]
+        assert set(left["triples"][rows]) == {len(pool) - len(rest)}
+        assert set(left["positives"][rows]) == {np.count_nonzero(~kept & (decisions.verdict == 1))}
         for column in range(len(measures)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                tau = stats.kendalltau(found.scores[:, column], left.scores[group, :, column]).statistic
-            np.testing.assert_allclose(left.tau[group, column], tau, atol=1e-12)
+                tau = stats.kendalltau(whole[:, column], expected[:, column]).statistic
+            np.testing.assert_allclose(left["tau_b"][rows][column], tau, atol=1e-12)
 
 
 @given(judged_pools())
@@ -96,23 +101,24 @@ def test_contributions_are_counted_in_triples(world):
     found = diagnose(pool, decisions, known_answers, families=FAMILIES)
     put_in = [set(pool.triple[pool.run == run].tolist()) for run in range(len(NAMES))]
     positive = set(np.flatnonzero(decisions.verdict == 1).tolist())
+    by_run, overlap = found["runs"].to_pydict(), found["overlap"]["jaccard"].to_numpy().reshape(4, 4)
     for run, own in enumerate(put_in):
         others = set().union(*(put_in[other] for other in range(len(NAMES)) if other != run))
-        assert found.contributed[run] == len(own)
-        assert found.unique[run] == len(own - others)
-        assert found.positive[run] == len(own & positive)
-        assert found.unique_positive[run] == len((own - others) & positive)
+        assert by_run["contributed"][run] == len(own)
+        assert by_run["unique"][run] == len(own - others)
+        assert by_run["positive"][run] == len(own & positive)
+        assert by_run["unique_positive"][run] == len((own - others) & positive)
         for other, theirs in enumerate(put_in):
-            assert found.overlap[run, other] == len(own & theirs) / len(own | theirs)
-    assert found.pooled_at.sum() == len(pool)
-    assert found.positive_at.sum() == len(positive)
-    assert found.question_pooled.sum() == len(pool)
-    rate = found.positive_rate
+            assert overlap[run, other] == len(own & theirs) / len(own | theirs)
+    assert sum(found["depths"]["pooled"].to_pylist()) == len(pool)
+    assert sum(found["depths"]["positive"].to_pylist()) == len(positive)
+    assert sum(found["questions"]["pooled"].to_pylist()) == len(pool)
+    rate = found["questions"]["positive_rate"].to_numpy()
     for question in range(N_QUESTIONS):
         verdicts = decisions.verdict[(pool.triples.head == question) & (decisions.verdict >= 0)]
         np.testing.assert_equal(rate[question], verdicts.mean() if len(verdicts) else np.nan)
-    assert found.families == ("alike", "", "alike", "")
-    assert (found.systems, found.scores.shape, found.left_out.scores.shape) == ((), (0, 2), (5, 0, 2))
+    assert by_run["family"] == ["alike", "", "alike", ""]
+    assert found["systems"].num_rows == found["left_out"].num_rows == 0
 
 
 @settings(max_examples=examples(15))
@@ -123,7 +129,7 @@ def test_every_table_has_its_rows(world):
     found = diagnose(pool, decisions, known_answers, runs, ["AP@3"], FAMILIES)
     tables = {table.key: table.data for table in found.tables()}
     assert tuple(tables) == TABLES
-    assert [table.num_rows for table in tables.values()] == [4, 16, len(found.pooled_at), 3, 4, 5 * 4]
+    assert [table.num_rows for table in tables.values()] == [4, 16, pool.depth.max(), 3, 4, 5 * 4]
     for name, table in tables.items():
         assert shown(found, "csv", [name]).count("\n") == table.num_rows + 1
     assert "NaN" not in shown(found, "json")
@@ -164,16 +170,13 @@ def test_what_is_left_out_by_hand():
     """Without a, one's P@1 goes from 1 to 0 and it falls behind two; without b nothing changes."""
     pool, decisions, known_answers, runs = small()
     found = diagnose(pool, decisions, known_answers, runs, ["P@1", "P@2"])
-    assert found.scores.tolist() == [[1, 1], [1, 0.5]]
-    assert found.ranks.tolist() == [[1, 1], [1, 2]]
-    left = found.left_out
-    assert left.triples.tolist() == [1, 1]
-    assert (left.positives.tolist(), left.negatives.tolist()) == ([1, 0], [0, 1])
-    assert left.scores[0].tolist() == [[0, 0.5], [1, 0.5]]
-    assert left.ranks[0].tolist() == [[2, 1], [1, 1]]
-    assert left.scores[1].tolist() == found.scores.tolist()
-    assert np.isnan(left.tau[0]).all()  # P@1 ties before, P@2 after
-    assert left.tau[1, 1] == left.tau_ap[1, 1] == 1
+    systems, left = found["systems"].to_pydict(), found["left_out"].to_pydict()
+    assert (systems["value"], systems["rank"]) == ([1, 1, 1, 0.5], [1, 1, 1, 2])
+    assert (left["triples"], left["positives"]) == ([1] * 8, [1] * 4 + [0] * 4)
+    assert left["after"] == [0, 0.5, 1, 0.5, *systems["value"]]
+    assert left["rank_after"][:4] == [2, 1, 1, 1]
+    assert np.isnan(left["tau_b"][:4]).all()  # P@1 ties before, P@2 after
+    assert left["tau_b"][5] == left["tau_ap"][5] == 1
 
 
 def test_ranks_follow_the_direction_of_the_measure():
@@ -181,8 +184,7 @@ def test_ranks_follow_the_direction_of_the_measure():
     pool, decisions, known_answers, runs = small()
     runs[1] = replace(runs[1], entity=runs[1].entity[[1, 0, 2]])  # b before c
     found = diagnose(pool, decisions, known_answers, runs, ["macro.MR"])
-    assert found.scores[:, 0].tolist() == [1, 2]
-    assert found.ranks[:, 0].tolist() == [1, 2]
+    assert found["systems"].select(["value", "rank"]).to_pydict() == {"value": [1, 2], "rank": [1, 2]}
 
 
 def test_what_does_not_fit_is_refused():

@@ -39,6 +39,13 @@ def judged(pool, true):
     return Decisions(np.full(len(pool), 2, np.int8), true[pool.triples.head, pool.triples.tail].astype(np.int8))
 
 
+def sampled(seed=0):
+    """A world, a sample of its pool, and what is said of it."""
+    collection, runs, true = world()
+    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
+    return collection, runs, pool, judged(pool, true)
+
+
 def test_estimates_of_positives_are_unbiased_and_their_errors_right():
     """200 samples: the mean is the truth, and the deviation of the estimates is the error that they tell."""
     collection, runs, true = world()
@@ -56,9 +63,7 @@ def test_estimates_of_positives_are_unbiased_and_their_errors_right():
 
 def test_groups_sum_to_the_total():
     """By relation and by stratum; a stratum that was judged whole is known without error."""
-    collection, runs, true = world()
-    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=1)
-    decisions = judged(pool, true)
+    *_, pool, decisions = sampled(1)
     total = estimate_positives(pool, decisions)
     for by in ("relation", "stratum"):
         assert estimate_positives(pool, decisions, by=by).positives.sum() == pytest.approx(total.positives[0])
@@ -100,12 +105,7 @@ def test_estimates_of_ap_come_close():
     for seed in range(40):
         pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
         decisions = judged(pool, true)
-        found.append(
-            [
-                estimate_ap(collection, runs, pool, decisions).values.ravel(),
-                estimate_ap(collection, runs, pool, decisions, whole=whole).values.ravel(),
-            ]
-        )
+        found.append([estimate_ap(collection, runs, pool, decisions, whole=w).values.ravel() for w in (None, whole)])
     error = np.std(found, axis=0) / np.sqrt(len(found))
     assert np.all(np.abs(np.mean(found, axis=0) - truth) < 2 * error + 0.03 * truth)
     assert np.all(error < 0.02)
@@ -180,9 +180,7 @@ def test_a_pool_of_many_probabilities_is_estimated_too():
 
 def test_per_question():
     """The mean of the questions is the total."""
-    collection, runs, true = world()
-    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA)
-    decisions = judged(pool, true)
+    collection, runs, pool, decisions = sampled()
     each = estimate_ap(collection, runs[0], pool, decisions, by="question")
     assert each.items["question"].to_pylist() == list(collection.questions.ids)
     assert each.values.mean() == pytest.approx(estimate_ap(collection, runs[0], pool, decisions).value("a", "statAP"))
@@ -200,9 +198,7 @@ def test_what_is_not_settled_is_missing_at_random():
 
 def test_what_does_not_belong_together_is_refused():
     """Decisions of another pool, an unjudged stratum, strata that do not reach down, a whole that is none."""
-    collection, runs, true = world()
-    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA)
-    decisions = judged(pool, true)
+    collection, runs, pool, decisions = sampled()
     with pytest.raises(KgtrecError, match="expected one decision per triple of the pool, found 1 of"):
         estimate_positives(pool, Decisions(np.zeros(1, np.int8), np.zeros(1, np.int8)))
     with pytest.raises(KgtrecError, match="expected groups by all, relation, stratum, found 'relations'; did you mean"):
@@ -228,13 +224,6 @@ def test_verdicts_of_rules_tell_nothing_of_what_people_have_left():
     by_stratum = estimate_positives(pool, decisions, by="stratum")
     assert by_stratum.groups.to_pylist() == ["1", "1, by rule"]
     assert by_stratum.positives.tolist() == [2, 0]
-
-
-def sampled(seed=0):
-    """A world, a sample of its pool, and what is said of it."""
-    collection, runs, true = world()
-    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
-    return collection, runs, pool, judged(pool, true)
 
 
 def test_a_mean_of_average_precision_is_1_at_most():

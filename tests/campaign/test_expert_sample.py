@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.decide import decide
 from kgtrec.campaign.expert_sample import draw_sample, sample_report
-from kgtrec.data.campaign import SAMPLE_STATISTICS, Automatic, ExpertSample
+from kgtrec.data.campaign import SAMPLE_STATISTICS, ExpertSample
 from kgtrec.data.judgements import AGREED, AUTOMATIC, CONFLICT, OPEN, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.triples import Triples
@@ -81,8 +80,7 @@ def test_what_cannot_be_drawn_is_refused():
 def labels_drawn(pool: Pool, text: str, **options) -> set[tuple[str, str]]:
     """Head and tail of what is drawn."""
     rows = draw_sample(pool, decisions_of(text), **options).triple
-    triples = pool.triples
-    return {(triples.entities[triples.head[row]], triples.entities[triples.tail[row]]) for row in rows}
+    return {pool.triples.labels_at(row)[::2] for row in rows}
 
 
 def test_the_draw_hangs_on_labels_not_on_codes():
@@ -242,15 +240,8 @@ def test_estimates_are_unbiased_and_intervals_cover():
     said = judgements_of([(row, "xia", "expert", "NY"[truth[row]]) for row in range(n)])
     n_yes, right = int(label.sum()), int((label & truth).sum())
     missed = int(((1 - label) & truth).sum())
-    true = [
-        right / n_yes,
-        1 - missed / (n - n_yes),
-        math.nan,
-        np.mean(label == truth),
-        missed,
-        right / (right + missed),
-        truth.mean(),
-    ]
+    on_labels = right / n_yes, 1 - missed / (n - n_yes), math.nan, np.mean(label == truth)
+    true = [*on_labels, missed, right / (right + missed), truth.mean()]
     reports = [sample_report(draw_sample(pool, decisions, seed=seed), said) for seed in range(600)]
     values = np.array([report.values for report in reports])
     for place, name in enumerate(SAMPLE_STATISTICS):
@@ -262,13 +253,3 @@ def test_estimates_are_unbiased_and_intervals_cover():
             error = values[:, place].std() / math.sqrt(len(reports))
             assert abs(values[:, place].mean() - true[place]) < 4 * error, name
     assert values[:, 2].mean() < true[3] - 0.03  # half the sample is Y, of which fewer are right
-
-
-def test_decisions_of_people_make_the_sample():
-    """From verdicts to decisions to a sample: the conflict and the open triple are not in it."""
-    events = [(row, who, "annotator", "NY"[row % 2]) for row in range(4) for who in ("ann", "bob")]
-    events += [(4, "ann", "annotator", "Y"), (4, "bob", "annotator", "N"), (5, "ann", "annotator", "Y")]
-    pool = pool_of([6])
-    sample = draw_sample(pool, decide(pool, Automatic.none(6), judgements_of(events)), size=4)
-    assert sample.triple.tolist() == [0, 1, 2, 3]
-    assert sample.verdict.tolist() == [0, 1, 0, 1]

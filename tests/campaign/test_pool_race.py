@@ -67,8 +67,7 @@ def test_a_verdict_is_on_a_triple_of_the_pool_or_it_is_refused(tmp_path):
     with (tmp_path / "ann.csv").open("w", newline="") as stream:
         rows = csv.writer(stream)
         rows.writerow(["task", "head", "relation", "tail", "verdict", "source"])
-        labels = triples.entities[triples.head[4]], triples.relations[0], triples.entities[triples.tail[4]]
-        rows.writerow([5, *labels, "Y", WIKI])
+        rows.writerow([5, *triples.labels_at(4), "Y", WIKI])
     outcomes = set()
     for number in range(ROUNDS):
         folder = tmp_path / "C"

@@ -34,11 +34,10 @@ from kgtrec.formats.campaign.folder import (
     read_campaign,
     write_assignments,
     write_people,
-    write_settings,
     write_sources,
 )
 from kgtrec.formats.campaign.judgements import KEYS, append_judgements
-from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.pools import read_settings, write_settings
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import ROWS, campaign_of
 from tests.examples import examples
@@ -58,10 +57,7 @@ PEOPLE_OF_ALL_KINDS = people_of(
 )
 CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
 TRIPLES = campaign_of().pool.triples
-LABELS = [
-    (TRIPLES.entities[TRIPLES.head[row]], TRIPLES.relations[TRIPLES.relation[row]], TRIPLES.entities[TRIPLES.tail[row]])
-    for row in range(len(ROWS))
-]
+LABELS = [TRIPLES.labels_at(row) for row in range(len(ROWS))]
 
 
 def made(folder: Path, events=(), automatic=()) -> Path:

@@ -13,9 +13,9 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys
-from kgtrec.kernels.sampling.random_order import hashes_of_texts
-from kgtrec.pooling.interactive import Asker, asking, replay, replayed
+from kgtrec.kernels.sampling.bandits import BANDITS
+from kgtrec.kernels.sampling.random_order import hashed, hashes_of_texts
+from kgtrec.pooling.interactive import Asker, asking, replay
 from kgtrec.pooling.pool_runs import pool_runs
 from tests.collections_by_hand import collection_of
 from tests.examples import examples
@@ -90,6 +90,18 @@ def test_move_to_front_by_hand():
     assert asker.verdicts.tolist().count(1) == 4
 
 
+@pytest.mark.parametrize(("decay", "stays"), [(1.0, True), (0.0, False)])
+def test_without_memory_one_miss_is_enough_to_move_on(decay, stays):
+    """After two hits and a miss a run's value is 3/5 by all verdicts, and 1/3 by the last alone; the other's is 1/2."""
+    collection = collection_of(1, 20, {(0, 19): 1})
+    lists = {"a": {"tail0": [f"e{i}" for i in range(6)]}, "b": {"tail0": [f"e{i}" for i in range(10, 16)]}}
+    asker = asking(collection, runs_of(collection, lists), decay=decay)
+    for verdict in "YYN":
+        front = asker.next().run
+        asker.answer(verdict)
+    assert (asker.next().run == front) == stays
+
+
 def simulated(collection, lists, true, strategy, decay, prior):
     """One question, plainly: entities in the order in which they are asked about."""
     question, names = "tail0", sorted(lists)
@@ -108,8 +120,7 @@ def simulated(collection, lists, true, strategy, decay, prior):
     counts = {name: [0.0, 0.0] for name in names}
     asked = []
     while any(left.values()):
-        draws = arm_keys(5, label_hash[question], runs, len(asked) + 1)
-        tie = arm_keys(5, label_hash[question], runs, 0)
+        draws, tie = (hashed(hashed(5, int(label_hash[question])), runs, step) for step in (len(asked) + 1, 0))
         options = []
         for i, name in enumerate(names):
             hits, misses = (np.array([value]) for value in counts[name])
@@ -366,4 +377,4 @@ def test_an_asker_of_a_pool_needs_no_runs(world):
     runs = runs_of(collection, lists)
     pool = pool_runs(collection, runs, depth=100)
     assert sequence(Asker(pool), true) == sequence(asking(collection, runs), true)
-    assert len(replayed(Asker(pool))) == len(pool)
+    assert len(replay(collection, runs, None)) == len(pool)

@@ -18,11 +18,9 @@ def test_a_pool_of_two_runs():
     world = world_of({"a": ranked("e2", "e3"), "b": ranked("e3", "e4")})
     pool = pool_runs(world.collection, world.runs())
     found = summarise_pool(pool, {"a": "one"}, Automatic(np.array([-1, 0, -1], np.int8), ("head type",)))
-    assert (found.triples, found.contributions, found.questions, found.empty_questions) == (3, 4, 2, 1)
-    assert found.per_question == (0, 1.5, 3)
-    assert found.new_by_depth.tolist() == [2, 1]
-    assert (found.size.tolist(), found.unique.tolist(), found.by_runs.tolist()) == ([2, 2], [1, 1], [2, 1])
-    assert found.shared.tolist() == [[2, 1], [1, 2]]
+    assert found["ranks"]["new"].to_pylist() == [2, 1]
+    assert found["agreement"]["triples"].to_pylist() == [2, 1]
+    assert found["overlap"]["triples"].to_pylist() == [2, 1, 1, 2]
     text = shown(found, "table")
     lines = [line.split() for line in text.splitlines()]
     assert ["a", "one", "2", "1", "50.0%"] in lines
@@ -31,6 +29,12 @@ def test_a_pool_of_two_runs():
     read = json.loads(shown(found, "json"))
     assert read["runs"][0] == {"run": "a", "family": "one", "triples": 2, "unique": 1, "share": 0.5}
     size = {row["what"]: row["count"] for row in read["size"]}
+    assert [size[what] for what in ("triples", "contributions", "questions", "questions with nothing pooled")] == [
+        3,
+        4,
+        2,
+        1,
+    ]
     assert [size[f"triples a question, {which}"] for which in ("min", "median", "max")] == [0, 1.5, 3]
 
 
@@ -38,5 +42,5 @@ def test_the_runs_of_an_empty_pool():
     """Everything is 0, and nothing is divided by it."""
     world = world_of({"a": ranked("e1")})
     found = summarise_pool(pool_runs(world.collection, world.runs()))
-    assert (found.triples, found.empty_questions, found.per_question) == (0, 2, (0, 0.0, 0))
+    assert found["size"]["count"].to_pylist() == [0, 0, 2, 2, 0, 0, 0]
     assert "a    -             0               0   0.0%\n" in shown(found, "table")

@@ -11,9 +11,8 @@ import pytest
 
 from kgtrec.campaign.training import with_training
 from kgtrec.data.judgements import Gold
-from kgtrec.formats.campaign.folder import write_settings
 from kgtrec.formats.campaign.gold import write_gold
-from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.pools import read_settings, write_settings
 from kgtrec.formats.output.folders import GUIDELINES
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES
 from tests.accessibility import violations_in_every_look

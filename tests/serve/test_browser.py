@@ -18,8 +18,7 @@ import pytest
 
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.judgements import Incoming
-from kgtrec.formats.campaign.folder import write_settings
-from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.pools import read_settings, write_settings
 from kgtrec.formats.output.folders import GUIDELINES
 from tests.campaign_folders import folder_of
 from tests.serve.conftest import FRANCE, JUDGED, WIKI, Page, PlaceNumbers, campaign_with_roles, draw

@@ -17,9 +17,9 @@ from kgtrec.campaign.training import with_training
 from kgtrec.cli import main
 from kgtrec.data.judgements import Gold
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.campaign.folder import read_campaign, write_settings
+from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.gold import write_gold
-from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.pools import read_settings, write_settings
 from kgtrec.formats.output.folders import GOLD, JUDGEMENTS, SERVE_STATE
 from tests.campaigns_by_hand import campaign_of
 from tests.serve.conftest import URL, Browser, Page
@@ -112,7 +112,7 @@ def test_it_counts_nowhere(golden: Page):
     for _ in range(2):
         answer(browser, browser.get("/training").location, "N")
     assert (golden.folder / JUDGEMENTS).read_text() == ""
-    assert calibration(read_campaign(golden.folder)).annotators == ()
+    assert calibration(read_campaign(golden.folder))["people"].num_rows == 0
     assert '<span id="done">0</span>' in browser.get(browser.get("/question").location).text
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from kgtrec.campaign.tasks import tasks_for
 from kgtrec.cli import main
-from kgtrec.formats.campaign.folder import read_campaign, write_settings
-from kgtrec.formats.campaign.pools import read_settings
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign.pools import read_settings, write_settings
 from kgtrec.serve.tasks_file import tasks_file
 from tests.campaign_folders import folder_of
 from tests.serve.conftest import FRANCE, WIKI, Page, campaign_with_roles

@@ -62,7 +62,7 @@ def command(
             raise click.UsageError(f"expected --gold alone or with --per triple, found --per {per}")
         refuse_idle(("leave_out_unsure", "resample", "resamples", "seed"), "--gold")
         known = calibration(read, confidence=confidence)
-        if len(known.gold) == 0:
+        if known["triples"].num_rows == 0:
             raise KgtrecError(
                 f"{campaign}: found no triple of the pool with a known verdict; see kgtrec campaign init --gold-share"
             )

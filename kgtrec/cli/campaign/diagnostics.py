@@ -59,9 +59,10 @@ def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], 
             judged_at=judged_at,
             mixed=is_mixed(),
         )
-    if strangers := [name for name in diagnosed.systems if name not in diagnosed.runs]:
+    runs = diagnosed["runs"]["run"].to_pylist()
+    if strangers := [name for name in diagnosed["systems"]["system"].unique().to_pylist() if name not in runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
     names = None
-    if output.is_laid_out and not 1 < len(diagnosed.runs) <= _MOST_RUNS:
+    if output.is_laid_out and not 1 < len(runs) <= _MOST_RUNS:
         names = tuple(table.key for table in diagnosed.tables() if table.key != "overlap" and table.shown.num_rows)
     output.show(diagnosed, names)

@@ -36,7 +36,7 @@ from kgtrec.errors import FormatError, KgtrecError, counted, one_of, unwarned, w
 from kgtrec.formats.campaign import folder as files
 from kgtrec.formats.campaign.gold import read_gold, write_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import read_pool, write_campaign_git_files
+from kgtrec.formats.campaign.pools import read_pool, write_campaign_git_files, write_settings
 from kgtrec.formats.output import folders as names
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
@@ -143,11 +143,9 @@ def command(
             changes.append(f"drew {counted(len(drawn) - len(gold), 'triple')} of the pool as gold")
             gold, writers[names.GOLD] = drawn, partial(write_gold, folder, drawn)
     entities = files.named_entities(pool, gold)
-    for name, read, write, default in (
-        (names.NAMES, files.read_names, files.write_names, {}),
-        (names.DESCRIPTIONS, files.read_descriptions, files.write_descriptions, None),
-    ):
-        known = content(name, partial(read, entities=entities), partial(write, folder), default)
+    for name, what, default in ((names.NAMES, "name", {}), (names.DESCRIPTIONS, "description", None)):
+        read, write = partial(files.read_names, entities=entities, what=what), partial(files.write_names, folder)
+        known = content(name, read, partial(write, what=what), default)
         if source := given[Path(name).stem]:
             what = f"{Path(name).stem} of {len(known):,} of the pool's {len(entities):,} entities"
             changes.append(f"{source}: {what}")
@@ -158,7 +156,7 @@ def command(
         files.read_assignments(folder / names.ASSIGNMENTS, pool, people)
 
     if settings != made.settings:
-        files.write_settings(folder, settings)
+        write_settings(folder, settings)
     for name, write_file in writers.items():
         _replace(folder / name, write_file)
     if not (folder / names.ASSIGNMENTS).exists():

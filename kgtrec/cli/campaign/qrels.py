@@ -77,6 +77,8 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
+    from kgtrec.formats.trec.qrels_folders import write_qrels_folder
+
     require_writable(out)
     if known and (folder is None or level != "triple"):
         raise click.UsageError("--known is for new questions of a collection: --level triple --collection COLLECTION")
@@ -97,11 +99,11 @@ def command(
         first, *others = map(read_triples, known)
         further = first.joined(*others)
     with in_file(campaign):
-        made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
-    text = shown(made.report, "table")
-    made.write(out, text)
+        report, parts = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
+    text = shown(report, "table")
+    write_qrels_folder(out, report_text=text, **parts)
     click.echo(text, nl=False)
-    if unjudged := sum(made.report.unjudged.values()):
+    if unjudged := sum(report.unjudged.values()):
         n = len(read.pool)
         say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")
     if level == "triple" and base is not None and not known:
@@ -111,7 +113,7 @@ def command(
         )
     to, qrels = shlex.quote(out), shlex.quote(str(Path(out, "qrels.txt")))
     way = f"next: kgtrec rank {to} SCORES --out RANKS, then kgtrec evaluate {to} RANKS"
-    if made.collection is None or level == "question":
+    if base is None or level == "question":
         way = (
             f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
             f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"

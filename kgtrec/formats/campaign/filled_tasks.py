@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kgtrec.data.judgements import TASK_COLUMNS, Incoming, Returned
 from kgtrec.errors import FormatError, KgtrecError, nearest
@@ -13,7 +13,7 @@ from kgtrec.formats.campaign.workbooks import Cell, rows_of_workbook
 from kgtrec.formats.csv_text import DELIMITERS, CsvRow, csv_rows, unguarded
 from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.json_text import json_value
-from kgtrec.formats.lines import Line, Lines, TextLine
+from kgtrec.formats.lines import Line, Lines
 from kgtrec.formats.trec.text import decoded, shown, text_of
 
 CSV, JSONL, XLSX = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), (".xlsx",)
@@ -127,8 +127,8 @@ def _read_xlsx(path: PathLike) -> Iterator[_TaskRow]:
         raise FormatError(
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
-    headings = rows[0].cells
-    names = _names_of_columns(Line(str(path), rows[0].number), [cell.text for cell in headings.values()])
+    first, headings = rows[0]
+    names = _names_of_columns(Line(str(path), first), [cell.text for cell in headings.values()])
     own = {column: name for column, name in zip(headings, names, strict=True) if name in TASK_COLUMNS}
     for number, cells in rows[1:]:
         line, held = Line(str(path), number), {name: cells[column] for column, name in own.items() if column in cells}
@@ -162,7 +162,9 @@ def _read_jsonl(path: PathLike) -> Iterator[_TaskRow]:
     for line in Lines.read(path).every():
         if not line.data.strip():
             continue
-        record = _object(line)
+        record = json_value(line.data, line.path, first_line=line.number, way_out="write one JSON object a line")
+        if not isinstance(record, dict):
+            raise line.error(f"expected a JSON object, got {shown(line.data)}")
         if missing := [name for name in REQUIRED[:-1] if name not in record]:
             raise line.error(f"expected {missing[0]!r} in every object, found none")
         number = record["task"]
@@ -218,19 +220,10 @@ def _table(path: str, text: str) -> Iterator[CsvRow]:
     if stated := re.match(r"sep=([,;\t])(?:\r\n|\r|\n)", text):  # a line in which some programs give their separator
         return csv_rows(path, text[stated.end() :], stated[1], first=2, way_out=_SPREADSHEET)
 
-    first = header[0].strip()
-
-    def n_columns(delimiter: str) -> int:
-        return len({cell.strip().strip('"').lower() for cell in first.split(delimiter)}.intersection(TASK_COLUMNS))
-
-    return csv_rows(path, text, max(DELIMITERS, key=n_columns), way_out=_SPREADSHEET)
-
-
-def _object(line: TextLine) -> dict[str, Any]:
-    record = json_value(line.data, line.path, first_line=line.number, way_out="write one JSON object a line")
-    if not isinstance(record, dict):
-        raise line.error(f"expected a JSON object, got {shown(line.data)}")
-    return record
+    cells = {delimiter: header[0].strip().split(delimiter) for delimiter in DELIMITERS}
+    names = {delimiter: {cell.strip().strip('"').lower() for cell in own} for delimiter, own in cells.items()}
+    delimiter = max(DELIMITERS, key=lambda delimiter: len(names[delimiter].intersection(TASK_COLUMNS)))
+    return csv_rows(path, text, delimiter, way_out=_SPREADSHEET)
 
 
 def holds_verdicts(path: PathLike) -> bool:

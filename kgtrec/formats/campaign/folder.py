@@ -7,7 +7,6 @@ that people edit, and the assignments. Tables have a header line and are split a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -69,16 +68,13 @@ SOURCES_COMMENT = """\
 """
 
 _TEMPLATE_COLUMNS = ("relation", "template")
-_NAME_COLUMNS = ("entity", "name")
-_DESCRIPTION_COLUMNS = ("entity", "description")
 _PERSON_COLUMNS = ("person", "role", "active")
 ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
 _NEED = "Yes and No need a link to a page that shows it. Unsure needs none."
 #: what the guidelines say instead where links are not required
-_GUIDELINES_ON_LINKS: dict[str, dict[str, str]] = {
-    REQUIRED: {},
-    ASKED: {_NEED: "With Yes and No, please give a link to a page that shows it, if you have one."},
-    NOT_ASKED: {_NEED: "You need not give a link. If you give one all the same:"},
+_INSTEAD = {
+    ASKED: "With Yes and No, please give a link to a page that shows it, if you have one.",
+    NOT_ASKED: "You need not give a link. If you give one all the same:",
 }
 _WHOLE_SETTINGS = {
     "annotators_per_triple": 1,
@@ -168,7 +164,7 @@ def reread(
         changes["names"] = read_names(own / NAMES, named_entities(pool, gold))
     if DESCRIPTIONS in names or GOLD in names:
         path, entities = own / DESCRIPTIONS, named_entities(pool, gold)
-        changes["descriptions"] = read_descriptions(path, entities) if path.exists() else {}
+        changes["descriptions"] = read_names(path, entities, "description") if path.exists() else {}
     return replace(campaign, **changes)
 
 
@@ -246,10 +242,7 @@ def default_guidelines(links: str = REQUIRED) -> str:
     links : {"required", "asked", "none"}
         Whether annotators' Y and N need a link.
     """
-    text = default_text(GUIDELINES)
-    for required, other in _GUIDELINES_ON_LINKS[links].items():
-        text = text.replace(required, other)
-    return text
+    return default_text(GUIDELINES).replace(_NEED, _INSTEAD.get(links, _NEED))
 
 
 def read_text(path: PathLike) -> str:
@@ -264,11 +257,6 @@ def read_text(path: PathLike) -> str:
     if not lines.data.strip():
         raise FormatError("expected a text, found an empty file", path=path)
     return "".join(f"{line.text}\n" for line in lines.every())
-
-
-def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
-    """Write campaign.json with some settings changed, such as the number of annotators per triple."""
-    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_people(path: PathLike) -> People:
@@ -420,10 +408,11 @@ def write_sources(folder: PathLike, sources: Iterable[str]) -> None:
     update_text(Path(folder, SOURCES), SOURCES_COMMENT + "".join(f"{host}\n" for host in sources))
 
 
-def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
+def read_names(path: PathLike, entities: Vocabulary, what: str = "name") -> dict[str, str]:
     r"""Read the names of ``entities``, from `entity name` lines; the header may be missing, as in files of many KGs.
 
-    Entities that are not among ``entities`` are skipped, so the file of a whole KG can be used.
+    Entities that are not among ``entities`` are skipped, so the file of a whole KG can be used. Descriptions are read
+    likewise, by ``what="description"``.
 
     Raises
     ------
@@ -438,10 +427,7 @@ def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
     >>> read_names(path, Vocabulary.of(["Q64"]))
     {'Q64': 'Berlin'}
     """
-    return _texts_of(path, entities, _NAME_COLUMNS)
-
-
-def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) -> dict[str, str]:
+    columns = ("entity", what)
     lines = Lines.read(path).without_nul()
     header, rest = lines.without_first()
     if header == "\t".join(columns).encode():
@@ -454,33 +440,9 @@ def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) ->
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
 
 
-def read_descriptions(path: PathLike, entities: Vocabulary) -> dict[str, str]:
-    r"""Read the descriptions of ``entities``, from `entity description` lines, as names are read.
-
-    Raises
-    ------
-    FormatError
-        As :func:`read_names`.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "descriptions.tsv"
-    >>> _ = path.write_text("entity\tdescription\nQ64\tcapital of Germany\n")
-    >>> read_descriptions(path, Vocabulary.of(["Q64"]))
-    {'Q64': 'capital of Germany'}
-    """
-    return _texts_of(path, entities, _DESCRIPTION_COLUMNS)
-
-
-def write_descriptions(folder: PathLike, descriptions: Mapping[str, str]) -> None:
-    """Write descriptions.tsv, in the order of ``descriptions``."""
-    write_rows(Path(folder, DESCRIPTIONS), _DESCRIPTION_COLUMNS, descriptions.items())
-
-
-def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
-    """Write names.tsv, in the order of ``names``."""
-    write_rows(Path(folder, NAMES), _NAME_COLUMNS, names.items())
+def write_names(folder: PathLike, names: Mapping[str, str], what: str = "name") -> None:
+    """Write names.tsv, or descriptions.tsv for ``what="description"``, in the order of ``names``."""
+    write_rows(Path(folder, f"{what}s.tsv"), ("entity", what), names.items())
 
 
 def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:

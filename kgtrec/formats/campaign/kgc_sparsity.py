@@ -55,6 +55,15 @@ HUMAN = "FB-Test-S-C/supplementary/human_labeled.txt"
 FILTERED = "FB-Test-S-C/supplementary/filtered.txt"
 KINDS = ("repeated", "empty", "padded", "contradicted", "in both", "no line feed")
 
+#: the labels that may stand in each table; (): it has no fourth column, None: the column is no label
+_LABELS: Mapping[str, Sequence[str] | None] = {
+    SEEDS: (),
+    FINAL: ("Y", "N"),
+    POSITIVE: (),
+    DEPTHS: None,
+    HUMAN: ("Y", "N", ""),
+    FILTERED: ("N",),
+}
 _MOST_DEPTH = np.iinfo(np.int32).max
 _COLUMNS = ("head", "relation", "tail", "value")
 _Triple = tuple[str, str, str]
@@ -116,15 +125,18 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     """
     path = _data(folder)
     findings: list[LabelFinding] = []
-    seeds = _table(path, SEEDS, 3, findings)
-    _check_seed_lines(path, _n_lines(seeds), findings)
-    final = _table(path, FINAL, 4, findings, ("Y", "N"))
-    positive = _table(path, POSITIVE, 3, findings)
-    depths = _table(path, DEPTHS, 4, findings)
-    human = _table(path, HUMAN, 4, findings, ("Y", "N", ""))
-    filtered = _table(path, FILTERED, 4, findings, ("N",))
+    tables = {name: _table(path, name, labels, findings) for name, labels in _LABELS.items()}
+    seeds, final, depths, human, filtered = (tables[name] for name in (SEEDS, FINAL, DEPTHS, HUMAN, FILTERED))
+    n_seed_lines = sum(map(len, seeds.values()))
+    numbers = _lines(path, SEED_LINES, findings)
+    for number in numbers:
+        if not number.text.isascii() or not number.text.isdigit():
+            raise number.error(f"expected a whole number, found {number.text[:100]!r}")
+    if len(numbers) != n_seed_lines:
+        expected = f"expected a number for each of the {n_seed_lines} lines of {SEEDS}"
+        raise FormatError(f"{expected}, found {len(numbers)}", path=path / SEED_LINES)
     labels = {triple: _only_value(path, FINAL, "final label", lines) for triple, lines in final.items()}
-    _check_sets(path, seeds, final, labels, positive, depths, human, filtered)
+    _check_sets(path, tables, labels)
     for triple, lines in human.items():
         if triple in filtered:
             line, other = lines[0][0], filtered[triple][0][0]
@@ -138,7 +150,16 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     seed_triples, pooled, judged, ruled = (
         Triples.of(rows).recoded(**names) for rows in (seeds, depths, human, filtered)
     )
-    questions = _questions(path / TOPICS if topics is None else Path(topics), seed_triples)
+    with in_file(of_topics := Path(topics or path / TOPICS)):
+        asked = read_topics(of_topics).questions()
+    in_topics, n = seed_triples.recoded(entities=asked.entities, relations=asked.relations), len(seeds)
+    at = _rows_of_sides(asked, in_topics)  # the ids of the known answers' questions, and their order, are the topics'
+    message = "expected the topics of the seeds' questions, found no {} question of {}"
+    require(
+        at >= 0,
+        lambda row: FormatError(message.format(SIDES[row // n], seed_triples.labels_at(row % n)), path=of_topics),
+    )
+    questions = asked.take(np.unique(at)).recoded(entities=seed_triples.entities, relations=seed_triples.relations)
     pool = _pool(path, pooled, questions, depths)
     automatic = np.full(len(pool), -1, np.int8)
     automatic[pool.rows(ruled.head, ruled.relation, ruled.tail)] = 0
@@ -155,7 +176,7 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
         "judged": len(labels),
         "positive": label_counts["Y"],
         "negative": label_counts["N"],
-        "human lines": _n_lines(human),
+        "human lines": sum(map(len, human.values())),
         "human triples": len(human),
         "repeated lines": kinds["repeated"],
         "empty labels": kinds["empty"],
@@ -164,7 +185,7 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
         "in both": kinds["in both"],
         "questions": len(questions),
     }
-    files = (SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED)
+    files = [SEEDS, SEED_LINES, *_LABELS]
     findings.sort(key=lambda finding: (files.index(finding.file), finding.line))
     return PublishedLabels(
         pool, known_answers, Automatic(automatic, (RULE,)), people, judgements, tuple(findings), counts
@@ -181,15 +202,13 @@ def _data(folder: PathLike) -> Path:
     return path / "data" if (path / "data").is_dir() else path
 
 
-def _table(
-    path: Path, name: str, n_columns: int, findings: list[LabelFinding], labels: Sequence[str] | None = None
-) -> _Table:
+def _table(path: Path, name: str, labels: Sequence[str] | None, findings: list[LabelFinding]) -> _Table:
     """The lines of a file; irregular ones are added to the findings."""
+    columns = _COLUMNS[: 3 if labels == () else 4]
     table: dict[_Triple, list[tuple[int, str]]] = {}
     for line in _lines(path, name, findings):
-        head, relation, tail, *last = line.fields(_COLUMNS[:n_columns], 3)
-        field = last[0] if last else ""
-        if labels is not None:
+        head, relation, tail, field = (*line.fields(columns, 3), "")[:4]
+        if labels:
             label = field.strip()
             if label not in labels:
                 raise line.error(f"expected a label of {', '.join(map(repr, labels))}, found {field!r}")
@@ -206,10 +225,6 @@ def _table(
             findings.append(LabelFinding(name, line.number, "repeated", f"{same} line {first} of the same triple"))
         before.append((line.number, field))
     return table
-
-
-def _n_lines(table: _Table) -> int:
-    return sum(map(len, table.values()))
 
 
 def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Sequence[TextLine]:
@@ -231,57 +246,29 @@ def _only_value(path: Path, name: str, what: str, lines: Sequence[tuple[int, str
     return value
 
 
-def _check_seed_lines(path: Path, n_seed_lines: int, findings: list[LabelFinding]) -> None:
-    lines = _lines(path, SEED_LINES, findings)
-    for line in lines:
-        if not line.text.isascii() or not line.text.isdigit():
-            raise line.error(f"expected a whole number, found {line.text[:100]!r}")
-    if len(lines) != n_seed_lines:
-        expected = f"expected a number for each of the {n_seed_lines} lines of {SEEDS}"
-        raise FormatError(f"{expected}, found {len(lines)}", path=path / SEED_LINES)
-
-
-def _check_sets(
-    path: Path,
-    seeds: _Table,
-    final: _Table,
-    labels: Mapping[_Triple, str],
-    positive: _Table,
-    depths: _Table,
-    human: _Table,
-    filtered: _Table,
-) -> None:
+def _check_sets(path: Path, tables: Mapping[str, _Table], labels: Mapping[_Triple, str]) -> None:
     """The files agree on what is pooled, who judged it, and what is positive."""
     yes = {triple for triple, label in labels.items() if label == "Y"}
-    for name, table, among, expected, found in (
-        (SEEDS, seeds, seeds.keys() - depths.keys(), "a triple that is not pooled", f"one of {DEPTHS}"),
-        (SEEDS, seeds, yes, f"a triple of label Y in {FINAL}", None),
-        (HUMAN, human, depths.keys(), f"a triple of {DEPTHS}", "another"),
-        (FILTERED, filtered, depths.keys(), f"a triple of {DEPTHS}", "another"),
-        (DEPTHS, depths, labels.keys(), f"a triple with a label in {FINAL}", "none"),
-        (DEPTHS, depths, human.keys() | filtered.keys(), f"a triple of {HUMAN} or {FILTERED}", "one of neither"),
-        (FILTERED, filtered, labels.keys() - yes, f"a triple of label N in {FINAL}", "Y"),
-        (FINAL, final, depths.keys() | seeds.keys(), f"a triple of {SEEDS} or {DEPTHS}", "another"),
-        (POSITIVE, positive, yes, f"a triple of label Y in {FINAL}", None),
+    seeds, depths, human, filtered = (tables[name].keys() for name in (SEEDS, DEPTHS, HUMAN, FILTERED))
+    for name, among, expected, found in (
+        (SEEDS, seeds - depths, "a triple that is not pooled", f"one of {DEPTHS}"),
+        (SEEDS, yes, f"a triple of label Y in {FINAL}", None),
+        (HUMAN, depths, f"a triple of {DEPTHS}", "another"),
+        (FILTERED, depths, f"a triple of {DEPTHS}", "another"),
+        (DEPTHS, labels.keys(), f"a triple with a label in {FINAL}", "none"),
+        (DEPTHS, human | filtered, f"a triple of {HUMAN} or {FILTERED}", "one of neither"),
+        (FILTERED, labels.keys() - yes, f"a triple of label N in {FINAL}", "Y"),
+        (FINAL, depths | seeds, f"a triple of {SEEDS} or {DEPTHS}", "another"),
+        (POSITIVE, yes, f"a triple of label Y in {FINAL}", None),
     ):
-        if wrong := next((triple for triple in table if triple not in among), None):
-            raise _against(path, name, table[wrong], expected, found or labels.get(wrong, "none"))
-    if missing := next((triple for triple in labels if triple in yes and triple not in positive), None):
+        if wrong := next((triple for triple in tables[name] if triple not in among), None):
+            raise _against(path, name, tables[name][wrong], expected, found or labels.get(wrong, "none"))
+    if missing := next((triple for triple in labels if triple in yes and triple not in tables[POSITIVE]), None):
         raise FormatError(f"expected all triples of label Y in {FINAL}, found no {missing}", path=path / POSITIVE)
 
 
 def _against(path: Path, name: str, lines: Sequence[tuple[int, str]], expected: str, found: str) -> FormatError:
     return FormatError(f"expected {expected}, found {found}", path=path / name, line=lines[0][0])
-
-
-def _questions(topics: Path, seeds: Triples) -> Questions:
-    """The questions of the known answers, with the ids and in the order of the topics."""
-    with in_file(topics):
-        asked = read_topics(topics).questions()
-    row, n = _rows_of_sides(asked, seeds.recoded(entities=asked.entities, relations=asked.relations)), len(seeds)
-    message = "expected the topics of the seeds' questions, found no {} question of {}"
-    require(row >= 0, lambda at: FormatError(message.format(SIDES[at // n], seeds.labels_at(at % n)), path=topics))
-    return asked.take(np.unique(row)).recoded(entities=seeds.entities, relations=seeds.relations)
 
 
 def _rows_of_sides(questions: Questions, triples: Triples) -> NDArray[np.intp]:

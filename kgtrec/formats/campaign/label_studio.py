@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr  # nosec B406 # writes XML, and reads none
 
@@ -202,12 +202,8 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
     return _Export(str(path), role).returned(read_json(path), users)
 
 
-class _Annotation(NamedTuple):
-    """An annotation, from either form of the export."""
-
-    order: tuple[datetime, int]  # when it was created, and its number
-    accounts: list[str]  # of who made it: number, e-mail address, or both
-    verdict: Incoming  # of nobody yet
+#: when an annotation was created and its number, accounts of who made it (number, e-mail address, or both), its verdict
+_Annotation = tuple[tuple[datetime, int], list[str], Incoming]
 
 
 class _Export:
@@ -227,7 +223,7 @@ class _Export:
                 expected = "annotations, or an annotation_id"
                 raise self.wrong(f"record {number}", expected, "none; export the project as JSON or JSON-MIN")
             annotations += read(self, record, f"task {self.whole(record, 'id', f'record {number}')}")
-        annotations.sort(key=lambda annotation: annotation.order)
+        annotations.sort(key=lambda annotation: annotation[0])
         incoming, unknown = [], Counter[str]()
         for _, accounts, verdict in annotations:
             people = {users[account] for account in accounts if account in users}
@@ -309,7 +305,7 @@ class _Export:
             role=self.role,
         )
         known = [str(key).casefold() for key in accounts if isinstance(key, str | int) and not isinstance(key, bool)]
-        return _Annotation((time if time.tzinfo else time.replace(tzinfo=UTC), number), known, verdict)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC), number), known, verdict
 
     def texts(self, value: Mapping[str, Any], name: str, place: str) -> list[str]:
         """The choices or texts of a region's value."""

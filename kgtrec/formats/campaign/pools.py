@@ -58,7 +58,7 @@ from kgtrec.formats.output.folders import (
     write_git_files,
 )
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
+from kgtrec.formats.output.outputs import require_folder, update_text, write_text, writing, writing_folder
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
@@ -158,13 +158,23 @@ def write_pool_parts(
     settings: Mapping[str, Any],
 ) -> None:
     """Write the files of a pool and the settings into a new, empty folder, see :func:`write_pool`."""
-    _write_topics(folder / TOPICS, pool.questions)
+    questions = pool.questions
+
+    def misnamed(row: int) -> KgtrecError:
+        side = SIDES[not questions.is_head[row]]
+        expected = f"expected the id of a {side} question to begin with {side!r}"
+        return KgtrecError(f"{folder / TOPICS}: {expected}, found {questions.ids[row]!r}")
+
+    require(values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head, misnamed)
+    write_topics(folder / TOPICS, Topics.of(questions))
     if len(known_answers):
         write_qrels(folder / SEEDS, known_answers)
     else:
         write_text(folder / SEEDS, "")
     _write_contributions(folder / POOL, pool)
-    _write_families(folder / RUNS, pool, families)
+    if unknown := next((run for run in families if run not in pool.runs), None):
+        raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
+    write_rows(folder / RUNS, RUN_COLUMNS, [(run, families.get(run, "")) for run in pool.runs], 1)
     _write_automatic(folder / AUTOMATIC, pool, automatic)
     whole = {
         "campaign_format": FORMAT_VERSION,
@@ -176,7 +186,12 @@ def write_pool_parts(
         **({"strata": list(pool.strata)} if pool.strata else {}),
         "files": {name: sha256_of(folder / name) for name in GUARDED},
     }
-    write_text(folder / SETTINGS, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+    write_settings(folder, whole)
+
+
+def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Write campaign.json."""
+    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
 
 
 @contextmanager
@@ -187,7 +202,10 @@ def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]
         yield part
         held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the replaced pool
         require_writable(folder, force=force)  # somebody may have judged meanwhile
-        _keep_settings(folder, part)
+        with suppress(FormatError):  # what was chosen for a campaign, and has nothing to do with its pool, is kept
+            before = read_settings(folder)
+            if kept := {name: before[name] for name in _KEPT if name in before}:
+                write_settings(part, read_settings(part) | kept)
         if not Path(folder, JUDGEMENTS).exists():  # which is what programs lock
             (part / JUDGEMENTS).touch()
         write_campaign_git_files(part, folder)
@@ -197,15 +215,6 @@ def write_campaign_git_files(part: Path, folder: PathLike) -> None:
     """Write the settings that git needs for a campaign, see :func:`kgtrec.formats.output.folders.write_git_files`."""
     added_to = (JUDGEMENTS, SENT_BACK, PEOPLE, "*.torn")
     write_git_files(part, folder, added_to=added_to, ignored=(SERVE_KEY, f"{SERVE_STATE}*"))
-
-
-def _keep_settings(folder: PathLike, part: Path) -> None:
-    """What was chosen for a campaign, and has nothing to do with its pool, goes over to the next one."""
-    with suppress(FormatError):
-        before = read_settings(folder)
-        if kept := {name: before[name] for name in _KEPT if name in before}:
-            text = json.dumps(read_settings(part) | kept, indent=2, ensure_ascii=False)
-            write_text(part / SETTINGS, text + "\n")
 
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
@@ -222,16 +231,6 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
 def _files_of(folder: Path) -> tuple[str, ...]:
     """The files of a campaign that are replaced with its pool: the pool itself, and the assignments."""
     return _REPLACED if files_listed(folder, SETTINGS, "campaign_format") else ()
-
-
-def _write_topics(path: Path, questions: Questions) -> None:
-    def error(row: int) -> KgtrecError:
-        side = SIDES[not questions.is_head[row]]
-        expected = f"expected the id of a {side} question to begin with {side!r}"
-        return KgtrecError(f"{path}: {expected}, found {questions.ids[row]!r}")
-
-    require(values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head, error)
-    write_topics(path, Topics.of(questions))
 
 
 def _write_contributions(path: Path, pool: Pool) -> None:
@@ -263,14 +262,6 @@ def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
         key *= span
         key += column
     return np.argsort(key, kind="stable")
-
-
-def _write_families(path: Path, pool: Pool, families: Mapping[str, str]) -> None:
-    """Every run of the pool, and its family."""
-    for run in families:
-        if run not in pool.runs:
-            raise KgtrecError(f"expected families of the pool's runs, found {run!r}{nearest(run, pool.runs)}")
-    write_rows(path, RUN_COLUMNS, [(run, families.get(run, "")) for run in pool.runs], 1)
 
 
 def _write_automatic(path: Path, pool: Pool, automatic: Automatic) -> None:
@@ -405,7 +396,7 @@ def _read_automatic(path: Path, pool: Pool) -> Automatic:
     entities, relations = pool.triples.entities, pool.triples.relations
     row = pool.rows(entities.encode(head), relations.encode(relation), entities.encode(tail))
     lines.require(row >= 0, lambda _: f"expected a triple of {POOL}, got another")
-    _require_distinct(lines, row, "each triple")
+    lines.require_distinct(row, lambda row: shown(lines.rows[row].data), "each triple")
     rules, code = Vocabulary.encoding(rule)
     if len(rules) > _MOST_RULES:
         raise FormatError(f"expected at most {_MOST_RULES} rules, found {len(rules)}", path=path)
@@ -449,10 +440,9 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
     every = questions.triples(question, entity)
     _, first, place = np.unique(every.keys(), return_index=True, return_inverse=True)
     triple: NDArray[np.int32] = place.reshape(-1).astype(np.int32)
-    _require_distinct(
-        lines,
-        (triple * np.int64(2) + questions.is_head[question]) * max(len(runs), 1) + run,
-        "each (question, entity, run)",
+    pair = triple * np.int64(2) + questions.is_head[question]
+    lines.require_distinct(
+        pair * max(len(runs), 1) + run, lambda row: shown(lines.rows[row].data), "each (question, entity, run)"
     )
     lines.require(chance == chance[first][triple], lambda _: "expected one probability for a triple, got two")
     return Pool.of(every.take(first), triple, question, run, rank.astype(np.int32), runs, questions, chance[first])
@@ -481,7 +471,3 @@ def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
         lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
     )
     return probability
-
-
-def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
-    lines.require_distinct(keys, lambda row: shown(lines.rows[row].data), what)

@@ -73,13 +73,6 @@ class Cell(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
-    """The cells of a row that hold anything."""
-
-    number: int  # from 1
-    cells: Mapping[int, Cell]  # column, from 1 -> cell
-
-
 def escaped(text: str) -> str:
     r"""Escape a text for a part of a workbook: what XML cannot hold becomes ``_xHHHH_``.
 
@@ -96,8 +89,10 @@ def unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
-def rows_of_workbook(path: PathLike) -> list[Row]:
+def rows_of_workbook(path: PathLike) -> list[tuple[int, Mapping[int, Cell]]]:
     """Read the rows of the sheet ``tasks`` of a workbook, or of its only sheet, that hold anything, in their order.
+
+    Each row with its number and the cells that hold anything, by their column; both are from 1.
 
     Raises
     ------
@@ -144,7 +139,7 @@ def _require_cells_alone(path: PathLike, parts: Sequence[zipfile.ZipInfo]) -> No
                 raise _wrong(path, "cells alone", f"{what} ({name[:60]!r})")
 
 
-def _rows(path: PathLike, data: BinaryIO) -> list[Row]:
+def _rows(path: PathLike, data: BinaryIO) -> list[tuple[int, Mapping[int, Cell]]]:
     """The rows, from openpyxl's parser of sheets: ``iter_rows`` fills every gap, and does not know of merged cells."""
     from openpyxl.cell import text
     from openpyxl.reader.excel import ExcelReader
@@ -183,12 +178,12 @@ def _rows(path: PathLike, data: BinaryIO) -> list[Row]:
             timedelta_formats=book._timedelta_formats,
         )
         rows = [
-            Row(number, {cell["column"]: _cell(**cell) for cell in cells if cell["value"] is not None})
+            (number, {cell["column"]: _cell(**cell) for cell in cells if cell["value"] is not None})
             for number, cells in sheet.parse()
         ]
     if sheet.merged_cells:
         raise _wrong(path, "no merged cells", str(sheet.merged_cells.mergeCell[0].ref)[:40])
-    return [row for row in rows if row.cells]
+    return [(number, cells) for number, cells in rows if cells]
 
 
 def _cell(data_type: str, value: Any, **_: Any) -> Cell:
@@ -249,16 +244,13 @@ def write_workbook(
     book.properties.creator = "kgtrec"
     sheet = book.create_sheet(SHEET)
     text, wrapped = "@", Alignment(wrap_text=True, vertical="top")
-    line = Border(top=Side(style="thin", color="808080"))
-    link = Font(color="0563C1", underline="single")
-    styles: dict[tuple[bool, bool], NamedStyle] = {}
-    for is_first, is_link in product((False, True), repeat=2):
-        name = f"task{' first' * is_first}{' link' * is_link}"
-        styles[is_first, is_link] = style = NamedStyle(name, number_format=text, alignment=wrapped)
-        if is_first:
-            style.border = line
-        if is_link:
-            style.font = link
+    line = {False: None, True: Border(top=Side(style="thin", color="808080"))}
+    link = {False: None, True: Font(color="0563C1", underline="single")}
+    styles = {}
+    for first, linked in product((False, True), repeat=2):
+        name = f"task{' first' * first}{' link' * linked}"
+        look = NamedStyle(name, font=link[linked], border=line[first], number_format=text, alignment=wrapped)
+        styles[first, linked] = look
     heading = NamedStyle(
         "task heading", font=Font(bold=True), fill=PatternFill("solid", fgColor="E7E6E6"), number_format=text
     )

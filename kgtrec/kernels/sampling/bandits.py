@@ -7,12 +7,10 @@ distribution of the probability of a reward.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.sampling.random_order import Keys, hashed
+from kgtrec.kernels.sampling.random_order import Keys
 
 Values = NDArray[np.float64]
 
@@ -93,25 +91,3 @@ def best_arm(value: Values, is_open: NDArray[np.bool_], tie: Keys) -> int:
         return -1
     best = arms[value[arms] == value[arms].max()]
     return int(best[np.argmin(tie[best])])
-
-
-def rewarded(count: float, reward: float, decay: float) -> float:
-    """An arm's hits (misses) after one more reward of 1 or 0, older ones weighing ``decay`` times as much as before.
-
-    With 1 all count equally; with 0 only the last one counts.
-
-    References
-    ----------
-    Losada, Parapar, Barreiro (2017), Information Processing & Management 53, for bandits that forget.
-
-    Examples
-    --------
-    >>> rewarded(2.0, 1.0, decay=1.0), rewarded(2.0, 1.0, decay=0.5)
-    (3.0, 2.0)
-    """
-    return decay * count + reward
-
-
-def arm_keys(seed: int, question: Any, runs: Keys, step: int) -> Keys:
-    """(n_runs,) random keys of the arms of a question at a step, from hashes of the labels of question and runs."""
-    return hashed(hashed(seed, int(question)), runs, step)

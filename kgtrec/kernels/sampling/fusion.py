@@ -126,7 +126,7 @@ def borda_points(rank: NDArray[np.int32], list_length: NDArray[np.int64], n_cand
     return (n_candidates + list_length + 1) / 2.0 - rank
 
 
-def min_max_points(score: Points, of: NDArray[Any], n_lists: int) -> Points:
+def min_max_points(score: Points, of: NDArray[Any]) -> Points:
     r"""Scores of each list scaled to 0..1, :math:`(s - \min) / (\max - \min)`; their sum is CombSUM.
 
     A list whose scores are all equal gives every candidate 1. Infinite scores become 0 and 1, and the finite ones are
@@ -137,7 +137,6 @@ def min_max_points(score: Points, of: NDArray[Any], n_lists: int) -> Points:
     score : (m,) float array
     of : (m,) int array
         Which list each row is in.
-    n_lists : int
 
     References
     ----------
@@ -145,10 +144,10 @@ def min_max_points(score: Points, of: NDArray[Any], n_lists: int) -> Points:
 
     Examples
     --------
-    >>> min_max_points(np.array([9.0, 5.0, 1.0, 7.0]), np.array([0, 0, 0, 1]), 2).tolist()
+    >>> min_max_points(np.array([9.0, 5.0, 1.0, 7.0]), np.array([0, 0, 0, 1])).tolist()
     [1.0, 0.5, 0.0, 1.0]
     """
-    finite = np.isfinite(score)
+    finite, n_lists = np.isfinite(score), int(of.max(initial=-1)) + 1
     least, most = np.full(n_lists, np.inf), np.full(n_lists, -np.inf)
     np.minimum.at(least, of[finite], score[finite])
     np.maximum.at(most, of[finite], score[finite])

@@ -74,8 +74,6 @@ def estimated_totals(
     n, size = drawn[of_stratum].astype(np.float64), population[of_stratum].astype(np.float64)
     spread = np.divide(square - total**2 / n, n - 1, out=np.full(len(cells), np.nan), where=n > 1)
     variance = np.where(n == size, 0.0, size**2 * (1 - n / size) * spread / n)
-    return Estimate(*(_summed(part, of_group, n_groups) for part in (total * size / n, variance)))
-
-
-def _summed(value: Values, group: Codes, n_groups: int) -> Values:
-    return np.bincount(group, weights=value, minlength=n_groups).astype(np.float64, copy=False)
+    return Estimate(
+        *(np.bincount(of_group, part, n_groups).astype(np.float64) for part in (total * size / n, variance))
+    )

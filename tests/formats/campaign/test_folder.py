@@ -30,6 +30,7 @@ from kgtrec.formats.campaign.folder import (
     write_sources,
     write_templates,
 )
+from tests.campaign_folders import people_of as people_with_roles
 from tests.campaign_folders import pool_folder, say_in
 from tests.judged_pools import judgements_of, pool_of
 
@@ -73,20 +74,15 @@ def refused(path: Path, text: str | bytes) -> str:
 
 
 def people_of(*names: str) -> People:
-    code = np.arange(len(names), dtype=np.int32)
-    return People(Vocabulary.of(names), code, np.zeros(len(names), np.int8), np.ones(len(names), np.bool_))
+    return people_with_roles(*((name, "annotator", True) for name in names))
 
 
 def test_a_pool_alone_is_a_campaign_of_nobody(tmp_path: Path):
     """Qrels and diagnostics need no more; whoever does says what to run."""
     folder = pool_folder(tmp_path / "c")
     campaign = read_campaign(folder)
-    assert (len(campaign.pool), len(campaign.people), len(campaign.assignments), len(campaign.judgements)) == (
-        3,
-        0,
-        0,
-        0,
-    )
+    assert len(campaign.pool) == 3
+    assert [len(part) for part in (campaign.people, campaign.assignments, campaign.judgements)] == [0, 0, 0]
     assert campaign.templates == {}
     assert not is_initialised(folder)
     with pytest.raises(FormatError, match=r"found no people.tsv; run kgtrec campaign init first"):
@@ -105,8 +101,7 @@ def test_everything_in_the_folder_is_read(tmp_path: Path):
     )
     (folder / "names.tsv").write_text(HEADERS["names.tsv"] + "e2\tParis\nelsewhere\tRome\n")
     (folder / "sources.txt").write_text("Wikidata.org  # items\n\n")
-    triples = read_campaign(folder).pool.triples
-    first = triples.entities[triples.head[0]], triples.relations[triples.relation[0]], triples.entities[triples.tail[0]]
+    first = read_campaign(folder).pool.triples.labels_at(0)
     (folder / "assignments.tsv").write_text(HEADERS["assignments.tsv"] + "\t".join(["ann", "1", *first]) + "\n")
     say_in(folder, (0, "ann", "annotator", "unsure"))
     campaign = read_campaign(folder)
@@ -164,30 +159,15 @@ def test_settings_are_whole_numbers(tmp_path: Path, name: str, value: object):
         ("sources.txt", "en.wikipedia.org\nhttps://wikidata.org/\n", 2, "expected a host such as"),
         ("sources.txt", "org\n", 1, "expected a host"),
         ("sources.txt", "a.b/c\n", 1, "expected a host"),
-        (
-            "sources.txt",
-            "a.org\n# two\nA.org # again\n",
-            3,
-            "expected each host once, found 'a.org' here and on line 1",
-        ),
-        (
-            "names.tsv",
-            "x\t1\ne1\tParis\nx\t2\ne1\tRome\n",
-            5,
-            "expected each entity once, found 'e1' here and on line 3",
-        ),
+        ("sources.txt", "a.org\n# two\nA.org # again\n", 3, "expected each host once, found 'a.org' here and on"),
+        ("names.tsv", "x\t1\ne1\tParis\nx\t2\ne1\tRome\n", 5, "expected each entity once, found 'e1' here and on"),
         ("names.tsv", "e1 Paris\n", 2, "expected 2 columns (entity name) separated by tabs, got 1: 'e1 Paris'"),
         ("names.tsv", "e1\t\n", 2, "expected 2 columns (entity name) separated by tabs, got an empty one"),
         ("assignments.tsv", "eve\t1\te0\tr0\te1\n", 2, "expected a person of people.tsv, got 'eve'"),
         ("assignments.tsv", "ann\t0\te0\tr0\te1\n", 2, "expected a task number from 1 on, got '0'"),
         ("assignments.tsv", "ann\t3\te0\tr0\te1\n", 2, "expected a task of 1 to 2, got 3"),
         ("assignments.tsv", "ann\t1\te0\tr0\te2\n", 2, "expected the triple that is task 1 of pool.tsv, got another"),
-        (
-            "assignments.tsv",
-            "ann\t1\te0\tr0\te1\nbob\t1\te0\tr0\te1\nann\t1\te0\tr0\te1\n",
-            4,
-            "expected each task once, found task 1 of 'ann' here and on line 2",
-        ),
+        ("assignments.tsv", "ann\t1\te0\tr0\te1\nbob\t1\te0\tr0\te1\nann\t1\te0\tr0\te1\n", 4, "expected each task"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, name: str, text: str | bytes, line: int, message: str):

@@ -34,20 +34,15 @@ def annotation(number, user, *regions, created="2026-11-21T20:46:12.987185Z", ca
         "ground_truth": False,
         "created_at": created,
         "updated_at": "2026-11-21T20:46:59.000001Z",
-        "draft_created_at": None,
-        "lead_time": None,
+        **dict.fromkeys(("draft_created_at", "lead_time", "import_id", "last_action", "last_created_by")),
+        **dict.fromkeys(("parent_prediction", "parent_annotation")),
         "prediction": {},
         "result_count": 1,
         "unique_id": "db2fa6fa-ee73-4579-b0cc-88dc154c3ad3",
-        "import_id": None,
-        "last_action": None,
         "bulk_created": False,
         "task": 1,
         "project": 1,
         "updated_by": user,
-        "parent_prediction": None,
-        "parent_annotation": None,
-        "last_created_by": None,
     }
 
 
@@ -78,9 +73,7 @@ def task(*annotations, number=1, data=DATA, drafts=(), predictions=()):
         "allow_skip": True,
         "inner_id": 1,
         "total_annotations": 2,
-        "cancelled_annotations": 0,
-        "total_predictions": 0,
-        "comment_count": 0,
+        **dict.fromkeys(("cancelled_annotations", "total_predictions", "comment_count"), 0),
         "unresolved_comment_count": 0,
         "last_comment_updated_at": None,
         "project": 1,
@@ -117,12 +110,8 @@ def test_an_annotation_becomes_a_verdict(tmp_path):
     first, second = read_label_studio(path, USERS).incoming
     assert (first.place, first.person, first.task) == (f"{path}: task 1, annotation 1", "ann", 7)
     assert (first.head, first.relation, first.tail) == ("=a", "capital", "<b>")
-    assert (first.verdict, first.source, first.note, first.role) == (
-        "Y",
-        "https://en.wikipedia.org/a",
-        "n",
-        "annotator",
-    )
+    assert (first.verdict, first.source, first.note) == ("Y", "https://en.wikipedia.org/a", "n")
+    assert first.role == "annotator"
     assert (second.person, second.verdict, second.source, second.note) == ("bob", "unsure", "", "")
 
 
@@ -170,10 +159,8 @@ def test_both_forms_of_the_export_say_the_same(tmp_path):
         returned = read_label_studio(written(tmp_path, "export.json", json.dumps(records)), USERS)
         assert said(returned) == expected
         assert returned.not_done == 1
-    assert [one.place.split(": ")[1] for one in returned.incoming][:2] == [
-        "task 1, annotation 1",
-        "task 1, annotation 2",
-    ]
+    places = [one.place.split(": ")[1] for one in returned.incoming]
+    assert places[:2] == ["task 1, annotation 1", "task 1, annotation 2"]
 
 
 def test_the_order_is_that_of_creation(tmp_path):
@@ -229,16 +216,10 @@ def test_an_account_of_two_people_is_refused(tmp_path):
         (lambda t: t.update(id="one"), "record 1: expected a number as id, got 'one'"),
         (lambda t: t["annotations"].append(3), "task 1: expected an annotation, got '3'"),
         (lambda t: t["annotations"][0].update(result={}), "annotation 1: expected a list as result, got '{}'"),
-        (
-            lambda t: t["annotations"][0].update(created_at="now"),
-            "annotation 1: expected a time as created_at, got 'now'",
-        ),
+        (lambda t: t["annotations"][0].update(created_at="now"), "annotation 1: expected a time as created_at, got"),
         (lambda t: t["annotations"][0].update(created_at=5), "annotation 1: expected text as created_at, got '5'"),
         (lambda t: t["annotations"][0]["result"].append("x"), "annotation 1: expected an object in result, got 'x'"),
-        (
-            lambda t: t["annotations"][0]["result"][0].update(value=1),
-            "expected an object as value of 'verdict', got '1'",
-        ),
+        (lambda t: t["annotations"][0]["result"][0].update(value=1), "expected an object as value of 'verdict',"),
         (lambda t: t["annotations"][0]["result"][0]["value"].update(choices=[1]), "expected text as verdict, got '1'"),
         (lambda t: t.pop("annotations"), "record 1: expected annotations, or an annotation_id, got 'none; export the"),
     ],

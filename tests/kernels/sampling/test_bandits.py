@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, max_mean, move_to_front, rewarded, thompson
+from kgtrec.kernels.sampling.bandits import BANDITS, best_arm, max_mean, move_to_front, thompson
+from kgtrec.kernels.sampling.random_order import hashed
 
 NO_KEYS = np.zeros(3, np.uint64)
 
@@ -28,7 +29,7 @@ def test_max_mean_is_the_mean_of_the_posterior():
 def test_thompson_draws_from_the_posterior():
     """20,000 keys of one state: Kolmogorov and Smirnov see no difference."""
     n = 20_000
-    keys = arm_keys(1, 7, np.arange(n, dtype=np.uint64), 3)
+    keys = hashed(1, np.arange(n, dtype=np.uint64))
     drawn = thompson(np.full(n, 3.0), np.full(n, 1.0), (1.0, 2.0), keys)
     assert stats.kstest(drawn, stats.beta(4.0, 3.0).cdf).pvalue > 0.01
 
@@ -49,15 +50,6 @@ def test_the_best_arm(values, data):
     tie = np.array(data.draw(st.permutations(range(n))), np.uint64)
     candidates = [(-values[arm], int(tie[arm]), arm) for arm in range(n) if is_open[arm]]
     assert best_arm(np.array(values), is_open, tie) == (min(candidates)[2] if candidates else -1)
-
-
-def test_rewards_fade():
-    """With decay 1 they add up, with 0 the last one is all there is."""
-    for decay, expected in ((1.0, 3.0), (0.5, 1 + 0.5 * (0 + 0.5 * (1 + 0.5))), (0.0, 1.0)):
-        count = 0.0
-        for reward in (1.0, 1.0, 0.0, 1.0):
-            count = rewarded(count, reward, decay)
-        assert count == expected
 
 
 def test_names_of_strategies_are_those_of_pooling():

@@ -98,22 +98,6 @@ def require_unbiased(world, alpha):
     assert worth == worth_estimated
 
 
-WORLD = [
-    [(True, Fraction(1)), (True, Fraction(1, 2)), (False, Fraction(1, 7)), (False, Fraction(0))],
-    [(False, Fraction(2, 3)), (False, Fraction(1, 5))],
-    [(True, Fraction(3, 4))],
-    [(False, Fraction(1, 9))],
-    [(True, Fraction(1, 3)), (False, Fraction(1, 4))],
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("alpha", [Fraction(1, 10), Fraction(1, 3), Fraction(19, 20)])
-def test_five_questions_are_estimated_without_bias(alpha):
-    """1,024 labellings of 10 answers, some found, of questions of 1 to 4 answers."""
-    require_unbiased(WORLD, alpha)
-
-
 ANSWER = st.tuples(st.booleans(), st.fractions(-3, 3, max_denominator=8))
 
 

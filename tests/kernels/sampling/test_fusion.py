@@ -42,8 +42,8 @@ def test_rank_biased_points_sum_to_one():
 def test_infinite_scores_stand_at_the_ends():
     """And leave the finite ones their span."""
     score = np.array([np.inf, 6.0, 5.0, 4.0, -np.inf])
-    assert min_max_points(score, np.zeros(5, int), 1).tolist() == [1, 1, 0.5, 0, 0]
-    assert min_max_points(np.array([1e308, -1e308]), np.zeros(2, int), 1).tolist() == [1, 0]
+    assert min_max_points(score, np.zeros(5, int)).tolist() == [1, 1, 0.5, 0, 0]
+    assert min_max_points(np.array([1e308, -1e308]), np.zeros(2, int)).tolist() == [1, 0]
 
 
 @given(ranks, st.sampled_from([reciprocal_rank_points, rank_biased_points]))
@@ -78,7 +78,7 @@ def test_the_least_rank_is_the_least(rows):
 def test_stretched_scores_keep_their_order(rows):
     """Within each list, in 0..1; the least finite one is 0 where there is another."""
     of, score = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    points = min_max_points(score, of, 3)
+    points = min_max_points(score, of)
     assert ((points >= 0) & (points <= 1)).all()
     for code in set(of.tolist()):
         order = np.argsort(score[of == code])
