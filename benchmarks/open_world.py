@@ -18,9 +18,8 @@ from collections.abc import Callable
 import numpy as np
 from sizes import parsed
 
-from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.simulate import simulate
-from kgtrec.openworld.theory import expected_score, question_variance
+from kgtrec.openworld.theory import OpenWorld, expected_score, question_variance
 
 WORLD = OpenWorld(43, 0.2)
 MEASURES = "MRR Hits@10 logMRR pMRR(p=0.5)"

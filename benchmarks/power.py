@@ -30,8 +30,7 @@ from sizes import parsed
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.kernels.statistics.paired_tests import pairs
-from kgtrec.meta.pair_tests import paired_sample
-from kgtrec.meta.power import power
+from kgtrec.meta.power import paired_sample, power
 
 SYSTEMS = 8
 REPEATS = 1000
