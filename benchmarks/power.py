@@ -31,7 +31,7 @@ from kgtrec import Vocabulary
 from kgtrec.evaluation import ItemScores
 from kgtrec.kernels.statistics.paired_tests import pairs
 from kgtrec.meta import power
-from kgtrec.meta.pair_tests import paired_sample
+from kgtrec.meta.power import paired_sample
 
 SYSTEMS = 8
 REPEATS = 1000

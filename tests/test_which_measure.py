@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.openworld.open_world import OpenWorld
-from kgtrec.openworld.theory import questions_needed
+from kgtrec.openworld.theory import OpenWorld, questions_needed
 
 DOCS = Path(__file__).parents[1] / "docs"
 MEASURES = ("micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.pMRR(p=0.5)", "macro.MRR")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -19,21 +19,20 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
-from kgtrec.errors import KgtrecError, legible, nearest, unwarned, warn
+from kgtrec.errors import KgtrecError, legible, nearest, unwarned
 from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.statistics import paired_tests
-from kgtrec.kernels.statistics.paired_outcomes import outcomes
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
-from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
+from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
 from kgtrec.meta.known_measures import some_of
-from kgtrec.meta.pair_tests import paired_sample, rising_terms
-from kgtrec.meta.question_draws import Bootstrap
+from kgtrec.meta.power import power, rising_terms
+from kgtrec.meta.question_draws import Bootstrap, resampled_medians
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,38 +59,6 @@ class GroupOutcomes:
     def difference(self) -> NDArray[np.float64]:
         """(measures, groups) the first system's number minus the second's."""
         return self.value[:, :, 0] - self.value[:, :, 1]
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerPlaces:
-    """One answer of a question, and its rank in each system; NaN below the cut of a run."""
-
-    entity: str
-    name: str  # "" where there is none
-    first: float
-    second: float
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionDifference:
-    """One question on which two systems differ."""
-
-    question: str  # id
-    side: str  # "head" or "tail", asked for; "" if the question's topic is unknown
-    anchor: str
-    anchor_name: str  # "" where there is none
-    relation: str
-    value: tuple[float, float]  # the measure's value on this question, for the first and the second system
-    better: str  # name of the better system
-    answers: tuple[AnswerPlaces, ...]  # by their better rank
-
-    @property
-    def asks(self) -> str:
-        """The question, such as ``(?, capital_of, austria)``; - if the topic is unknown."""
-        if not self.side:
-            return "-"
-        anchor = self.anchor_name or self.anchor
-        return f"(?, {self.relation}, {anchor})" if self.side == "head" else f"({anchor}, {self.relation}, ?)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +91,7 @@ class Comparison(Framed, Result):
     ties: NDArray[np.int64]  # (measures,)
     groups: Mapping[str, GroupOutcomes]  # "side", "category", "relation"; empty if topics are unknown
     by: str  # the measure by which questions were chosen
-    questions: tuple[QuestionDifference, ...]  # those that differ most, the largest difference first
+    questions: pa.Table  # a row per answer of the questions that differ most, the largest difference first
     relations: int = 10  # number of relations to show, those that contribute most to the difference
 
     def __repr__(self) -> str:
@@ -138,17 +105,16 @@ class Comparison(Framed, Result):
     @property
     def better(self) -> tuple[str, ...]:
         """(measures,) the better system by the measure's value and direction; "" for equal values."""
-        return tuple(self._better(self.difference, np.array(self.higher_is_better)))
+        return tuple(self._better(self.difference))
 
     def better_on(self, kind: str) -> list[list[str]]:
         """Return the better system of each group of one kind, (measures, groups)."""
-        rising = np.array(self.higher_is_better)[:, None]
-        apart = self.groups[kind].difference
-        return [self._better(own, up) for own, up in zip(apart, rising, strict=True)]
+        return self._better(self.groups[kind].difference)
 
-    def _better(self, apart: NDArray[np.float64], rising: NDArray[np.bool_]) -> list[str]:
+    def _better(self, apart: NDArray[np.float64]) -> list[Any]:
+        """The better systems, by (measures, ...) differences."""
         named = np.array(["", self.first, self.second], object)
-        ahead = np.where(rising, apart, -apart)
+        ahead = np.where(self.higher_is_better, apart.T, -apart.T).T
         return named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
 
     def to_table(self) -> pa.Table:
@@ -169,38 +135,12 @@ class Comparison(Framed, Result):
 
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
-        found = self.groups[kind]
-        columns: dict[str, Any] = {"measure": (0, self.measures), kind: (1, found.labels), "n_items": found.n_items}
-        columns |= {"first": found.value[:, :, 0], "second": found.value[:, :, 1], "difference": found.difference}
+        parts = self.groups[kind]
+        columns: dict[str, Any] = {"measure": (0, self.measures), kind: (1, parts.labels), "n_items": parts.n_items}
+        columns |= {"first": parts.value[:, :, 0], "second": parts.value[:, :, 1], "difference": parts.difference}
         columns["better"] = np.array(self.better_on(kind), object)
         counts = "share", "wins", "losses", "ties"
-        return long_table(found.wins.shape, columns | {name: getattr(found, name) for name in counts})
-
-    def question_table(self) -> pa.Table:
-        """Return a row per answer of the questions that differ most.
-
-        place, question, side, anchor, anchor_name, relation, measure, first, second, better, entity, name, first_rank,
-        second_rank.
-        """
-        rows = [(place, found, answer) for place, found in enumerate(self.questions, 1) for answer in found.answers]
-
-        def texts(part: int, *names: str) -> dict[str, Any]:
-            return {name: np.array([getattr(row[part], name) for row in rows], object) for name in names}
-
-        value = np.array([found.value for _, found, _ in rows], np.float64).reshape(-1, 2)
-        ranks = np.array([(answer.first, answer.second) for _, _, answer in rows], np.float64).reshape(-1, 2)
-        columns = {
-            "place": np.array([place for place, _, _ in rows], np.int64),
-            **texts(1, "question", "side", "anchor", "anchor_name", "relation"),
-            "measure": self.by,
-            "first": value[:, 0],
-            "second": value[:, 1],
-            **texts(1, "better"),
-            **texts(2, "entity", "name"),
-            "first_rank": ranks[:, 0],
-            "second_rank": ranks[:, 1],
-        }
-        return long_table((len(rows),), columns)
+        return long_table(parts.wins.shape, columns | {name: getattr(parts, name) for name in counts})
 
     def about(self) -> dict[str, Any]:
         """Return the compared systems and measures."""
@@ -260,17 +200,13 @@ class Comparison(Framed, Result):
         return Table(kind, title, "", self.group_table(kind), columns, (shown + place * len(known)).tolist())
 
     def _questions(self) -> Table:
-        counts = [len(question.answers) for question in self.questions]
-        rows = [
-            at - count + place
-            for at, count in zip(np.cumsum(counts), counts, strict=True)
-            for place in range(min(count, _ANSWERS_SHOWN))
-        ]
-        asks = {question.question: question.asks for question in self.questions}
-        names = {own.entity: own.name for question in self.questions for own in question.answers if own.name}
+        answers = self.questions.to_pylist()
+        place, shown = [answer["place"] for answer in answers], _ANSWERS_SHOWN
+        rows = [row for row in range(len(place)) if row < shown or place[row - shown] != place[row]]
+        names = {answer["entity"]: answer["name"] for answer in answers if answer["name"]}
         columns = (
             Column("question"),
-            Column("question", "asks for", names=asks),
+            Column("question", "asks for", names={answer["question"]: _asks(**answer) for answer in answers}),
             Column("entity", "answer", names=names),
             Column("better", names={"": "-"}),
             *self._numbers()[:2],
@@ -278,7 +214,13 @@ class Comparison(Framed, Result):
             Column("second_rank", f"rank in {self.second}", 1),
         )
         title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
-        return Table("questions", title, "", self.question_table(), columns, rows)
+        return Table("questions", title, "", self.questions, columns, rows)
+
+
+def _asks(side: str, anchor: str, anchor_name: str, relation: str, **_: Any) -> str:
+    """A question, such as ``(?, capital_of, austria)``; - if the topic is unknown."""
+    asked = {"head": f"(?, {relation}, {anchor_name or anchor})", "tail": f"({anchor_name or anchor}, {relation}, ?)"}
+    return asked.get(side, "-")
 
 
 Floats = NDArray[np.float64]
@@ -355,8 +297,8 @@ def compare(
     >>> found = compare(qrels, [run("A", "ax", "xb"), run("B", "xa", "xyb")], "RR", resamples=100)
     >>> found.difference.round(4).tolist(), found.wins.tolist(), found.losses.tolist()
     ([0.3333], [2], [0])
-    >>> found.questions[0].question, found.questions[0].answers[0]
-    ('q1', AnswerPlaces(entity='a', name='', first=1.0, second=2.0))
+    >>> found.questions.select(["question", "entity", "first_rank", "second_rank"]).to_pylist()[0]
+    {'question': 'q1', 'entity': 'a', 'first_rank': 1.0, 'second_rank': 2.0}
     """
     given = qrels_of(qrels)
     judgements = judgements_of(given)
@@ -370,26 +312,23 @@ def compare(
     if len(both) != 2:
         raise KgtrecError(f"expected two systems to compare, found {'more' if len(both) > 2 else len(both)}")
     scores = item_scores(given, both, measures, **scoring)
-    by = (
-        parse_measure(by).label
-        if by
-        else next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
-    )
+    if by:
+        by = parse_measure(by).label
+    else:
+        by = next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
     if by not in scores:
         raise KgtrecError(
             f"expected one of the measures as by ({some_of(list(scores))}), found {by!r}{nearest(by, scores)}"
         )
     every = list(scores.values())
     low, high = _intervals(every, samples).T
-    tests = np.array([_tests(own) for own in every]).T
+    tests = np.full((5, len(every)), np.nan)
+    if testable := {label: own for label, own in scores.items() if own.aggregate in ("sum", *LINKS)}:
+        tested = power(testable)
+        (t, t_clustered), (p, p_clustered) = (part[:, :, 0].T for part in (tested.statistic, tested.p))
+        tests[:, [label in testable for label in scores]] = tested.d_z[:, 0], t, p, t_clustered, p_clustered
     counts = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     names_of_tests = ("d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties")
-    chosen = _chosen(scores[by], top)
-    with unwarned():  # reported when the systems were scored
-        places = []
-        if len(chosen):
-            seen = without_unlisted_answers(both, judgements, how)
-            places = _places(seen, judgements, chosen, how)
     return Comparison(
         both[0].name,
         both[1].name,
@@ -404,36 +343,10 @@ def compare(
         confidence,
         groups={} if how.collection is None else _groups(every, judgements, how.collection),
         by=by,
-        questions=_described(scores[by], chosen, places, judgements, how.collection, names or {}, both),
+        questions=_question_table(scores[by], top, both, judgements, how, names or {}),
         relations=relations,
         **dict(zip(names_of_tests, (*tests, *counts), strict=True)),
     )
-
-
-def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
-    """d_z; t and p over items; t and p clustered by question."""
-    nothing = (np.nan,) * 5
-    if scores.aggregate != "sum" and scores.aggregate not in LINKS:
-        return nothing
-    sample = paired_sample(scores)
-    if not sample.known.all():
-        without = [name for name, known in zip(scores.systems, sample.known, strict=True) if not known]
-        warn(f"{scores.measure} has no value for some {scores.items} of {' and '.join(without)}, and so no p-value")
-        return nothing
-    n = len(scores)
-    mean, deviation = paired_tests.differences(sample.value)
-    d_z = paired_tests.effect_sizes(sample.value)[0]
-    t, p = paired_tests.t_test(mean, deviation / np.sqrt(n), n - 1)
-    clustered = t, p
-    if scores.items == "answers":
-        error, n_clusters = paired_tests.clustered_errors(sample.value, sample.cluster)
-        clustered = paired_tests.t_test(mean, error, n_clusters - 1)
-    if np.isnan(clustered[1][0]):
-        warn(
-            f"{scores.measure} has no variance for {scores.systems[0]} and {scores.systems[1]}, which differ by the "
-            "same amount on every item: p is undefined"
-        )
-    return float(d_z[0]), float(t[0]), float(p[0]), float(clustered[0][0]), float(clustered[1][0])
 
 
 def _intervals(every: list[ItemScores], how: Bootstrap) -> Floats:
@@ -462,11 +375,7 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
     for place, scores in enumerate(alike):
         weight = np.ones(len(scores)) if scores.weight is None else scores.weight
         if scores.aggregate not in LINKS:
-            group = np.zeros(len(scores), np.int32)
-            medians = [Medians(value, group, 1) for value in scores.value]
-            found[place] = np.array(
-                [[median(weight * counts[cluster])[0] for block in samples for counts in block] for median in medians]
-            )
+            found[place] = resampled_medians(scores.value, weight, samples, cluster).T
             continue
         with np.errstate(divide="ignore"):
             linked = LINKS[cast(Aggregate, scores.aggregate)].to(scores.value)
@@ -484,7 +393,7 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
 
 def _outcomes(scores: ItemScores, group: Ints, size: int) -> tuple[NDArray[np.int64], ...]:
     """(size,) wins, losses and ties of the first system."""
-    higher, lower, same = outcomes(scores.value[0], scores.value[1], group, size)
+    higher, lower, same = paired_tests.outcomes(scores.value[0], scores.value[1], group, size)
     # an item's value rises with the measure's value, except where that is the inverse of a mean
     better = scores.higher_is_better != (scores.aggregate in ("inverse mean", "inverse geometric mean"))
     return (higher, lower, same) if better else (lower, higher, same)
@@ -523,12 +432,8 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
     return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
 
 
-#: a question on which the systems differ: its row in the qrels, the value of each, and whether the first is better
-_Chosen = tuple[int, tuple[float, float], bool]
-
-
-def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
-    """The questions that differ most, the largest difference first."""
+def _most_different(scores: ItemScores, top: int) -> tuple[Ints, Floats, NDArray[np.bool_]]:
+    """The questions that differ most, the most different first: rows, (2, n) values, whether the first is better."""
     used, place_of = np.unique(scores.question, return_inverse=True)
     group = place_of.astype(np.int32)
     how = cast(Aggregate, scores.aggregate)
@@ -541,74 +446,60 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
     ahead = (apart > 0) == scores.higher_is_better
     best, worst = (order[(differs & side)[order]] for side in (ahead, ~ahead))
     n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
-    places = np.concatenate([best[:n_best], worst[: top - n_best]])
-    return [
-        (int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
-        for place in order[np.isin(order, places)]
-    ]
+    chosen = order[np.isin(order, np.concatenate([best[:n_best], worst[: top - n_best]]))]
+    return used[chosen], value[:, chosen], ahead[chosen]
 
 
-def _places(
-    both: Iterable[System], qrels: Qrels, chosen: list[_Chosen], scoring: Scoring
-) -> list[dict[tuple[int, int], float]]:
-    """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
-    questions = np.array([question for question, _, _ in chosen], np.int32)
-    row = np.flatnonzero((qrels.grade >= 1) & np.isin(qrels.question, questions))
-    pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
-    found = []
-    for system in both:
-        rank = np.full(len(qrels), np.nan)
+def _ranks(systems: Iterable[System], qrels: Qrels, row: NDArray[np.intp], scoring: Scoring) -> Floats:
+    """(systems, rows) the rank of some answers of the qrels; NaN below the cut of a run."""
+    ranks = np.full((2, len(qrels)), np.nan)
+    for system, rank in zip(systems, ranks, strict=True):
         if not isinstance(system, AnswerRanks):
             places = match(system, qrels).places
-            rank[places.judged] = places.position  # in the lists; NaN below the cut
+            rank[places.judged] = places.position
         elif (answers := match(system, qrels, scoring.ties, scoring.seed).answers) is not None:
             rank[qrels.grade >= 1] = answers.rank
-        found.append(dict(zip(pairs, rank[row].tolist(), strict=True)))
-    return found
+    return ranks[:, row]
 
 
-def _described(
-    scores: ItemScores,
-    chosen: list[_Chosen],
-    places: list[dict[tuple[int, int], float]],
-    qrels: Qrels,
-    topics: Collection | None,
-    names: Mapping[str, str],
-    both: tuple[System, ...],
-) -> tuple[QuestionDifference, ...]:
-    """The chosen questions in words."""
-    if not chosen:
-        return ()
-
-    def label_of(entity: str) -> str:
-        code = -1 if topics is None or topics.labels is None else int(topics.entities.encode([entity])[0])
-        return entity if code < 0 or topics is None else entity_names(topics)[code]
-
-    rows = None if topics is None else topics.topics_of(qrels.questions)
-    described = []
-    for question, value, first_is_better in chosen:
-        side = anchor = relation = ""
-        if topics is not None and rows is not None:
-            row = int(rows[question])
-            side = SIDES[0] if topics.questions.is_head[row] else SIDES[1]
-            anchor = label_of(topics.entities[int(topics.questions.anchor[row])])
-            relation = topics.relations[int(topics.questions.relation[row])]
-        answers = [
-            AnswerPlaces(label := label_of(qrels.entities[pair[1]]), names.get(label, ""), rank, places[1][pair])
-            for pair, rank in places[0].items()
-            if pair[0] == question
-        ]
-        answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
-        described.append(
-            QuestionDifference(
-                qrels.questions[question],
-                side,
-                anchor,
-                names.get(anchor, ""),
-                relation,
-                value,
-                both[0 if first_is_better else 1].name,
-                tuple(answers),
-            )
-        )
-    return tuple(described)
+def _question_table(
+    scores: ItemScores, top: int, systems: Sequence[System], qrels: Qrels, scoring: Scoring, names: Mapping[str, str]
+) -> pa.Table:
+    """A row per answer of the questions that differ most, the answers of a question by their better rank."""
+    question, value, ahead = _most_different(scores, top)
+    n, topics = len(question), scoring.collection
+    place_of = np.full(len(qrels.questions), -1)
+    place_of[question] = np.arange(n)
+    row = np.flatnonzero((qrels.grade >= 1) & (place_of[qrels.question] >= 0))
+    ranks = np.empty((2, 0))
+    if n:
+        with unwarned():  # reported when the systems were scored
+            ranks = _ranks(without_unlisted_answers(systems, qrels, scoring), qrels, row, scoring)
+    entity, side, anchor, relation = qrels.entities.decode(qrels.entity[row]).to_pylist(), [""] * n, [""] * n, [""] * n
+    if topics is not None:
+        topic, called = topics.topics_of(qrels.questions)[question], entity_names(topics)
+        side = [SIDES[0] if is_head else SIDES[1] for is_head in topics.questions.is_head[topic]]
+        anchor = called.decode(topics.questions.anchor[topic]).to_pylist()
+        relation = topics.relations.decode(topics.questions.relation[topic]).to_pylist()
+        code_of = zip(entity, topics.entities.encode(entity), strict=True)
+        entity = [label if code < 0 else called[code] for label, code in code_of]
+    per_question = {
+        "place": np.arange(1, n + 1),
+        "question": (0, qrels.questions.decode(question)),
+        "side": (0, side),
+        "anchor": (0, anchor),
+        "anchor_name": (0, [names.get(label, "") for label in anchor]),
+        "relation": (0, relation),
+        "measure": scores.measure,
+        "first": value[0],
+        "second": value[1],
+        "better": (0, [systems[0 if first_is_better else 1].name for first_is_better in ahead]),
+    }
+    place, best = place_of[qrels.question[row]], np.nan_to_num(np.fmin(*ranks), nan=np.inf)
+    order = sorted(range(len(row)), key=lambda at: (place[at], best[at], entity[at]))
+    table, entity = long_table((n,), per_question).take(arrow_of(place[order])), [entity[at] for at in order]
+    per_answer = {"entity": labels_of(entity), "name": labels_of([names.get(label, "") for label in entity])}
+    per_answer |= {"first_rank": arrow_of(ranks[0][order]), "second_rank": arrow_of(ranks[1][order])}
+    for name, column in per_answer.items():
+        table = table.append_column(name, column)
+    return table

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from typing import Any, Unpack
 
 import numpy as np
@@ -55,14 +56,14 @@ class Correlations(Framed, PlottedResult):
         KeyError
             If no row or more than one is meant.
         """
-        found = [
+        matching = [
             place
             for place in range(len(self))
             if all(self.rows[column][place] == label for column, label in row.items())
         ]
-        if len(found) != 1:
-            raise KeyError(f"expected one row of {row}, found {len(found)}")
-        return float(self.value[found[0], self.coefficients.index(coefficient)])
+        if len(matching) != 1:
+            raise KeyError(f"expected one row of {row}, found {len(matching)}")
+        return float(self.value[matching[0], self.coefficients.index(coefficient)])
 
     def to_table(self) -> pa.Table:
         """Return the long form: what was compared, coefficient, value, low and high if known, systems."""
@@ -183,20 +184,15 @@ class Swaps(Framed, Result):
 
         The verdict ``significant`` says under which labels the difference is: first, second, both, neither, unknown.
         """
-        columns: dict[str, Any] = {name: list(labels) for name, labels in self.rows.items()}
-        columns |= {"better": list(self.better), "worse": list(self.worse)}
-        columns |= {"first": self.first.tolist(), "second": self.second.tolist()}
-        p_values = {"first_p": self.first_p, "second_p": self.second_p}
-        if not all(np.all(np.isnan(p)) for p in p_values.values()):
-            columns |= {name: p.tolist() for name, p in p_values.items()}
-            columns["significant"] = [self._verdict(*pair) for pair in zip(*p_values.values(), strict=True)]
-        return pa.table(columns)
-
-    def _verdict(self, first_p: float, second_p: float) -> str:
-        if np.isnan(first_p) or np.isnan(second_p):
-            return "unknown"
-        sides = [name for name, p in (("first", first_p), ("second", second_p)) if p < self.alpha]
-        return "both" if len(sides) == 2 else sides[0] if sides else "neither"
+        columns: dict[str, Any] = {name: (0, labels) for name, labels in self.rows.items()}
+        columns |= {"better": (0, self.better), "worse": (0, self.worse), "first": self.first, "second": self.second}
+        p = np.array([self.first_p, self.second_p])
+        if not np.isnan(p).all():
+            first, second = p < self.alpha
+            cases = {"unknown": np.isnan(p).any(axis=0), "both": first & second, "first": first, "second": second}
+            verdict = np.select(list(cases.values()), list(cases), "neither")
+            columns |= {"first_p": p[0], "second_p": p[1], "significant": verdict}
+        return long_table((len(self),), columns)
 
     def tables(self) -> tuple[Table, ...]:
         """Return ``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
@@ -319,26 +315,12 @@ def correlate(
     """
     chosen = coefficients_of(coefficients)
     number_of_workers(workers, executor)
+    how = None if confidence is None else Bootstrap(confidence, resamples, scoring.get("seed", 0), paired)
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
-    _warn_without_ranking(pair)
-    n_measures, n_keys = pair.first.shape[:2]
-    # the first says which order is right, and the second is judged
-    value = np.stack([of(pair.second, pair.first) for of in chosen.values()], axis=-1).reshape(-1, len(chosen))
-    low = high = None
-    if confidence is not None:
-        how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
-        draws = QuestionDraws.of(pair.systems, pair.items, how, paired=paired)
-        pieces = [(side, measure) for measure in pair.measures for side in (0, 1)]
-        found = results(draws, pieces, workers=workers, executor=executor, name="correlation")
-        drawn = _reported(found, progress, 2)
-        low, high = _ends(zip(drawn, drawn, strict=True), chosen, value, confidence)
-    rows = {
-        "first": (pair.names[0],) * (n_measures * n_keys),
-        "second": (pair.names[1],) * (n_measures * n_keys),
-        "measure": tuple(measure for measure in pair.measures for _ in range(n_keys)),
-        **{name: labels * n_measures for name, labels in pair.keys.items()},
-    }
-    return Correlations(rows, tuple(chosen), value, pair.systems, pair.left_out, confidence, low, high)
+    n = len(pair.measures)
+    rows = {"first": pair.names[:1] * n, "second": pair.names[1:] * n, "measure": pair.measures}
+    compared = [((0, measure), (1, measure)) for measure in pair.measures]
+    return _correlations(pair, rows, compared, chosen, how, progress, workers=workers, executor=executor)
 
 
 def between_measures(
@@ -389,30 +371,53 @@ def between_measures(
     """
     chosen = coefficients_of(coefficients, symmetric=True)
     number_of_workers(workers, executor)
+    how = None if confidence is None else Bootstrap(confidence, resamples, scoring.get("seed", 0))
     both = None if name is None else (name, name)
     pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
+    one, other = zip(*combinations(pair.measures, 2), strict=True)
+    rows = {"labels": pair.names[:1] * len(one), "first": one, "second": other}
+    compared = [((0, first), (0, second)) for first, second in zip(one, other, strict=True)]
+    return _correlations(pair, rows, compared, chosen, how, progress, workers=workers, executor=executor)
+
+
+def _correlations(
+    pair: _Pair,
+    rows: Mapping[str, Sequence[str]],
+    compared: Sequence[tuple[tuple[int, str], tuple[int, str]]],
+    coefficients: Mapping[str, Coefficient],
+    how: Bootstrap | None,
+    progress: Progress | None,
+    **work: Any,
+) -> Correlations:
+    """The correlations of pairs of rankings, each by a label set, 0 or 1, and a measure; ``rows``: what either is."""
     _warn_without_ranking(pair)
-    one, other = np.triu_indices(len(pair.measures), 1)
-    n_keys = pair.first.shape[1]
-    value = np.stack([of(pair.first[other], pair.first[one]) for of in chosen.values()], axis=-1)
-    value = value.reshape(-1, len(chosen))
+    scores = {(side, name): row for side in (0, 1) for name, row in zip(pair.measures, pair.scores[side], strict=True)}
+    # the first says which order is right, and the second is judged
+    first, second = (np.array([scores[ranking] for ranking in part]) for part in zip(*compared, strict=True))
+    n_keys, n_coefficients = first.shape[1], len(coefficients)
+    value = np.stack([of(second, first) for of in coefficients.values()], axis=-1).reshape(-1, n_coefficients)
     low = high = None
-    if confidence is not None:
-        how = Bootstrap(confidence, repeats=resamples, seed=scoring.get("seed", 0))
-        draws = QuestionDraws.of(pair.systems, pair.items, how, paired=True)
-        pieces = [(0, measure) for measure in pair.measures]
-        found = results(draws, pieces, workers=workers, executor=executor, name="correlation")
-        drawn = list(_reported(found, progress, 1))
-        low, high = _ends(((drawn[i], drawn[j]) for i, j in zip(one, other, strict=True)), chosen, value, confidence)
-    rows = {
-        "labels": (pair.names[0],) * (len(one) * n_keys),
-        "first": tuple(pair.measures[place] for place in one for _ in range(n_keys)),
-        "second": tuple(pair.measures[place] for place in other for _ in range(n_keys)),
-        **{column: labels * len(one) for column, labels in pair.keys.items()},
-    }
-    return Correlations(rows, tuple(chosen), value, pair.systems, (), confidence, low, high)
+    if how is not None:
+        draws = QuestionDraws.of(pair.systems, pair.items, how)
+        rankings = list(dict.fromkeys(chain.from_iterable(compared)))
+        drawn = {}
+        for number, one in enumerate(results(draws, rankings, name="correlation", **work), 1):
+            drawn[rankings[number - 1]] = one
+            if progress is not None and number * len(pair.measures) % len(rankings) == 0:
+                progress(1)
+        ends = [
+            percentile_interval(
+                np.stack([of(drawn[judged], drawn[right]) for of in coefficients.values()], axis=1), how.confidence
+            )
+            for right, judged in compared
+        ]
+        low, high = np.where(np.isnan(value), np.nan, np.stack(ends, axis=1))
+    columns = {name: tuple(label for label in labels for _ in range(n_keys)) for name, labels in rows.items()}
+    columns |= {name: labels * len(compared) for name, labels in pair.keys.items()}
+    confidence = None if how is None else how.confidence
+    return Correlations(columns, tuple(coefficients), value, pair.systems, pair.left_out, confidence, low, high)
 
 
 def swaps(
@@ -465,7 +470,7 @@ def swaps(
     pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     one, other = paired_tests.pairs(len(pair.systems))
     with np.errstate(over="ignore"):  # of scores near the end of what a float can hold
-        gaps = np.stack([scores[:, :, one] - scores[:, :, other] for scores in (pair.first, pair.second)])
+        gaps = pair.scores[..., one] - pair.scores[..., other]
     swapped = np.nonzero(np.sign(gaps[0]) * np.sign(gaps[1]) < 0)
     order = np.lexsort((-np.abs(gaps[0][swapped]), *swapped[1::-1]))
     measure, key, at = (part[order] for part in swapped)
@@ -474,7 +479,7 @@ def swaps(
     better_rows, worse_rows = np.where(ahead, (one[at], other[at]), (other[at], one[at]))
     sign = np.where(ahead, 1.0, -1.0) * [1.0 if pair.higher_is_better[pair.measures[row]] else -1.0 for row in measure]
     p = np.array([[_p_values(own, name, pair.systems, len(one)) for name in pair.measures] for own in pair.items])
-    n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
+    n_pairs = {measure: len(one) * pair.scores.shape[2] for measure in pair.measures}
     rows = {"measure": tuple(pair.measures[row] for row in measure)}
     rows |= {name: tuple(labels[row] for row in key) for name, labels in pair.keys.items()}
     systems_ahead, systems_behind = (tuple(pair.systems[row] for row in rows) for rows in (better_rows, worse_rows))
@@ -505,8 +510,7 @@ class _Pair:
     measures: tuple[str, ...]
     higher_is_better: Mapping[str, bool]
     keys: Mapping[str, tuple[str, ...]]
-    first: Floats  # (measures, keys, systems)
-    second: Floats
+    scores: Floats  # (2, measures, keys, systems)
     items: tuple[Mapping[str, ItemScores] | None, Mapping[str, ItemScores] | None]
 
     @classmethod
@@ -520,9 +524,6 @@ class _Pair:
         better: Mapping[str, Better] | None,
         **scoring: Unpack[ScoringOptions],
     ) -> _Pair:
-        tables: list[ScoreTable] = []
-        higher: list[dict[str, bool]] = []
-        items: list[dict[str, ItemScores] | None] = []
         sides = [(first, "the table")] if second is None else [(first, "first"), (second, "second")]
         if systems is not None and all(isinstance(own, ScoreTable | Scores) or is_scored(own) for own, _ in sides):
             raise KgtrecError(
@@ -533,39 +534,23 @@ class _Pair:
             systems = list(systems)
         if systems is not None:  # what the answers of both are
             scoring = {"collection": next((own for own, _ in sides if isinstance(own, Collection)), None)} | scoring
-        for labelled, default in sides:
-            table, own_items = _as_table(labelled, default, systems, measures, scoring)
-            if names is not None:
-                table = replace(table, name=names[len(tables)])
-            table, own_higher = named(table, better)
-            tables.append(table)
-            higher.append(own_higher)
-            items.append(None if own_items is None else dict(zip(own_higher, own_items, strict=True)))
-        if second is None:
-            tables, higher, items = tables * 2, higher * 2, items * 2
-        called = tables[0].name, tables[1].name
+        label_sets = []
+        for (labelled, default), name in zip(sides, names or ("", ""), strict=False):
+            table, several = _as_table(labelled, default, systems, measures, scoring)
+            table, is_higher = named(table if names is None else replace(table, name=name), better)
+            label_sets.append((table, is_higher, several and dict(zip(is_higher, several, strict=True))))
+        tables, higher, items = zip(*(label_sets * 2)[:2], strict=True)
         common = [name for name in tables[0].systems if name in set(tables[1].systems)]
         left_out = _warn_left_out(tables, common)
         wanted = _common_measures(tables, higher, measures, better)
         places, keys = _key_places(tables)
-        oriented = []
-        for table, own, key in zip(tables, higher, places, strict=True):
-            rows = [table.systems.index(name) for name in common]
-            columns = [table.measures.index(name) for name in wanted]
-            values = table.values[np.ix_(rows, columns, key)].transpose(1, 2, 0)
-            sign = np.array([1.0 if own[name] else -1.0 for name in wanted])
-            oriented.append(values * sign[:, None, None])
-        return cls(
-            called,
-            tuple(common),
-            left_out,
-            tuple(wanted),
-            higher[0],
-            keys,
-            oriented[0],
-            oriented[1],
-            (items[0], items[1]),
-        )
+        scores = []
+        for table, is_higher, key in zip(tables, higher, places, strict=True):
+            rows, columns = map(table.systems.index, common), map(table.measures.index, wanted)
+            sign = np.array([1.0 if is_higher[name] else -1.0 for name in wanted])
+            scores.append(table.values[np.ix_(list(rows), list(columns), key)].transpose(1, 2, 0) * sign[:, None, None])
+        called = tables[0].name, tables[1].name
+        return cls(called, tuple(common), left_out, tuple(wanted), higher[0], keys, np.stack(scores), items)
 
 
 def _as_table(
@@ -634,8 +619,8 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
         raise KgtrecError(f"expected the same key columns, or none on one side, found: {key_columns}")
     columns = list(tables[0].keys)
     rows = [list(zip(*(table.keys[column] for column in columns), strict=True)) for table in tables]
-    places = {row: place for place, row in enumerate(rows[1])}
-    common = [row for row in rows[0] if row in places]
+    places = [{row: place for place, row in enumerate(own)} for own in rows]
+    common = [row for row in rows[0] if row in places[1]]
     if not common:
         raise KgtrecError(
             f"expected {', '.join(columns)} in common, found none in {tables[0].name} and {tables[1].name}"
@@ -648,14 +633,13 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
                 + (f" and {len(own) - len(common) - 1} more" if len(own) > len(common) + 1 else "")
                 + ", left out"
             )
-    own_places = {row: place for place, row in enumerate(rows[0])}
-    kept = [[own_places[row] for row in common], [places[row] for row in common]]
-    return kept, {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
+    keys = {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
+    return [[own[row] for row in common] for own in places], keys
 
 
 def _warn_without_ranking(pair: _Pair) -> None:
     """Warn, by measure and label set, where all systems score alike or one has no score."""
-    for name, scores in dict(zip(pair.names, (pair.first, pair.second), strict=True)).items():
+    for name, scores in dict(zip(pair.names, pair.scores, strict=True)).items():
         unknown: NDArray[np.bool_] = np.any(np.isnan(scores), axis=2)
         alike: NDArray[np.bool_] = np.all(scores == scores[:, :, :1], axis=2) & ~unknown
         for why, found in (("all systems score alike", alike), ("a system has no score", unknown)):
@@ -665,22 +649,3 @@ def _warn_without_ranking(pair: _Pair) -> None:
                 warn(
                     f"{pair.measures[place]} under {name} ranks no systems: {why}{among}; its correlation is undefined"
                 )
-
-
-def _reported(drawn: Iterator[Floats], progress: Progress | None, parts: int) -> Iterator[Floats]:
-    """What is drawn, with a step of progress after each so many parts."""
-    for number, scores in enumerate(drawn, 1):
-        yield scores
-        if progress is not None and number % parts == 0:
-            progress(1)
-
-
-def _ends(
-    drawn: Iterable[tuple[Floats, Floats]], coefficients: Mapping[str, Coefficient], value: Floats, confidence: float
-) -> Floats:
-    """(2, n, coefficients) percentiles of the correlations of n pairs of (samples, systems) scores."""
-    found = [
-        percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
-        for first, second in drawn
-    ]
-    return np.where(np.isnan(value), np.nan, np.stack(found, axis=1))

@@ -28,9 +28,7 @@ class QuestionDraws:
     samples: tuple[BootstrapSamples, BootstrapSamples]
 
     @classmethod
-    def of(
-        cls, systems: tuple[str, ...], items: tuple[Items | None, Items | None], how: Bootstrap, *, paired: bool
-    ) -> QuestionDraws:
+    def of(cls, systems: tuple[str, ...], items: tuple[Items | None, Items | None], how: Bootstrap) -> QuestionDraws:
         """Draw a question that both label sets have once if they are paired, and otherwise each for itself.
 
         Raises
@@ -46,7 +44,7 @@ class QuestionDraws:
         both = items[0], items[1]
         one, other = (next(iter(own.values())).questions for own in both)
         union = one.extended(other.labels)
-        if paired and len(union) < len(one) + len(other):
+        if how.paired and len(union) < len(one) + len(other):
             drawn = BootstrapSamples(len(union), how.repeats, how.seed)
             # by the ids' order, so that a sample depends on no file's line order
             place = union.byte_order
@@ -68,17 +66,20 @@ class QuestionDraws:
             return np.full((samples.repeats, len(rows)), np.nan)
         weight = np.ones(n) if scores.weight is None else scores.weight
         if scores.aggregate == "median":
-            group = np.repeat(np.arange(len(rows), dtype=np.int32), n)
-            medians = Medians(scores.value[rows].ravel(), group, len(rows))
-            drawn = np.array(
-                [medians(np.tile(weight * counts[cluster], len(rows))) for block in samples for counts in block]
-            )
+            drawn = resampled_medians(scores.value[rows], weight, samples, cluster)
             return drawn if scores.higher_is_better else -drawn
         # the weights' scale does not matter: only the order of the systems does
         above = list(terms(scores)[rows])
         quotients = resampled_quotients(samples, cluster, np.zeros(n, np.int32), 1, above, [weight] * len(above))
         numbers = quotients[:, :, 0].T
         return numbers if higher_terms_are_better(scores) else -numbers
+
+
+def resampled_medians(value: Floats, weight: Floats, samples: BootstrapSamples, cluster: NDArray[Any]) -> Floats:
+    """Return (samples, systems) weighted medians of (systems, n) values, whose clusters are drawn."""
+    n_systems, n = value.shape
+    medians = Medians(value.ravel(), np.repeat(np.arange(n_systems, dtype=np.int32), n), n_systems)
+    return np.array([medians(np.tile(weight * counts[cluster], n_systems)) for block in samples for counts in block])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Bootstrap:
     confidence: float = 0.95
     repeats: int = 1000
     seed: int = 0
+    paired: bool = True  # whether questions of one id are the same question in two label sets
 
     def __post_init__(self) -> None:
         between_0_and_1("a confidence", self.confidence)

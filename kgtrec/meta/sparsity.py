@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.run import Run
 from kgtrec.data.scores import ScoreTable
-from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, each_warned_once, nearest, one_of
 from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
 from kgtrec.evaluation.given import System
@@ -88,11 +85,11 @@ def sparsity(
     one_of("a reference among the label sets", chosen, names)
     base = several[names.index(chosen)]
     with each_warned_once(set()):
-        found = [
+        correlations = [
             correlate(base, table, None, measures, coefficients, names=(base.name, table.name), better=better)
             for table in several
         ]
-    return _joined(found)
+    return _joined(correlations)
 
 
 def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
@@ -116,16 +113,16 @@ def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
 def _joined(several: Sequence[Correlations]) -> Correlations:
     """The rows of all, grouped by measure and key; measures and keys that one lacks are left out there."""
     first = several[0]
-    columns = {name: [label for found in several for label in found.rows[name]] for name in first.rows}
+    columns = {name: [label for part in several for label in part.rows[name]] for name in first.rows}
     keys = list(zip(*(labels for name, labels in columns.items() if name not in ("first", "second")), strict=True))
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     order = sorted(range(len(keys)), key=lambda row: number[keys[row]])
     return Correlations(
         {name: tuple(labels[row] for row in order) for name, labels in columns.items()},
         first.coefficients,
-        np.concatenate([found.value for found in several])[order],
+        np.concatenate([part.value for part in several])[order],
         first.systems,
-        tuple(dict.fromkeys(name for found in several for name in found.left_out)),
+        tuple(dict.fromkeys(name for part in several for name in part.left_out)),
     )
 
 
@@ -173,7 +170,7 @@ def label_scores(
     distribution of the sparse ones.
     """
     given, parsed = systems_and_measures(systems, measures)
-    found = list(given)
+    compared = list(given)
     if not labels:
         raise KgtrecError("expected at least one label set, found none")
     columns = _parts(per)
@@ -182,14 +179,11 @@ def label_scores(
         one_of("the relations of one of the label sets", relations, labels)
         relations = relation_shares(labels[relations], how.collection)
     if reduced_from is not None:
-        found = list(without_unlisted_answers(found, reduced_from, how, parsed))
+        compared = list(without_unlisted_answers(compared, reduced_from, how, parsed))
         scoring["unlisted_answers"] = "candidates"
     scoring["weights"] = relations
-    tables = [_scored(name, judged, found, parsed, columns, scoring) for name, judged in labels.items()]
-    first = tables[0]
-    keys = {LABELS: tuple(table.name for table in tables for _ in table.key_rows)}
-    keys |= {column: tuple(label for table in tables for label in table.keys[column]) for column in columns}
-    return ScoreTable(first.systems, first.measures, np.concatenate([table.values for table in tables], axis=2), keys)
+    tables = {name: _scored(name, judged, compared, parsed, columns, scoring) for name, judged in labels.items()}
+    return _stacked(tables, LABELS)
 
 
 def _parts(per: str | Sequence[str]) -> list[str]:
@@ -232,38 +226,24 @@ def _scored(
 ) -> ScoreTable:
     whole = judged if isinstance(judged, Collection) else scoring.get("collection")
 
-    def table(qrels: Qrels | Collection, per: str | None, side: bool = False) -> ScoreTable:
-        own = [_on_side(system, qrels, judged) for system in systems] if side else systems
-        scores = evaluate(qrels, own, measures, per=per, **scoring | {"collection": whole})
-        return ScoreTable.of_scores(scores, name)
+    def table(per: str | None, **sides: Any) -> ScoreTable:
+        options: dict[str, Any] = {**scoring, "collection": whole, **sides}
+        return ScoreTable.of_scores(evaluate(judged, systems, measures, per=per, **options), name)
 
     if len(columns) < 2:
-        return table(judged, columns[0] if columns else None)
-    parts = [(side, _of_side(judged, whole, side)) for side in SIDES]
-    tables = [(side, table(qrels, columns[1], side=True)) for side, qrels in parts if qrels is not None]
-    keys = {
-        "side": tuple(side for side, part in tables for _ in part.key_rows),
-        columns[1]: tuple(label for _, part in tables for label in part.keys[columns[1]]),
-    }
-    return replace(tables[0][1], values=np.concatenate([part.values for _, part in tables], axis=2), keys=keys)
-
-
-def _on_side(system: System, qrels: Qrels | Collection, judged: Qrels | Collection) -> System:
-    """A system whose run answers none of one side's questions, but some of the other's, has empty lists there."""
-    side, whole = (found.qrels if isinstance(found, Collection) else found for found in (qrels, judged))
-    if isinstance(system, AnswerRanks) or np.any(side.questions.encode(system.questions.labels) >= 0):
-        return system
-    if not np.any(whole.questions.encode(system.questions.labels) >= 0):
-        return system  # of another collection, which is reported later
-    none = np.zeros(0, np.int32)
-    return Run(system.name, none, none, np.zeros(0), Vocabulary.of([]), system.entities, system.collection)
-
-
-def _of_side(judged: Qrels | Collection, collection: Collection | None, side: str) -> Qrels | None:
-    """The judgements of one side's questions; None if there are none."""
-    if collection is None:
+        return table(columns[0] if columns else None)
+    if whole is None:
         raise KgtrecError("parts by side need the questions' topics, and qrels alone have none: give a collection")
     qrels = judged.qrels if isinstance(judged, Collection) else judged
-    is_own = collection.questions.is_head[collection.topics_of(qrels.questions)] == (side == SIDES[0])
-    found = replace(qrels.of_questions(np.flatnonzero(is_own)), collection="")
-    return found if len(found) else None
+    is_head = whole.questions.is_head[whole.topics_of(qrels.questions)]
+    tables = {side: table(columns[1], sides=(side,)) for side in SIDES if np.any(is_head == (side == SIDES[0]))}
+    return _stacked(tables, "side")
+
+
+def _stacked(tables: Mapping[str, ScoreTable], column: str) -> ScoreTable:
+    """The rows of all tables, whose names are a first key."""
+    keys = {column: tuple(name for name, table in tables.items() for _ in table.key_rows)}
+    for key in next(iter(tables.values())).keys:
+        keys[key] = tuple(label for table in tables.values() for label in table.keys[key])
+    values = np.concatenate([table.values for table in tables.values()], axis=2)
+    return replace(next(iter(tables.values())), values=values, keys=keys, name="")

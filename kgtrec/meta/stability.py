@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
@@ -23,14 +23,14 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
-from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import systems_and_measures, warn_of_lacking
+from kgtrec.evaluation.belonging import of_collection
+from kgtrec.evaluation.evaluate import Prepared, prepared
 from kgtrec.evaluation.given import System, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
-from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
-from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions, UnlistedAnswers
+from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open
+from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions
 from kgtrec.evaluation.summarise import ItemValues, summarise
-from kgtrec.evaluation.unlisted import candidates_of, filtered_if_unlisted, require_deep, without_unlisted_answers
+from kgtrec.evaluation.unlisted import candidates_of, filtered_if_unlisted, require_deep
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
 from kgtrec.kernels.sampling.random_order import hashed
@@ -261,41 +261,31 @@ def stability(
     >>> found.correlation[:, 1].tolist()
     [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
-    if isinstance(judged := qrels_of(qrels), Collection):
-        scoring["collection"] = judged
     how = Scoring(**scoring).without("sides", "weights")
-    qrels, collection = _judged(judged, how.collection)
+    qrels, collection = _judged(qrels, how.collection)
     repeats = whole_number("repeats", repeats, 1)
     whole_number("seed", how.seed)
     number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
-    given, asked = systems_and_measures(systems, measures)
-    found, parsed = list(given), _parsed(asked)
-    whole = collection if judgements_of(judged) is collection.qrels else None
-    checked = different_systems(found, whole, qrels=qrels, measures=parsed, mixed=how.mixed)
-    found = list(without_unlisted_answers(checked, qrels, how, parsed))
-    if len(found) < 2:
+    inputs = prepared(qrels, systems, measures, replace(how, collection=collection))
+    parsed, compared = _parsed(inputs.measures), list(inputs.systems)
+    if len(compared) < 2:
         raise KgtrecError("expected at least two systems to rank, found one")
-    test_set = _test_set(qrels, collection)
+    test_set = _test_set(inputs.qrels, collection)
     counts = sorted({count_of(size, len(test_set.hashes)) for size in sizes})
     if not counts:
         raise KgtrecError("expected at least one size of subsamples, found none")
-    over_questions = any(measure.items == "questions" for measure in parsed)
-
-    def listed(system: System) -> _System:
-        seen = match(system, qrels, how.ties, how.seed)
-        if not isinstance(system, AnswerRanks) and how.unlisted_answers == "filtered":
-            _require_deep_lists(system, seen, qrels, collection, parsed)
-        if over_questions:
-            warn_of_lacking(seen, qrels, how)
-        return _listed(seen, system, qrels, collection, test_set, how.unlisted_answers)
-
-    labels = [measure.label for measure in parsed]
-    work = _Work(test_set, [listed(system) for system in found], labels, how.missing, int(how.seed))
-    _require_computable(parsed, work, qrels)
+    work = _Work(
+        test_set,
+        [_listed(system, inputs, collection, test_set, parsed) for system in compared],
+        [measure.label for measure in parsed],
+        how.missing,
+        int(how.seed),
+    )
+    _require_computable(parsed, work, inputs.qrels)
     work.prepare()
     full = work.full()
-    scores = np.empty((len(parsed), len(counts), repeats, len(found)))
+    scores = np.empty((len(parsed), len(counts), repeats, len(compared)))
     at_a_time = _AT_A_TIME if work.is_quick else 1
     pieces = [  # a size, the first repeat, and the one after the last
         (size, first, min(first + at_a_time, repeats))
@@ -314,8 +304,8 @@ def stability(
         ]
     )
     result = Stability(
-        tuple(system.name for system in found),
-        tuple(measure.label for measure in parsed),
+        tuple(system.name for system in compared),
+        tuple(work.labels),
         np.array(counts),
         len(test_set.hashes),
         full,
@@ -323,7 +313,7 @@ def stability(
         correlation,
         coefficient,
         how.unlisted_answers,
-        int(how.seed),
+        work.seed,
         confidence,
     )
     _warn_undefined(result)
@@ -363,20 +353,28 @@ def subsample(
     >>> len(subsample(collection, 2))
     4
     """
-    qrels, collection = _judged(qrels_of(qrels), collection)
-    test_set = _test_set(qrels, collection)
+    whole, collection = _judged(qrels, collection)
+    judgements = of_collection(judgements_of(whole), collection)
+    test_set = _test_set(judgements, collection)
     mask = drawn(test_set.hashes, count_of(size, len(test_set.hashes)), seed, repeat)
-    chosen = np.zeros(len(qrels), np.bool_)
-    chosen[test_set.relevant[mask[test_set.triple]]] = True
-    return qrels.with_rows(sample_of(test_set.rows, chosen).kept[test_set.row])
+    return judgements.with_rows(_sample(test_set.rows, mask[test_set.triple]).kept[test_set.row])
 
 
-def _judged(given: Qrels | Collection, collection: Collection | None) -> tuple[Qrels, Collection]:
-    """The judgements, and the collection that has their test triples."""
-    collection = given if isinstance(given, Collection) else collection
+def _judged(qrels: Any, collection: Collection | None) -> tuple[Qrels | Collection, Collection]:
+    """The judgements, as the collection if they are all of it, and the collection that has their test triples."""
+    judged = qrels_of(qrels)
+    if isinstance(judged, Collection):
+        return judged, judged
     if collection is None:
         raise KgtrecError("subsamples are of test triples, and qrels alone do not have them: give a collection")
-    return of_collection(judgements_of(given), collection), collection
+    return collection if judged is collection.qrels else judged, collection
+
+
+def _sample(rows: JudgedRows, kept: Masks) -> Sample:
+    """The subsample that keeps these of the relevant rows."""
+    chosen = rows.grade >= 1
+    chosen[chosen] = kept
+    return sample_of(rows, chosen)
 
 
 def _parsed(measures: Any) -> list[ParsedMeasure]:
@@ -437,24 +435,18 @@ class _System:
 
     name: str
     listed: ListedRows
-    ranks: MicroRanks | None  # of the answers, in the order of the test set; None for a run
+    ranks: Any  # MicroRanks of the answers, in the order of the test set; None for a run
     rule: Ties | None  # of the ranks; None: candidates have one order
     ties: str | None  # as of MatchedSystem: which measures leave the order of ties open
     recounts: bool  # discarded answers, which the ranks do not count, may become candidates
 
-    @property
-    def micro_ranks(self) -> MicroRanks:
-        return cast("MicroRanks", self.ranks)  # measures that need them are refused for runs
-
 
 def _listed(
-    seen: MatchedSystem,
-    system: System,
-    qrels: Qrels,
-    collection: Collection,
-    test_set: _TestSet,
-    unlisted_answers: UnlistedAnswers,
+    system: System, inputs: Prepared, collection: Collection, test_set: _TestSet, measures: Sequence[ParsedMeasure]
 ) -> _System:
+    seen, qrels, unlisted_answers = inputs.matched(system), inputs.qrels, inputs.scoring.unlisted_answers
+    if not isinstance(system, AnswerRanks) and unlisted_answers == "filtered":
+        _require_deep_lists(system, seen, qrels, collection, measures)
     rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
     if seen.tied_ranking is not None:
         rule = "realistic"  # whose ranks are the mean ranks
@@ -471,13 +463,12 @@ def _listed(
         rule,
         removable=removable[places.judged],
     )
-    ranks = None
-    if seen.answers is not None:
-        answers, place = seen.answers, test_set.row[qrels.grade >= 1]
+    relevant, ranks = qrels.grade >= 1, None
+    if (answers := seen.answers) is not None:
         of_all = MicroRanks(answers.rank, answers.candidates, answers.best, answers.worst)
-        ranks = of_all.take(np.argsort(place))
+        ranks = of_all.take(np.argsort(test_set.row[relevant]))
     is_filtered = isinstance(system, AnswerRanks) and "test" in system.filtered_by
-    recounts = is_filtered and not removable[qrels.grade >= 1].all()
+    recounts = is_filtered and not removable[relevant].all()
     return _System(seen.name, listed, ranks, rule, seen.ties, recounts)
 
 
@@ -522,19 +513,18 @@ class _Work:
     @property
     def is_quick(self) -> bool:
         """Whether all measures are such that a subsample takes milliseconds."""
-        return all(self._is_quick(measure, measure.items) for measure in _parsed(self.labels))
+        return all(map(self._is_quick, _parsed(self.labels)))
 
     def prepare(self) -> None:
         """Do the common work of all subsamples."""
-        measures = [measure for measure in _parsed(self.labels) if self._is_quick(measure, "questions")]
+        measures = [own for own in _parsed(self.labels) if own.items == "questions" and self._is_quick(own)]
         if measures:
-            self.questions = _question_means(self, measures)
+            self.questions = _QuestionMeans(self.test_set.rows, self.systems, measures)
 
     def full(self) -> Floats:
         """Return (measures, systems) scores on the full test set."""
         with unwarned():  # undefined values are reported once, for all sizes
-            scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
-        return scores
+            return np.asarray(self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0])
 
     def __call__(self, size: int, first: int, last: int) -> Floats:
         """(repeats, measures, systems) scores on the subsamples ``first`` to ``last`` of one size."""
@@ -546,27 +536,17 @@ class _Work:
         measures = _parsed(self.labels)
         answers = triples[:, self.test_set.triple]  # (repeats, answers)
         scores = np.empty((len(triples), len(measures), len(self.systems)))
-        of_answers, of_questions = (
-            [place for place, measure in enumerate(measures) if self._is_quick(measure, items)]
-            for items in ("answers", "questions")
-        )
-        others = [(p, measure) for p, measure in enumerate(measures) if p not in (*of_answers, *of_questions)]
-        if of_answers:
-            scores[:, of_answers] = self._answer_means(answers, [measures[place] for place in of_answers])
-        if of_questions and self.questions is not None:
-            scores[:, of_questions] = self.questions(answers, [measures[place] for place in of_questions])
-        if others:
-            rows = self.test_set.rows
-            for repeat, mask in enumerate(answers):
-                chosen = np.zeros(len(rows.question), np.bool_)
-                chosen[self.test_set.relevant[mask]] = True
-                sample = sample_of(rows, chosen)
-                for number, system in enumerate(self.systems):
-                    one = _Subsample(self, system, sample, mask)
-                    scores[repeat, [place for place, _ in others], number] = [one.score(m) for _, m in others]
+        places: dict[Any, list[int]] = {}
+        for place, measure in enumerate(measures):
+            way: Any = self._one_by_one
+            if self._is_quick(measure):
+                way = self._answer_means if measure.items == "answers" else self.questions
+            places.setdefault(way, []).append(place)
+        for way, own in places.items():
+            scores[:, own] = way(answers, [measures[place] for place in own])
         return scores
 
-    def _is_quick(self, measure: ParsedMeasure, items: str) -> bool:
+    def _is_quick(self, measure: ParsedMeasure) -> bool:
         """Whether a measure is a mean, or a function of one, over all remaining items, with values that do not change.
 
         The value of an answer does not depend on what is discarded; that of a question not on what is discarded of
@@ -575,24 +555,101 @@ class _Work:
         record = measure.record
         is_mean = record.form == "plain" and record.aggregate in LINKS and record.weighting is None
         recounts = any(system.recounts for system in self.systems)
-        own = not recounts if items == "answers" else self.missing == "zero"
-        return is_mean and own and measure.items == items
+        return is_mean and (not recounts if measure.items == "answers" else self.missing == "zero")
 
     def _answer_means(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
         """(repeats, measures, systems) the values of measures that are such means."""
         columns = [
-            LINKS[measure.record.aggregate].to(_values(measure, system, system.micro_ranks))
+            LINKS[measure.record.aggregate].to(_values(measure, system, system.ranks))
             for measure in measures
             for system in self.systems
         ]
         means = subsample_means(answers, np.stack(columns, axis=1))
         return _brought_back(measures, means.reshape(len(answers), len(measures), len(self.systems)))
 
+    def _one_by_one(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
+        """(repeats, measures, systems) the values of other measures."""
+        scores = np.empty((len(answers), len(measures), len(self.systems)))
+        for repeat, kept in enumerate(answers):
+            sample = _sample(self.test_set.rows, kept)
+            for number, system in enumerate(self.systems):
+                items = self._items(system, sample, kept, measures)
+                pairs = zip(measures, items, strict=True)
+                scores[repeat, :, number] = [summarise(measure, own, 1, system.name)[0] for measure, own in pairs]
+        return scores
+
+    def _items(
+        self, system: _System, sample: Sample, kept: Masks, measures: Sequence[ParsedMeasure]
+    ) -> Iterator[ItemValues]:
+        """The items of one system on one subsample under each measure."""
+        ranked, ranks, rows = _ranked(system.listed, system.ties, sample), None, self.test_set.rows
+        if any(measure.items == "answers" for measure in measures):
+            ranks = system.ranks.take(kept)
+            if system.recounts:
+                ranks = ranks.among(*system.listed.come_back(sample), system.rule)
+        for measure in measures:
+            if ranks is not None and measure.items == "answers":
+                is_open = leaves_order_open(system.ties, measure) and measure.record.aggregate == "median"
+                value, question = _values(measure, system, ranks), rows.question[self.test_set.relevant[kept]]
+                others: tuple[Any, ...] = ranks.candidates, None, (ranks.best, ranks.worst) if is_open else None
+            else:
+                ranking, value = ranked(measure)
+                there = (ranking.num_retrieved > 0) | (self.missing == "zero")
+                value, question = value[there], sample.questions[there].astype(np.int32)
+                candidates = None if system.ranks is None else ranking.num_retrieved[there]
+                others = candidates, sample.num_relevant[there], None
+            # the units that always count equally by the measure's definition; if there are none each item does
+            alike = measure.record.weighting
+            unit = question if alike == "question" else self.test_set.relation[question]
+            weight = None if alike is None else (1.0 / np.maximum(np.bincount(unit), 1))[unit]
+            yield ItemValues(value, np.zeros(len(value), np.int32), question, weight, *others)
+
+
+def _ranked(listed: ListedRows, ties: str | None, sample: Sample) -> Callable[[ParsedMeasure], tuple[Any, Floats]]:
+    """Lists with only the rows of a sample judged, in the form that a measure takes, and its (questions,) values."""
+    ranking_of = cache(lambda is_open: (listed.tied_ranking if is_open else listed.ranking)(sample))
+
+    def ranked(measure: ParsedMeasure) -> tuple[Any, Floats]:
+        is_open = leaves_order_open(ties, measure)
+        ranking = ranking_of(is_open)
+        return ranking, measure.expected(ranking) if is_open else measure(ranking)
+
+    return ranked
+
 
 def _brought_back(measures: Sequence[ParsedMeasure], means: Floats) -> Floats:
     """(repeats, measures, systems) the values of measures from these means of linked values."""
     links = [LINKS[measure.record.aggregate] for measure in measures]
     return np.stack([link.back(means[:, place]) for place, link in enumerate(links)], axis=1)
+
+
+class _QuestionMeans:
+    """Means over questions: those of few answers are looked up, the others scored for each subsample."""
+
+    def __init__(self, rows: JudgedRows, systems: Sequence[_System], measures: Sequence[ParsedMeasure]) -> None:
+        columns = len(measures) * len(systems)
+        few = max(most for most in range(_FEW_ANSWERS + 1) if KeptPatterns.count(rows, most) * columns <= _MAX_CELLS)
+        self.patterns = KeptPatterns(rows, few)
+        part, chosen = self.patterns.cases()
+        cases = sample_of(part.rows, chosen)
+        table = np.empty((self.patterns.n_cases, len(measures), len(systems)))
+        for lists in _stacked(systems, part, 1):
+            table[:, :, lists.systems] = lists.values(measures, cases).transpose(2, 0, 1)
+        self.table = table.reshape(len(table), columns)  # linked values of the questions of few answers
+        others, self.answers = self.patterns.others()  # which of all answers belong to the other questions
+        self.rows = others.rows
+        self.lists = list(_stacked(systems, others, max(1, _ROWS_AT_A_TIME // max(1, len(others.row)))))
+
+    def __call__(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
+        """(repeats, measures, systems) the means of the subsamples that keep the ``answers``, (repeats, r)."""
+        cases, count = self.patterns.of(answers)
+        totals = sums_of_rows(cases, count, self.table).reshape(len(answers), len(measures), -1)
+        for repeat, kept in enumerate(answers):
+            sample = _sample(self.rows, kept[self.answers])
+            count[repeat] += len(sample.questions)
+            for lists in self.lists:
+                totals[repeat][:, lists.systems] += lists.values(measures, sample).sum(axis=2)
+        return _brought_back(measures, totals / count[:, None, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -605,53 +662,9 @@ class _Lists:
 
     def values(self, measures: Sequence[ParsedMeasure], sample: Sample) -> Floats:
         """Return (measures, systems, questions) linked values of the questions that remain in a sample."""
-        copies = sample.copies(len(self.systems))
-        ranking = _Rankings(self.listed, copies, self.ties)
-        values = [ranking.values(measure) for measure in measures]
-        links = [LINKS[measure.record.aggregate] for measure in measures]
-        linked = np.stack([link.to(value) for link, value in zip(links, values, strict=True)])
+        ranked = _ranked(self.listed, self.ties, sample.copies(len(self.systems)))
+        linked = np.stack([LINKS[measure.record.aggregate].to(ranked(measure)[1]) for measure in measures])
         return linked.reshape(len(measures), len(self.systems), len(sample.questions))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _QuestionMeans:
-    """Means over questions: those of few answers are looked up, the others scored for each subsample."""
-
-    patterns: KeptPatterns
-    table: Floats  # (cases, measures x systems) linked values of the questions of few answers
-    rows: JudgedRows  # of the other questions
-    answers: NDArray[np.intp]  # (a,) which of all answers belong to them
-    lists: list[_Lists]  # of those questions
-
-    def __call__(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
-        """(repeats, measures, systems) the means of the subsamples that keep the ``answers``, (repeats, r)."""
-        n_systems = sum(len(part.systems) for part in self.lists)
-        cases, count = self.patterns.of(answers)
-        totals = sums_of_rows(cases, count, self.table).reshape(len(answers), len(measures), n_systems)
-        relevant = self.rows.grade >= 1
-        chosen = np.zeros(len(relevant), np.bool_)
-        for repeat, mask in enumerate(answers):
-            chosen[relevant] = mask[self.answers]
-            sample = sample_of(self.rows, chosen)
-            count[repeat] += len(sample.questions)
-            for part in self.lists:
-                totals[repeat][:, part.systems] += part.values(measures, sample).sum(axis=2)
-        return _brought_back(measures, totals / count[:, None, None])
-
-
-def _question_means(work: _Work, measures: Sequence[ParsedMeasure]) -> _QuestionMeans:
-    rows, columns = work.test_set.rows, len(measures) * len(work.systems)
-    few = max(most for most in range(_FEW_ANSWERS + 1) if KeptPatterns.count(rows, most) * columns <= _MAX_CELLS)
-    patterns = KeptPatterns(rows, few)
-    part, chosen = patterns.cases()
-    cases = sample_of(part.rows, chosen)
-    table = np.empty((patterns.n_cases, len(measures), len(work.systems)))
-    for own in _stacked(work.systems, part, 1):
-        table[:, :, own.systems] = own.values(measures, cases).transpose(2, 0, 1)
-    others, answers = patterns.others()
-    together = max(1, _ROWS_AT_A_TIME // max(1, len(others.row)))
-    lists = list(_stacked(work.systems, others, together))
-    return _QuestionMeans(patterns, table.reshape(len(table), columns), others.rows, answers, lists)
 
 
 def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[_Lists]:
@@ -668,75 +681,6 @@ def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[
 def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks) -> Floats:
     is_open = leaves_order_open(system.ties, measure)
     return measure.expected(ranks.best, ranks.worst) if is_open else measure(ranks.rank)
-
-
-class _Rankings:
-    """Lists with only the rows of a sample judged, in the form that each measure takes."""
-
-    def __init__(self, listed: ListedRows, sample: Sample, ties: str | None) -> None:
-        self._listed, self._sample, self._ties = listed, sample, ties
-        self._made: dict[bool, Any] = {}
-
-    def __getitem__(self, measure: ParsedMeasure) -> Any:
-        is_open = leaves_order_open(self._ties, measure)
-        if is_open not in self._made:
-            make = self._listed.tied_ranking if is_open else self._listed.ranking
-            self._made[is_open] = make(self._sample)
-        return self._made[is_open]
-
-    def values(self, measure: ParsedMeasure) -> Floats:
-        """Return the measure's values, (questions,)."""
-        ranking = self[measure]
-        return measure.expected(ranking) if leaves_order_open(self._ties, measure) else measure(ranking)
-
-
-class _Subsample:
-    """One system on one subsample; common inputs of several measures are computed once."""
-
-    def __init__(self, work: _Work, system: _System, sample: Sample, mask: Masks) -> None:
-        self._work, self._system, self._sample = work, system, sample
-        self._mask = mask
-        self._rankings = _Rankings(system.listed, sample, system.ties)
-
-    def score(self, measure: ParsedMeasure) -> float:
-        items = self._answers(measure) if measure.items == "answers" else self._questions(measure)
-        items = replace(items, weight=self._weight(measure, items.question))
-        return float(summarise(measure, items, 1, self._system.name)[0])
-
-    def _answers(self, measure: ParsedMeasure) -> ItemValues:
-        ranks = self._ranks
-        value = _values(measure, self._system, ranks)
-        question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
-        is_open = leaves_order_open(self._system.ties, measure) and measure.record.aggregate == "median"
-        open_ranks = (ranks.best, ranks.worst) if is_open else None
-        return ItemValues(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
-
-    @cached_property
-    def _ranks(self) -> MicroRanks:
-        """Of the answers that are kept."""
-        system = self._system
-        kept = system.micro_ranks.take(self._mask)
-        if not system.recounts:
-            return kept
-        return kept.among(*system.listed.come_back(self._sample), system.rule)
-
-    def _questions(self, measure: ParsedMeasure) -> ItemValues:
-        system, sample = self._system, self._sample
-        ranking, value = self._rankings[measure], self._rankings.values(measure)
-        question, retrieved, relevant = sample.questions.astype(np.int32), ranking.num_retrieved, sample.num_relevant
-        if self._work.missing == "skip":
-            there = retrieved > 0
-            value, question, retrieved, relevant = value[there], question[there], retrieved[there], relevant[there]
-        candidates = None if system.ranks is None else retrieved
-        return ItemValues(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
-
-    def _weight(self, measure: ParsedMeasure, question: NDArray[np.int32]) -> Floats | None:
-        """The units that always count equally by the measure's definition; None if each item does."""
-        alike = measure.record.weighting
-        if alike is None:
-            return None
-        kind = question if alike == "question" else self._work.test_set.relation[question]
-        return (1.0 / np.maximum(np.bincount(kind), 1))[kind]
 
 
 def _warn_undefined(found: Stability) -> None:

@@ -8,9 +8,9 @@ from kgtrec.openworld.estimate import estimate_missing as estimate_missing
 from kgtrec.openworld.estimate import judged_answers as judged_answers
 from kgtrec.openworld.family_tree import family_tree as family_tree
 from kgtrec.openworld.family_tree import hide_facts as hide_facts
-from kgtrec.openworld.open_world import OpenWorld as OpenWorld
 from kgtrec.openworld.simulate import OpenWorldSimulation as OpenWorldSimulation
 from kgtrec.openworld.simulate import simulate as simulate
+from kgtrec.openworld.theory import OpenWorld as OpenWorld
 from kgtrec.openworld.theory import correlation_range as correlation_range
 from kgtrec.openworld.theory import expected_score as expected_score
 from kgtrec.openworld.theory import logarithmic_approximation as logarithmic_approximation

@@ -11,8 +11,9 @@ from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES, Tasks
 from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, is_number, whole_number
+from kgtrec.errors import whole_number
 from kgtrec.kernels.integer_keys import is_among
+from kgtrec.openworld.theory import require_number
 
 
 def annotate(
@@ -73,24 +74,18 @@ def annotate(
     ['N', 'Y']
     """
     for name, share in (("error", error), ("unsure", unsure)):
-        if not is_number(share) or not 0 <= share <= 1:
-            raise KgtrecError(f"expected {name} to be a probability in [0, 1], found {share!r}")
+        require_number(f"{name} to be a probability in [0, 1]", share, lambda part: 0 <= part <= 1)
     seed = whole_number("seed", seed)
-    is_true = _are_true(tasks, truth)
+    head, tail = (truth.entities.encode(labels) for labels in (tasks.head, tasks.tail))
+    relation = truth.relations.encode(tasks.relation)
+    asked = Triples(head, relation, tail, truth.entities, truth.relations)
+    is_true = (head >= 0) & (relation >= 0) & (tail >= 0) & is_among(asked.keys(), truth.keys())
     errs, doubts = (_draws(tasks, person, seed, what) < share for what, share in ((0, error), (1, unsure)))
     verdict = np.where(doubts, UNSURE, np.where(is_true ^ errs, YES, NO))
     link = np.where(doubts, 0, 1)
     return replace(
         tasks, verdict=labels_of(VERDICTS).take(arrow_of(verdict)), source=labels_of(["", source]).take(arrow_of(link))
     )
-
-
-def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
-    head, tail = (truth.entities.encode(labels) for labels in (tasks.head, tasks.tail))
-    relation = truth.relations.encode(tasks.relation)
-    named = (head >= 0) & (relation >= 0) & (tail >= 0)
-    asked = Triples(head, relation, tail, truth.entities, truth.relations)
-    return named & is_among(asked.keys(), truth.keys())
 
 
 def _draws(tasks: Tasks, person: str, seed: int, what: int) -> NDArray[np.float64]:

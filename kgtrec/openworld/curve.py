@@ -20,12 +20,13 @@ from kgtrec.data.table import Column, Facts, Figure, PlottedResult, Report, Sect
 from kgtrec.errors import KgtrecError, MeasureError, is_number, one_of, whole_number
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.kernels.openworld.moments import Weights, mixed_mean
+from kgtrec.evaluation.given import each_system
+from kgtrec.kernels.openworld.moments import mixed_mean
 from kgtrec.kernels.sampling.label_draws import Shares, shares_found
 from kgtrec.kernels.statistics.curve_fits import fitted, wrong_pairs
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
-from kgtrec.openworld.open_world import weights_of
+from kgtrec.openworld.theory import weights_of
 
 Floats = NDArray[np.float64]
 #: shares of the facts that keep their labels, unless others are asked for
@@ -304,8 +305,7 @@ def open_world_curve(
     True
     """
     parsed = parse_measures(measures)
-    given = [ranks.renamed(name) for name, ranks in systems.items()] if isinstance(systems, Mapping) else systems
-    ranked = list(different_systems([given] if isinstance(given, AnswerRanks) else given, complete, mixed=mixed))
+    ranked = list(different_systems(each_system(systems), complete, mixed=mixed))
     if wrong := next((system for system in ranked if not isinstance(system, AnswerRanks)), None):
         raise KgtrecError(f"expected answer ranks, found the run {wrong.name}, which does not have all ranks")
     several = [system for system in ranked if isinstance(system, AnswerRanks)]
@@ -452,31 +452,20 @@ def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:
 def _theory(
     measures: Sequence[ParsedMeasure | ProvidedMeasure], n_answers: NDArray[np.int64], shares: Shares, strength: Floats
 ) -> Floats:
-    """(c, d, m, s) expected scores in the model, for questions of these numbers of answers."""
+    """(c, d, m, s) expected scores in the model, for questions of these numbers of answers; NaN beyond the model."""
     theory = np.full((*shares.missing.shape, len(measures), len(strength)), np.nan)
-    sizes = np.flatnonzero(n_answers)
-    sizes = sizes[sizes > 0]
+    sizes = np.flatnonzero(n_answers[1:]) + 1
     for place, measure in enumerate(measures):
-        known = _weights(measure)
-        if known is None:
+        over_questions = isinstance(measure, ParsedMeasure) and measure.record.weighting == "question"
+        # the model itself averages over questions, so it needs the value of a single answer
+        plain = replace(measure, record=replace(measure.record, weighting=None)) if over_questions else measure
+        try:
+            weights = weights_of(plain)[1]
+        except MeasureError:
             continue
-        weights, over_questions = known
         for c, d in np.ndindex(*shares.missing.shape):
             missing = float(shares.missing[c, d])
             apart = (np.clip(part[c, d], 0.0, 1.0) for part in (shares.on_missing, shares.on_labelled))
             scored = n_answers[sizes] * (1 - missing**sizes)
             theory[c, d, place] = mixed_mean(weights, sizes, scored, missing, *apart, per_label=not over_questions)
     return theory
-
-
-def _weights(measure: ParsedMeasure | ProvidedMeasure) -> tuple[Weights, bool] | None:
-    """Weights of a measure, and whether each question counts equally; None if the model does not cover it."""
-    if not isinstance(measure, ParsedMeasure):
-        return None
-    over_questions = measure.record.weighting == "question"
-    # the model itself averages over questions, so it needs the value of a single answer
-    plain = replace(measure, record=replace(measure.record, weighting=None)) if over_questions else measure
-    try:
-        return weights_of(plain)[1], over_questions
-    except MeasureError:
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +44,7 @@ from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_varian
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
-from kgtrec.openworld.open_world import named_weights
-from kgtrec.openworld.theory import MixedWorld, needed_questions, wrong_order_quantile
+from kgtrec.openworld.theory import MixedWorld, named_weights, needed_questions, wrong_order_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,16 +72,16 @@ class Interval:
     high: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Separation:
-    """Two neighbouring systems, and how many questions would distinguish them."""
-
-    measure: str
-    higher: str  # the system that the sparse labels put first
-    lower: str
-    difference: float  # of their sparse scores
-    by_data: int | None  # questions, from the variance over the questions; None: no number is enough
-    by_theory: int | None  # questions, from the model with the strengths of the two systems
+_SEPARATIONS = pa.schema(
+    [
+        ("measure", pa.string()),
+        ("higher", pa.string()),  # the system that the sparse labels put first
+        ("lower", pa.string()),
+        ("difference", pa.float64()),  # of their sparse scores
+        ("by_data", pa.int64()),  # questions, from the variance over the questions; null: no number is enough
+        ("by_theory", pa.int64()),  # questions, from the model with the strengths of the two systems
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +110,7 @@ class MissingEstimate(Result):
     completed: Interval  # (m, s) on the labels and the found answers; no interval where too few questions contribute
     estimated: Interval  # (m, s) on all true answers of the questions, if labels are a random sample of them
     strength: Interval  # (m, s) at which the model expects the sparse score; its ends come from the ends of beta
-    separations: tuple[Separation, ...]
+    separations: pa.Table  # a row per measure and pair of neighbours, best first: how many questions distinguish them
     p: float  # accepted probability of a wrong order, for the separations
     confidence: float
     true_answers: float  # NaN where the truth was not given
@@ -149,12 +148,6 @@ class MissingEstimate(Result):
         ends = {"": "value", "_low": "low", "_high": "high"}
         return {f"{name}{end}": getattr(own, part) for name, own in found.items() for end, part in ends.items()}
 
-    def separations_table(self) -> pa.Table:
-        """Return one row per measure and pair of neighbouring systems, best systems first."""
-        texts, counts = ((name, pa.string()) for name in ("measure", "higher", "lower")), ("by_data", "by_theory")
-        kinds = pa.schema([*texts, ("difference", pa.float64()), *((name, pa.int64()) for name in counts)])
-        return pa.Table.from_pylist([asdict(row) for row in self.separations], kinds)
-
     def about(self) -> dict[str, Any]:
         """Return the counts and options behind the tables."""
         names = (
@@ -185,12 +178,8 @@ class MissingEstimate(Result):
 
     def _scores(self) -> Table:
         columns = [Column("measure"), Column("system"), Column("sparse", digits="measure")]
-        columns += [_within(name, digits="measure") for name in ("filtered", "completed")]
-        columns += [
-            _within(name, digits="measure")
-            for name in ("estimated", "strength")
-            if not np.isnan(getattr(self, name).value).all()
-        ]
+        known = [name for name in ("estimated", "strength") if not np.isnan(getattr(self, name).value).all()]
+        columns += [_within(name, digits="measure") for name in ("filtered", "completed", *known)]
         if self.knows_truth:
             columns += [Column(name, name.replace("_", " "), digits="measure") for name in ("true_filtered", "true")]
         return Table("scores", "", "", self.scores_table(), tuple(columns))
@@ -208,7 +197,7 @@ class MissingEstimate(Result):
             Column("by_data", "questions by data"),
             Column("by_theory", "by theory"),
         )
-        return Table("separations", title, "", self.separations_table(), columns if is_known else columns[:-1])
+        return Table("separations", title, "", self.separations, columns if is_known else columns[:-1])
 
     def _counted(self) -> list[str]:
         lines = [
@@ -391,7 +380,7 @@ def estimate_missing(
         ordered by label. Answer ranks need a row for every true answer (``kgtrec rank --judged``); their ranks are
         realistic.
     measures : str, measure, function, or several of them
-        Means over answers of a function of ranks; see :func:`kgtrec.openworld.open_world.weights_of`.
+        Means over answers of a function of ranks; see :func:`kgtrec.openworld.theory.weights_of`.
     depth : int, ranks
         Depth of the pool.
     weight : (n,) float array, optional
@@ -462,27 +451,27 @@ def estimate_missing(
     used = labelled | (answers.known & (times > 0))
     found = FoundAnswers(question[used].astype(np.intp), labelled[used], times[used], answers.weight[used])
 
-    worth = places.worth(weights, question, used)
-    totals = _Totals.of(found, worth, n_questions, len(places.systems))
-    missed, independent = _missed_by_runs(found, len(places.systems))
     twin = None if questions is None else _twins(answers.qrels, used, questions)
-    estimated: dict[str, Any] = _of_known_answers(found, worth, totals, weights, confidence, twin)
-    estimated |= _of_these_questions(found, worth, totals, confidence, twin, independent=independent)
+    totals = _Totals.of(found, places.worth(weights, question, used), twin, n_questions, len(places.systems))
+    missed, independent = _missed_by_runs(found, totals.n_systems)
+    intervals = _of_known_answers(totals, weights, confidence)
+    intervals |= _of_these_questions(totals, confidence, independent=independent)
     chosen = _chosen(method, totals)
     world = _mixed_world(totals, chosen)
     sparse_worth = places.worth(weights, question, labelled)
     sparse = sparse_worth.mean(axis=2)
-    ends = [getattr(estimated["missing"], end)[METHODS.index(chosen)] for end in ("value", "low", "high")]
+    ends = [getattr(intervals["missing"], end)[METHODS.index(chosen)] for end in ("value", "low", "high")]
     strength = np.array([world.with_missing(end).strengths(weights, sparse) for end in ends])
-    estimated |= _true_missing(answers) | _true_scores(answers, places, weights)
+    separations = _separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0], top, p)
+    truth_and_intervals: dict[str, Any] = {**_truth(answers, places, weights), **intervals}
     return MissingEstimate(
         depth=depth,
         n_questions=n_questions,
         n_labels=int(labelled.sum()),
         found_labels=int((labelled & (times > 0)).sum()),
-        found_missing=float(totals.sums[:, FOUND].sum()),
+        found_missing=float(totals.by_question[:, FOUND].sum()),
         set_aside=int((answers.known & ~used).sum()),
-        label_pairs=totals.label_pairs,
+        label_pairs=int(totals.sums[FOUND_PAIRS]),
         missed_by_runs=missed,
         independent=independent,
         by_fact=questions is not None,
@@ -491,59 +480,44 @@ def estimate_missing(
         systems=places.systems,
         measures=tuple(weights),
         sparse=sparse,
-        **estimated,
         strength=Interval(strength[0], strength.min(axis=0), strength.max(axis=0)),
-        separations=tuple(
-            _separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0], top, p)
-        ),
+        separations=pa.Table.from_pylist(list(separations), _SEPARATIONS),
         p=p,
         confidence=confidence,
+        **truth_and_intervals,
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Totals:
-    """Sums per question, which the estimates add up."""
+    """The known answers, sums over their questions, and the estimates from these."""
 
-    sums: Floats  # (questions, 8) of `question_sums`
-    labelled: Floats  # (questions, m, s) value of the labels under each measure
-    known: Floats  # (questions, m, s) value of the labels and the found answers
-    standing: Floats  # (questions, m, s) value of the labels that represent several answers
-    weight: Floats  # (questions,) of the known answers
+    found: FoundAnswers
+    worth: Floats  # (m, s, n) value of each answer under each measure
+    twin: NDArray[np.intp] | None  # (n,) see `_twins`; None: not known
+    by_question: Floats  # (questions, 8) of `question_sums`
+    sums: Floats  # (8,) over all questions
+    whole: Estimates
+    standing: Floats  # (m, s) value of the labels that represent several answers
+    estimated: Floats  # (m, s) scores on all true answers of the questions, if labels are a random sample of them
     n_systems: int
 
     @classmethod
-    def of(cls, found: FoundAnswers, worth: Floats, n_questions: int, n_systems: int) -> _Totals:
-        stands = standing_for_more(found, n_questions)
-
-        def per_question(value: Floats) -> Floats:
+    def of(
+        cls, found: FoundAnswers, worth: Floats, twin: NDArray[np.intp] | None, n_questions: int, n_systems: int
+    ) -> _Totals:
+        def total(value: Floats) -> Floats:
             flat = value.reshape(-1, value.shape[-1])
-            rows = [np.bincount(found.question, row, n_questions) for row in flat]
-            return np.stack(rows, axis=1, dtype=np.float64).reshape(n_questions, *value.shape[:-1])
+            rows = [np.bincount(found.question, row, n_questions) for row in flat]  # added up per question first
+            per_question = np.stack(rows, axis=1, dtype=np.float64).reshape(n_questions, *value.shape[:-1])
+            return np.asarray(per_question.sum(axis=0))
 
-        return cls(
-            question_sums(found, n_questions),
-            per_question(worth * found.labelled),
-            per_question(worth * found.weight),
-            per_question(worth * stands),
-            per_question(found.weight),
-            n_systems,
-        )
-
-    @property
-    def whole(self) -> Estimates:
-        """The estimates from all questions together."""
-        return estimates(self.sums.sum(axis=0), self.n_systems)
-
-    @property
-    def label_pairs(self) -> int:
-        return int(self.sums[:, FOUND_PAIRS].sum())
-
-    def estimated(self) -> Floats:
-        """Return (m, s) scores on all true answers of these questions, if labels are a random sample of them."""
-        odds, more = self.whole.odds, self.sums[:, MORE].sum()
-        standing, known = self.standing.sum(axis=0), self.known.sum(axis=0)
-        return (known + odds * standing) / (self.weight.sum() + odds * more)
+        by_question = question_sums(found, n_questions)
+        sums = by_question.sum(axis=0)
+        whole, standing = estimates(sums, n_systems), total(worth * standing_for_more(found, n_questions))
+        n_answers = total(found.weight) + whole.odds * sums[MORE]
+        estimated = (total(worth * found.weight) + whole.odds * standing) / n_answers
+        return cls(found, worth, twin, by_question, sums, whole, standing, estimated, n_systems)
 
 
 def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
@@ -575,27 +549,15 @@ def _twins(qrels: Qrels, used: NDArray[np.bool_], questions: Questions) -> NDArr
     return twin
 
 
-def _of_known_answers(
-    found: FoundAnswers,
-    worth: Floats,
-    totals: _Totals,
-    weights: Mapping[str, Weights],
-    confidence: float,
-    twin: NDArray[np.intp] | None,
-) -> dict[str, Interval]:
+def _of_known_answers(totals: _Totals, weights: Mapping[str, Weights], confidence: float) -> dict[str, Interval]:
     """Intervals of filtered scores, over which facts have labels, and of completed scores, over resampled questions."""
+    found, worth, twin = totals.found, totals.worth, totals.twin
     rows, labelled = np.arange(len(found.question)), found.labelled
     fact = rows if twin is None else np.where(twin >= 0, np.minimum(rows, twin), rows)
     one_group = np.zeros(len(rows), np.int32)
-    # finite population: the labels are the share 1 - beta of the facts, so the variance is multiplied by beta; by 1
-    # where too few pairs of labels estimate beta
-    beta = float(totals.whole.missing[METHODS.index("labels")]) if totals.label_pairs >= _FEWEST_PAIRS else 1.0
-    parts: tuple[tuple[str, Drawn, Units, NDArray[np.bool_], Floats, float], ...] = (
-        ("filtered", "triple", Units.of(fact[labelled], one_group[labelled], 1), labelled, np.ones(len(rows)), beta),
-        ("completed", "question", Units.of(found.question, one_group, 1), np.ones_like(labelled), found.weight, 1.0),
-    )
-    intervals = {}
-    for name, drawn, units, of, weight, variable in parts:
+
+    def interval(drawn: Drawn, unit: NDArray[np.intp], of: Any, weight: Floats, variable: float) -> Interval:
+        units = Units.of(unit[of], one_group[of], 1)
         ends = np.full((3, *worth.shape[:2]), np.nan)
         for measure, own in enumerate(weights.values()):
             bounds, least = (-np.inf, np.inf), LEAST_EFFECTIVE  # a function may have any bounds
@@ -607,21 +569,21 @@ def _of_known_answers(
                 error[error == 0] = np.nan
                 within = t_interval(Quotients(score.value, error, score.effective), confidence, bounds)
                 ends[:, measure, system] = [score.value[0], *within[:, 0]]
-        intervals[name] = Interval(*ends)
-    return intervals
+        return Interval(*ends)
+
+    # finite population: the labels are the share 1 - beta of the facts, so the variance is multiplied by beta; by 1
+    # where too few pairs of labels estimate beta
+    beta = float(totals.whole.missing[METHODS.index("labels")]) if totals.sums[FOUND_PAIRS] >= _FEWEST_PAIRS else 1.0
+    return {
+        "filtered": interval("triple", fact, labelled, np.ones(len(rows)), beta),
+        "completed": interval("question", found.question, slice(None), found.weight, 1.0),
+    }
 
 
-def _of_these_questions(
-    found: FoundAnswers,
-    worth: Floats,
-    totals: _Totals,
-    confidence: float,
-    twin: NDArray[np.intp] | None,
-    *,
-    independent: bool,
-) -> dict[str, Interval]:
+def _of_these_questions(totals: _Totals, confidence: float, *, independent: bool) -> dict[str, Interval]:
     """Estimates for the true answers of these questions, with intervals over which of them have labels."""
-    n_questions, n_systems, sums = len(totals.sums), totals.n_systems, totals.sums.sum(axis=0)
+    found, worth, twin, estimated = totals.found, totals.worth, totals.twin, totals.estimated
+    n_questions, n_systems, sums = len(totals.by_question), totals.n_systems, totals.sums
     whole, sampled = totals.whole, bool((found.weight > 1).any())
     answers, odds = np.full((2, len(METHODS)), np.nan), np.full((2, len(METHODS)), np.nan)
     certain = sums[LABELS] + np.count_nonzero(~found.labelled)  # the number of observed true answers
@@ -646,7 +608,6 @@ def _of_these_questions(
             of_all = as_found._replace(weight=np.where(found.labelled, 1.0, more))
             own = of_odds(of_all, value[1], sums[PAIRS]) + (value[1] / more / sums[FOUND]) ** 2 * variance
             odds[:, 1] = positive_interval(value[1], own, confidence, sums[PAIRS])
-    estimated = totals.estimated()
     ends = np.full((2, *estimated.shape), np.nan)
     if whole.odds > 0:
         pairs, by_labels = sums[FOUND_PAIRS], float(whole.odds)
@@ -655,7 +616,7 @@ def _of_these_questions(
         missed = by_labels * sums[MORE]
         answers[:, 2] = whole.answers[0] + positive_interval(missed, variance, confidence, pairs)
         apart = (worth - estimated[:, :, None]).reshape(-1, len(found.question))
-        pull = (totals.standing.sum(axis=0) - estimated * sums[MORE]).ravel() / pairs
+        pull = (totals.standing - estimated * sums[MORE]).ravel() / pairs
         error = error_variances(found, n_questions, by_labels, apart, pull, twin) / whole.answers[2] ** 2
         ends = positive_interval(estimated, error.reshape(estimated.shape), confidence, pairs)
     answers[0] = np.maximum(answers[0], certain)
@@ -670,9 +631,8 @@ def _of_these_questions(
 def _chosen(method: str | None, totals: _Totals) -> str:
     """The method that strengths and separations assume."""
     if method is None:
-        if totals.label_pairs >= _FEWEST_PAIRS:
-            return "labels"
-        return "runs" if totals.n_systems > 1 else "found"
+        enough = totals.sums[FOUND_PAIRS] >= _FEWEST_PAIRS
+        return "labels" if enough else "runs" if totals.n_systems > 1 else "found"
     if np.isnan(totals.whole.missing[METHODS.index(method)]):
         pair = "a question with two labels" + (", one of which is found" if method == "labels" else "")
         needs = "two systems" if method == "runs" and totals.n_systems == 1 else pair
@@ -685,13 +645,14 @@ def _mixed_world(totals: _Totals, method: str) -> MixedWorld:
 
     The missing answers of each question are its found ones times a common factor.
     """
-    sums, found = totals.sums.sum(axis=0), totals.whole
+    sums, found = totals.sums, totals.whole
     place, factor = METHODS.index(method), 1.0
     if method == "labels":
         factor = sums[PAIRS] / sums[FOUND_PAIRS]
     elif method == "runs" and sums[FOUND] > 0:
         factor = (found.answers[place] - sums[LABELS]) / sums[FOUND]
-    return MixedWorld.of(totals.sums[:, LABELS] + factor * totals.sums[:, FOUND], found.missing[place])
+    sizes = totals.by_question[:, LABELS] + factor * totals.by_question[:, FOUND]
+    return MixedWorld.of(sizes, found.missing[place])
 
 
 def _separations(
@@ -703,8 +664,8 @@ def _separations(
     strength: Floats,
     top: int,
     p: float,
-) -> Iterator[Separation]:
-    """Neighbouring systems in the order of their mean (m, s, labels) values, best first."""
+) -> Iterator[dict[str, Any]]:
+    """Neighbouring systems in the order of their mean (m, s, labels) values, best first, as rows of a table."""
     labels = np.bincount(question)  # every question has one
     names = Vocabulary.of(systems).byte_order
     for measure, (name, own) in enumerate(weights.items()):
@@ -716,32 +677,26 @@ def _separations(
             # the linear part of a ratio of sums over questions, as in the theory
             linear = (apart - difference * labels) / labels.mean()
             strengths = strength[measure, [first, second]]
-            yield Separation(
-                name,
-                systems[first],
-                systems[second],
-                difference,
-                needed_questions(float(linear.var()), difference, p),
-                world.questions_needed(own, strengths, p) if strengths[0] > strengths[1] else None,
-            )
+            yield {
+                "measure": name,
+                "higher": systems[first],
+                "lower": systems[second],
+                "difference": difference,
+                "by_data": needed_questions(float(linear.var()), difference, p),
+                "by_theory": world.questions_needed(own, strengths, p) if strengths[0] > strengths[1] else None,
+            }
 
 
-def _true_missing(answers: KnownAnswers) -> dict[str, float]:
-    """Number of true answers, share of them without a label, and beta; NaN where there is no truth."""
-    if answers.true is None:
-        return dict.fromkeys(("true_answers", "true_share", "true_missing"), math.nan)
-    true, one = answers.true, np.ones(int(answers.true.sum()))
-    everything = FoundAnswers(
-        answers.qrels.question[true].astype(np.intp), answers.labelled[true], one.astype(np.int64), one
-    )
-    found = estimates(question_sums(everything, len(answers.qrels.questions)).sum(axis=0), 1)
-    return {f"true_{name}": float(getattr(found, name)[0]) for name in ("answers", "share", "missing")}
-
-
-def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, Weights]) -> dict[str, Floats]:
-    """(m, s) scores on the labels, and on all true answers, with all true answers removed from the lists."""
+def _truth(answers: KnownAnswers, places: Placings, weights: Mapping[str, Weights]) -> dict[str, Any]:
+    """How many answers are true, and (m, s) scores with all of them removed from the lists; NaN without the truth."""
     if answers.true is None:
         unknown = np.full((len(weights), len(places.systems)), np.nan)
-        return {"true_filtered": unknown, "true": unknown}
-    worth = places.worth(weights, answers.qrels.question, answers.true)
-    return {"true_filtered": worth[:, :, answers.labelled[answers.true]].mean(axis=2), "true": worth.mean(axis=2)}
+        counts = dict.fromkeys(("true_answers", "true_share", "true_missing"), math.nan)
+        return {**counts, "true_filtered": unknown, "true": unknown}
+    question, labelled = answers.qrels.question, answers.labelled[answers.true]
+    one = np.ones(len(labelled))
+    everything = FoundAnswers(question[answers.true].astype(np.intp), labelled, one.astype(np.int64), one)
+    found = estimates(question_sums(everything, len(answers.qrels.questions)).sum(axis=0), 1)
+    numbers = {f"true_{name}": float(getattr(found, name)[0]) for name in ("answers", "share", "missing")}
+    worth = places.worth(weights, question, answers.true)
+    return {**numbers, "true_filtered": worth[:, :, labelled].mean(axis=2), "true": worth.mean(axis=2)}

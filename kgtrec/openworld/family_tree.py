@@ -40,13 +40,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.questions import build_questions
+from kgtrec.data.arrow import long_table
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
+from kgtrec.errors import KgtrecError, between_0_and_1, whole_number
 from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.sampling.label_draws import whole_share
 from kgtrec.openworld.labels import TrueFacts, found_answers
+from kgtrec.openworld.theory import require_number
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.systems.baselines import baseline_blocks
 
@@ -167,14 +169,34 @@ def kinship_facts(
     [(0, 'father_of', 2), (1, 'mother_of', 2), (2, 'daughter_of', 0), (2, 'daughter_of', 1),
      (0, 'husband_of', 1), (1, 'wife_of', 0)]
     """
-    columns: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
-    for number, pairs in enumerate(_relation_pairs(father, mother, spouse, is_male)):
-        head, tail = pairs
+    from scipy.sparse import csr_array
+
+    n = len(is_male)
+
+    def matrix(head: NDArray[Any], tail: NDArray[Any]) -> csr_array:
+        return csr_array((np.ones(len(head), np.int32), (head, tail)), shape=(n, n))
+
+    child, wed = np.flatnonzero(father >= 0), np.flatnonzero(spouse >= 0)
+    # parent[x, y] is 1 where x is a parent of y; the product of two matrices joins their relations through a person
+    parent = matrix(np.concatenate([father[child], mother[child]]), np.concatenate([child, child]))
+    married = matrix(wed, spouse[wed])
+    shared = (parent.T @ parent).tocoo()
+    both = (shared.data == 2) & (shared.row != shared.col)
+    sibling = matrix(shared.row[both], shared.col[both])
+    parent_sibling, grandparent, parent_in_law = sibling @ parent, parent @ parent, parent @ married
+    uncle_or_aunt = parent_sibling + married @ parent_sibling
+    cousin = parent.T @ parent_sibling
+    relatives = (parent, parent.T, married, sibling, grandparent, grandparent.T, uncle_or_aunt, uncle_or_aunt.T, cousin)
+    in_laws = parent_in_law, parent_in_law.T, married @ sibling + sibling @ married
+    heads, tails = [], []
+    for pairs in (*relatives, *in_laws):
+        head, tail = pairs.nonzero()
         order = np.lexsort((tail, head))
-        relation = np.full(len(head), number, np.int32)
-        columns.append((head[order].astype(np.int32), relation, tail[order].astype(np.int32)))
-    heads, relations, tails = zip(*columns, strict=True)
-    return np.concatenate(heads), np.concatenate(relations), np.concatenate(tails)
+        for chosen in (order,) if pairs is cousin else (order[is_male[head[order]]], order[~is_male[head[order]]]):
+            heads.append(head[chosen].astype(np.int32))
+            tails.append(tail[chosen].astype(np.int32))
+    relation = np.repeat(np.arange(len(heads), dtype=np.int32), list(map(len, heads)))
+    return np.concatenate(heads), relation, np.concatenate(tails)
 
 
 def hide_facts(
@@ -270,41 +292,12 @@ def _found(system: str, train: Triples, valid: Triples, complete: Triples, seed:
 class FamilyStatistics(Result):
     """Number of facts of a family tree, and number of answers of the questions that all its facts give."""
 
-    n_people: int
-    n_generations: int
-    relations: tuple[str, ...]  # (r,)
-    facts: NDArray[np.int64]  # (r,) of each relation
-    # (2 r, longest list + 1) how many questions have 0, 1, 2, ... answers: the head questions of each relation, then
-    # the tail questions; column 0 is 0, as only questions with an answer count
-    answers: NDArray[np.int64]
+    relations: Table  # facts and questions of each relation
+    answers: Table  # questions by number of answers
 
     def tables(self) -> tuple[Table, ...]:
-        """Return ``relations``, with facts and questions, and ``answers``, questions by number of answers."""
-        n, size = len(self.relations), np.arange(self.answers.shape[1])
-        questions = self.answers.sum(axis=1)
-        mean = self.answers @ size / np.where(questions > 0, questions, np.nan)
-        most = np.array([np.flatnonzero(counts).max(initial=0) for counts in self.answers], np.int64)
-        relations: dict[str, Any] = {"relation": pa.array(self.relations, pa.string()), "facts": self.facts}
-        columns = [Column("relation"), Column("facts")]
-        for side, of in (("head", slice(0, n)), ("tail", slice(n, None))):
-            names = f"{side}_questions", f"{side}_answers", f"{side}_most"
-            relations |= dict(zip(names, (questions[of], mean[of], most[of]), strict=True))
-            columns += [
-                Column(names[0], f"{side} questions"),
-                Column(names[1], "answers each", digits=2),
-                Column(names[2], "most"),
-            ]
-        lists = self.answers.sum(axis=0)
-        used = np.flatnonzero(lists)
-        lengths = pa.table({"answers": used, "questions": lists[used], "share": lists[used] / lists.sum()})
-        caption = (
-            f"{self.n_people:,} people in {self.n_generations} generations, {self.facts.sum():,} facts of {n} relations"
-        )
-        share = Column("share", form="share", digits=2)
-        return (
-            Table("relations", "", caption, pa.table(relations), tuple(columns)),
-            Table("answers", "", "", lengths, (Column("answers"), Column("questions"), share)),
-        )
+        """Return ``relations`` and ``answers``."""
+        return self.relations, self.answers
 
 
 def family_statistics(tree: FamilyTree) -> FamilyStatistics:
@@ -313,38 +306,43 @@ def family_statistics(tree: FamilyTree) -> FamilyStatistics:
     Examples
     --------
     >>> found = family_statistics(family_tree(20, seed=1))
-    >>> int(found.facts.sum()) == len(family_tree(20, seed=1).facts)
+    >>> sum(found.relations.data["facts"].to_pylist()) == len(family_tree(20, seed=1).facts)
     True
     """
-    facts = tree.facts
-    n, n_relations = len(tree), len(facts.relations)
+    facts, n = tree.facts, len(tree.facts.relations)
+    data: dict[str, Any] = {"relation": (0, facts.relations.labels), "facts": np.bincount(facts.relation, minlength=n)}
+    columns = [Column("relation"), Column("facts")]
     lists = []
-    for side, anchor in enumerate((facts.tail, facts.head)):
-        question, size = np.unique(
-            (side * n_relations + facts.relation.astype(np.int64)) * n + anchor, return_counts=True
-        )
-        lists.append((question // n, size))
-    kind, size = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-    answers = np.zeros((2 * n_relations, int(size.max(initial=0)) + 1), np.int64)
-    np.add.at(answers, (kind, size), 1)
+    for side, anchor in (("head", facts.tail), ("tail", facts.head)):
+        question, size = np.unique(facts.relation.astype(np.int64) * len(tree) + anchor, return_counts=True)
+        relation = question // len(tree)
+        questions = np.bincount(relation, minlength=n)
+        mean = np.bincount(relation, size, n) / np.where(questions > 0, questions, np.nan)
+        most = np.zeros(n, np.int64)
+        np.maximum.at(most, relation, size)
+        lists.append(size)
+        for name, label, column, digits in (
+            ("questions", f"{side} questions", questions, 4),
+            ("answers", "answers each", mean, 2),
+            ("most", "most", most, 4),
+        ):
+            data[f"{side}_{name}"] = column
+            columns.append(Column(f"{side}_{name}", label, digits))
+    number, questions = np.unique(np.concatenate(lists), return_counts=True)
+    lengths = pa.table({"answers": number, "questions": questions, "share": questions / questions.sum()})
+    caption = f"{len(tree):,} people in {tree.generation.max() + 1} generations, {len(facts):,} facts of {n} relations"
+    share = Column("share", form="share", digits=2)
     return FamilyStatistics(
-        n,
-        int(tree.generation.max()) + 1,
-        tuple(facts.relations),
-        np.bincount(facts.relation, minlength=n_relations).astype(np.int64),
-        answers,
+        Table("relations", "", caption, long_table((n,), data), tuple(columns)),
+        Table("answers", "", "", lengths, (Column("answers"), Column("questions"), share)),
     )
 
 
 def _check_shares(facts: Triples, hidden: float, density: float, valid: float) -> None:
     between_0_and_1("a share of hidden facts", hidden)
-    if not (is_number(density) and 0 < density <= 1):
-        raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
-    if not (is_number(valid) and 0 <= valid < 1 - hidden):
-        raise KgtrecError(
-            f"expected a share of valid facts of at least 0 and below {1 - hidden:g} (1 less the hidden share), "
-            f"found {valid!r}"
-        )
+    require_number("a density above 0 and at most 1", density, lambda share: 0 < share <= 1)
+    below = f"below {1 - hidden:g} (1 less the hidden share)"
+    require_number(f"a share of valid facts of at least 0 and {below}", valid, lambda share: 0 <= share < 1 - hidden)
     repeated = len(facts) - len(distinct(facts.keys()))
     if repeated:
         raise KgtrecError(f"expected each fact once, found {repeated:,} repeated; remove the repeated ones first")
@@ -443,38 +441,3 @@ class _Population:
     def _forebears(self, person: int) -> set[int]:
         parents = {self.father[person], self.mother[person]} - {-1}
         return (parents | {old for parent in parents for old in (self.father[parent], self.mother[parent])}) - {-1}
-
-
-def _relation_pairs(
-    father: NDArray[np.int32], mother: NDArray[np.int32], spouse: NDArray[np.int32], is_male: NDArray[np.bool_]
-) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """(head, tail) of each relation, in the order of ``KINSHIP``."""
-    from scipy.sparse import csr_array
-
-    n = len(is_male)
-
-    def matrix(head: NDArray[Any], tail: NDArray[Any]) -> csr_array:
-        return csr_array((np.ones(len(head), np.int32), (head, tail)), shape=(n, n))
-
-    def of_sex(pairs: Any) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        head, tail = pairs.nonzero()
-        for male in (True, False):
-            chosen = is_male[head] == male
-            yield head[chosen], tail[chosen]
-
-    child, wed = np.flatnonzero(father >= 0), np.flatnonzero(spouse >= 0)
-    # parent[x, y] is 1 where x is a parent of y; the product of two matrices joins their relations through a person
-    parent = matrix(np.concatenate([father[child], mother[child]]), np.concatenate([child, child]))
-    married = matrix(wed, spouse[wed])
-    shared = (parent.T @ parent).tocoo()
-    both = (shared.data == 2) & (shared.row != shared.col)
-    sibling = matrix(shared.row[both], shared.col[both])
-    parent_sibling = sibling @ parent
-    uncle_or_aunt = parent_sibling + married @ parent_sibling
-    for pairs in (parent, parent.T, married, sibling, parent @ parent, (parent @ parent).T):
-        yield from of_sex(pairs)
-    yield from of_sex(uncle_or_aunt)
-    yield from of_sex(uncle_or_aunt.T)
-    yield (parent.T @ parent_sibling).nonzero()
-    for pairs in (parent @ married, (parent @ married).T, married @ sibling + sibling @ married):
-        yield from of_sex(pairs)

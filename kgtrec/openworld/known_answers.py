@@ -46,17 +46,17 @@ class KnownAnswers:
         if len(row) == 0:
             raise KgtrecError("expected labels with at least one answer, found none")
         parts = {"labels": labels, "judged": judged, "known": known, "truth": truth}
-        given = {name: part for name, part in parts.items() if part is not None}
-        collection = _collection_of(given)
+        qrels_of_kind = {name: part for name, part in parts.items() if part is not None}
+        collection = _collection_of(qrels_of_kind)
         asked = _sorted(Vocabulary(labels.questions.decode(np.unique(labels.question[row]))))
-        everything = pa.concat_arrays([part.entities.labels for part in given.values()])
+        everything = pa.concat_arrays([part.entities.labels for part in qrels_of_kind.values()])
         entities = _sorted(Vocabulary.encoding(everything)[0])
-        keys = {name: _keys(part, asked, entities) for name, part in given.items()}
+        keys = {name: _keys(part, asked, entities) for name, part in qrels_of_kind.items()}
         pairs = np.unique(np.concatenate(list(keys.values())))
         pairs = pairs[pairs >= 0]
 
         def among(name: str, *, true: bool = True) -> Mask:
-            return np.isin(pairs, keys[name][(given[name].grade >= 1) == true])
+            return np.isin(pairs, keys[name][(qrels_of_kind[name].grade >= 1) == true])
 
         labelled = among("labels")
         if (both := labelled & among("judged", true=False)).any():

@@ -21,7 +21,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples, triple_keys
-from kgtrec.errors import CollectionError, KgtrecError, is_number, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, whole_number
 from kgtrec.evaluation.matching import ranked_again
 from kgtrec.kernels.sampling.label_draws import (
     correlation_ends,
@@ -30,6 +30,7 @@ from kgtrec.kernels.sampling.label_draws import (
     missing_in_correlation,
     whole_share,
 )
+from kgtrec.openworld.theory import require_number
 
 Mask = NDArray[np.bool_]
 
@@ -173,8 +174,7 @@ def hide_labels(
     (4, 0.408)
     """
     n_missing = _n_missing(true, density)
-    if not is_number(correlation) or not -1 <= correlation <= 1:
-        raise KgtrecError(f"expected a correlation from -1 to 1, found {correlation!r}")
+    require_number("a correlation from -1 to 1", correlation, lambda rho: -1 <= rho <= 1)
     key = triple_keys(true.facts, whole_number("seed", seed), whole_number("draw", draw))
     if found is None:
         if correlation != 0:
@@ -229,8 +229,7 @@ def possible_correlations(true: TrueFacts, found: Mask, density: float) -> tuple
 
 def _n_missing(true: TrueFacts, density: float) -> int:
     """How many facts lack their labels; at least one fact keeps its label."""
-    if not is_number(density) or not 0 < density <= 1:
-        raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
+    require_number("a density above 0 and at most 1", density, lambda share: 0 < share <= 1)
     return len(true) - max(1, whole_share(float(density), len(true)))
 
 

@@ -13,7 +13,7 @@ from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
 from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
-from kgtrec.openworld.open_world import OpenWorld, named_weights, strengths_apart, strengths_of
+from kgtrec.openworld.theory import OpenWorld, named_weights, strengths_apart, strengths_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +110,7 @@ def simulate(
     ----------
     world : OpenWorld
     measures : str, measure, function or an iterable of them
-        ``"MRR Hits@10"``; see :func:`kgtrec.openworld.open_world.weights_of`.
+        ``"MRR Hits@10"``; see :func:`kgtrec.openworld.theory.weights_of`.
     strength : float or (s,) array, probabilities
         Strength of each system.
     n_questions : int
@@ -189,10 +189,9 @@ def simulate(
 
 def _moments(sums: Sums) -> tuple[Floats, Floats]:
     """(2, m, s) averages over all repeats, and variances of the contribution of one question with a label."""
-    value, value_square, total, total_square, product = (
-        part.sum(axis=-1) for part in (sums.value, sums.value_square, sums.total, sums.total_square, sums.product)
+    value, value_square, total, total_square, product, labels, labels_square, scored = (
+        part.sum(axis=-1) for part in sums
     )
-    labels, labels_square, scored = (part.sum(axis=-1) for part in (sums.labels, sums.labels_square, sums.scored))
     with np.errstate(invalid="ignore", divide="ignore"):
         per_label, per_question = total / labels, value / scored
         linear = total_square - 2 * per_label * product + per_label**2 * labels_square

@@ -15,21 +15,200 @@ There are three averages:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.errors import KgtrecError, is_number, one_of, whole_number
+from kgtrec.errors import KgtrecError, MeasureError, is_number, one_of, whole_number
 from kgtrec.kernels.openworld import moments as kernel
-from kgtrec.kernels.openworld.moments import Weights, mixed_mean, moments
-from kgtrec.openworld.open_world import OpenWorld, strengths_apart, strengths_of, weights_of
+from kgtrec.kernels.openworld.moments import Weights, correlated_strengths, correlation_bounds, mixed_mean, moments
+from kgtrec.measures.names import ParsedMeasure, named_by_pykeen, parse_measure
 
 Floats = NDArray[np.float64]
 Average = Literal["labels", "questions", "lemma"]
+_MOST_ANSWERS = 10_000_000  # an array of that length is 80 MB
+_SLACK = 1e-12  # tolerance: by rounding, a strength may be this far outside of [0, 1]
 _NOTHING = 1e-100  # for smaller probabilities the error bounds of the logarithm may overflow
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWorld:
+    """The number of true answers per question, and the model of missing labels.
+
+    Parameters
+    ----------
+    n_answers : int
+        N, the number of true answers of a question, from 1 to 10 million.
+    missing : float
+        beta, the probability that an answer lacks its label, in [0, 1).
+    correlation : float
+        rho, the correlation of two events: the label of an answer is missing, and the system finds the answer. Above 0
+        if systems find missing answers more easily than labelled ones. The possible range depends on the strength of
+        the system.
+
+    Raises
+    ------
+    KgtrecError
+        If a parameter is out of its domain.
+
+    Examples
+    --------
+    >>> OpenWorld(43, 0.2)
+    OpenWorld(n_answers=43, missing=0.2, correlation=0.0)
+    """
+
+    n_answers: int
+    missing: float
+    correlation: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number("n_answers", self.n_answers, 1, _MOST_ANSWERS)
+        if not is_number(self.missing) or not 0 <= self.missing < 1:
+            raise KgtrecError(
+                f"expected a share of missing labels of at least 0 and below 1, found {self.missing!r}; without any "
+                "label there is nothing to score"
+            )
+        require_number("a correlation from -1 to 1", self.correlation, lambda rho: -1 <= rho <= 1)
+
+
+def require_number(what: str, value: Any, is_allowed: Callable[[float], bool]) -> None:
+    """Refuse what is no number of a range, which ``what`` names.
+
+    Examples
+    --------
+    >>> require_number("a density above 0 and at most 1", 0, lambda share: 0 < share <= 1)
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a density above 0 and at most 1, found 0
+    """
+    if not (is_number(value) and is_allowed(value)):
+        raise KgtrecError(f"expected {what}, found {value!r}")
+
+
+def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
+    """Return the name and weights w(rank) of a measure that is the mean of w over answers.
+
+    Parameters
+    ----------
+    measure : str, measure or function
+        ``"MRR"``, ``"Hits@10"``, ``"logMRR"``, ``"pMRR(p=0.3)"``, with or without ``micro.``; one of PyKEEN's names; or
+        a function from an array of 1-based ranks to an array of the values of answers at these ranks.
+    bare : bool
+        Whether ``"MRR"`` means ``"micro.MRR"``. If False, it is an error, as everywhere that systems are scored.
+
+    Raises
+    ------
+    MeasureError
+        If the measure is not a mean over answers of a function of their ranks, or if an answer that is not found does
+        not count 0.
+
+    Examples
+    --------
+    >>> name, weights = weights_of("Hits@3")
+    >>> name, weights(np.array([1.0, 3.0, 4.0])).tolist()
+    ('micro.Hits@3', [1.0, 1.0, 0.0])
+    """
+    if callable(measure) and not isinstance(measure, ParsedMeasure):
+        return getattr(measure, "__name__", "w"), _checked(measure)
+    if isinstance(measure, str):
+        name = measure.strip()
+        is_full = not bare or name.startswith(("micro.", "macro.", "pykeen."))
+        measure = parse_measure(name if is_full or named_by_pykeen(name) else f"micro.{name}")
+    parsed = parse_measure(measure)
+    if (
+        not isinstance(parsed, ParsedMeasure)
+        or parsed.items != "answers"
+        or parsed.record.aggregate != "mean"
+        or parsed.record.better != "higher"
+        or parsed.record.form != "plain"
+        or parsed.record.weighting is not None
+    ):
+        raise MeasureError(
+            f"{parsed.label}: expected a measure that is the mean over answers of a function of the rank, with 0 for "
+            "an answer that is not found, such as micro.MRR, micro.Hits@10, micro.logMRR or micro.pMRR(p=0.5), or a "
+            'function of ranks; for the mean over questions use the same measure with average="questions"'
+        )
+    return parsed.label, parsed
+
+
+def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
+    """Return measures by name, from one measure or several; a string may hold several, separated by spaces.
+
+    Examples
+    --------
+    >>> list(named_weights(["MRR", "Hits@1 Hits@10"]))
+    ['micro.MRR', 'micro.Hits@1', 'micro.Hits@10']
+    """
+    single = isinstance(measures, str | ParsedMeasure) or callable(measures)
+    many: Iterable[Any] = [measures] if single else measures
+    named: dict[str, Weights] = {}
+    for measure in chain.from_iterable(one.split() if isinstance(one, str) else [one] for one in many):
+        name, weights = weights_of(measure, bare=bare)
+        if name in named and callable(measure):
+            raise MeasureError(f"expected functions with different names, found {name!r} twice")
+        named.setdefault(name, weights)
+    if not named:
+        raise MeasureError("expected at least one measure, found none")
+    return named
+
+
+def strengths_of(strength: ArrayLike) -> Floats:
+    """Return (s,) strengths from one or several numbers; an error if one is outside [0, 1]."""
+    try:
+        strengths = np.atleast_1d(np.asarray(strength, np.float64))
+    except (TypeError, ValueError):
+        raise KgtrecError(f"expected strengths as numbers from 0 to 1, found {strength!r}") from None
+    if strengths.ndim != 1 or len(strengths) == 0:
+        raise KgtrecError(f"expected a strength or a list of strengths, found an array of shape {strengths.shape}")
+    outside = strengths[~((strengths >= 0) & (strengths <= 1))]
+    if len(outside):
+        raise KgtrecError(f"expected strengths from 0 to 1, found {outside[0]:g}")
+    return strengths
+
+
+def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]:
+    """Return the strengths on missing and on labelled answers; the error gives the possible correlations.
+
+    Examples
+    --------
+    >>> strengths_apart(OpenWorld(5, 0.5, 0.6), np.array([0.8]))
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a correlation from -0.5 to 0.5 for a strength of 0.8 with a share of 0.5
+    missing, found 0.6
+    """
+    apart = correlated_strengths(strength, world.missing, world.correlation) if world.missing else (strength, strength)
+    if world.correlation == 0:
+        return apart
+    low, high = correlation_bounds(strength, world.missing)
+    refused = ~((world.correlation >= low * (1 + _SLACK)) & (world.correlation <= high * (1 + _SLACK)))
+    if refused.any():
+        worst = int(refused.argmax())
+        raise KgtrecError(
+            f"expected a correlation from {low[worst]:.12g} to {high[worst]:.12g} for a strength of "
+            f"{strength[worst]:g} with a share of {world.missing:g} missing, found {world.correlation:g}"
+        )
+    return np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)
+
+
+def _checked(function: Callable[[Any], Any]) -> Weights:
+    def weights(ranks: Floats) -> Floats:
+        try:
+            found = np.asarray(function(ranks), np.float64)
+        except TypeError as error:
+            raise MeasureError(
+                f"expected a function from an array of ranks to an array of numbers, such as numpy's: {error}"
+            ) from None
+        if found.shape != ranks.shape or not np.isfinite(found).all():
+            raise MeasureError(
+                f"expected a finite number for each of {len(ranks):,} ranks, found "
+                + (f"shape {found.shape}" if found.shape != ranks.shape else "NaN or infinity")
+            )
+        return found
+
+    return weights
 
 
 def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
@@ -44,7 +223,7 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     ----------
     world : OpenWorld
     measure : str, measure or function
-        See :func:`kgtrec.openworld.open_world.weights_of`.
+        See :func:`weights_of`.
     strength : float or (s,) array, probabilities
         Probability that the system finds an answer.
     average : str
@@ -75,11 +254,8 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     """
     weights = weights_of(measure)[1]
     apart = strengths_apart(world, strengths_of(strength))
-    if _known(average) == "labels":
-        return _like(strength, kernel.mean_per_label(weights, world.n_answers, world.missing, *apart))
-    conditional = average == "questions"
-    mean = kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=conditional)
-    return _like(strength, mean)
+    n_draws, conditional = _draws(world, average)
+    return _like(strength, kernel.mean_score(weights, n_draws, world.missing, *apart, conditional=conditional))
 
 
 def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
@@ -97,10 +273,10 @@ def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average:
     array([0.23 , 0.058])
     """
     weights = weights_of(measure)[1]
-    found = strengths_of(strength)
-    strengths_apart(world, found)
-    n_draws = world.n_answers - (_known(average) == "labels")
-    slope = kernel.slope(weights, n_draws, world.missing, found, world.correlation, conditional=average == "questions")
+    strengths = strengths_of(strength)
+    strengths_apart(world, strengths)
+    n_draws, conditional = _draws(world, average)
+    slope = kernel.slope(weights, n_draws, world.missing, strengths, world.correlation, conditional=conditional)
     return _like(strength, slope)
 
 
@@ -145,8 +321,8 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
     >>> few.value.round(2), few.high.round(2), many.value.round(4), many.high.round(4)
     (array([-1.31]), array([5.23]), array([0.1515]), array([-0.0005]))
     """
-    found = strengths_of(strength)
-    on_missing, on_labelled = strengths_apart(world, found)
+    strengths = strengths_of(strength)
+    on_missing, on_labelled = strengths_apart(world, strengths)
     if (world.missing * on_missing < _NOTHING).any():
         raise KgtrecError(
             "expected missing answers of which some are found, found none; the logarithm is not defined there: use "
@@ -310,14 +486,12 @@ def questions_needed_by_logarithm(
     """
     if world.correlation != 0:
         raise KgtrecError(f"expected no correlation in the published formula, found {world.correlation:g}")
-    if not (is_number(gap) and gap > 0):
-        raise KgtrecError(f"expected a difference of strengths above 0, found {gap!r}")
+    require_number("a difference of strengths above 0", gap, lambda number: number > 0)
     if variance is None:
         variance = float(question_variance(world, "MRR", strength, average="questions"))
-    elif not (is_number(variance) and variance >= 0):
-        raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
-    found = float(strengths_of(strength)[0])
-    scale = world.missing * found * (world.n_answers + 1) * wrong_order_quantile(p) / gap
+    require_number("a variance of at least 0", variance, lambda number: number >= 0)
+    level = float(strengths_of(strength)[0])
+    scale = world.missing * level * (world.n_answers + 1) * wrong_order_quantile(p) / gap
     number = 2 * variance * scale * scale
     if not math.isfinite(number):
         raise KgtrecError("expected a larger difference between the two systems: the number of questions overflows")
@@ -340,13 +514,14 @@ def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floa
     >>> [round(end, 4) for end in correlation_range(0.2, 0.7)]
     [-0.7638, 0.3273]
     """
-    low, high = kernel.correlation_bounds(strengths_of(strength), OpenWorld(1, missing).missing)
+    low, high = correlation_bounds(strengths_of(strength), OpenWorld(1, missing).missing)
     return _like(strength, low), _like(strength, high)
 
 
 def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.ScoreMoments:
     weights = weights_of(measure)[1]
-    if _known(average) == "lemma":
+    one_of("average to be one of", average, get_args(Average))
+    if average == "lemma":
         raise KgtrecError(
             'expected average="labels" or "questions", found "lemma": it includes questions without a label, which '
             "have no score and so no variance"
@@ -371,17 +546,17 @@ def _difference(
     return float(found.mean[1] - found.mean[0]), max(variance, 0.0)
 
 
-def _known(average: Average) -> Average:
+def _draws(world: OpenWorld, average: Average) -> tuple[int, bool]:
+    """How many answers may be missing and found, and whether only questions with a label count."""
     one_of("average to be one of", average, get_args(Average))
-    return average
+    return world.n_answers - (average == "labels"), average == "questions"
 
 
 def wrong_order_quantile(p: float) -> float:
     """Return the upper p-quantile of the standard normal distribution, for p in (0, 0.5)."""
     from scipy.special import ndtri
 
-    if not (is_number(p) and 0 < p < 0.5):
-        raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
+    require_number("a probability of a wrong order between 0 and 0.5", p, lambda number: 0 < number < 0.5)
     return -float(ndtri(p))
 
 
@@ -428,7 +603,7 @@ class MixedWorld:
         """Return (s,) expected scores over labels."""
         return mixed_mean(weights, self.n_answers, self.share, self.missing, strength, strength, per_label=True)
 
-    def strengths(self, weights: Mapping[str, Weights], score: Floats) -> Floats:
+    def strengths(self, weights: Mapping[str, Weights], scores: Floats) -> Floats:
         """Return (m, s) strengths at which these scores are expected.
 
         1 where even strength 1 has a lower expected score; NaN if beta is not known. The method is false position in
@@ -438,30 +613,30 @@ class MixedWorld:
         ----------
         Dowell, Jarratt (1971), BIT 11, A modified regula falsi method for computing the root of an equation.
         """
-        return np.stack([self._strength(own, row) for own, row in zip(weights.values(), score, strict=True)])
+        if math.isnan(self.missing):
+            return np.full(scores.shape, np.nan)
+        return np.stack([self._strength(own, score) for own, score in zip(weights.values(), scores, strict=True)])
 
     def _strength(self, weights: Weights, score: Floats) -> Floats:
-        if math.isnan(self.missing):
-            return np.full(len(score), np.nan)
         grid = np.linspace(0.0, 1.0, _STRENGTHS)
         curve = self.expected(weights, grid)
         target = np.minimum(score, curve[-1])
         place = np.clip(np.searchsorted(curve, target) - 1, 0, _STRENGTHS - 2)
         low, high, below, above = grid[place], grid[place + 1], curve[place] - target, curve[place + 1] - target
-        found, was_under = low, None
+        strength, was_under = low, None
         # Illinois form: the value at an end that stays is halved; else a curved function would keep this end for long
         for _ in range(_STEPS):
             share = np.divide(above, above - below, out=np.zeros(len(score)), where=above > below)
-            found = np.clip(high - (high - low) * share, low, high)
-            value = self.expected(weights, found) - target
+            strength = np.clip(high - (high - low) * share, low, high)
+            value = self.expected(weights, strength) - target
             if np.abs(value).max() <= _EXACT * curve[-1]:
                 break
             under = value < 0
             stays = 1.0 if was_under is None else np.where(under == was_under, 0.5, 1.0)
-            low, below = np.where(under, found, low), np.where(under, value, below * stays)
-            high, above = np.where(under, high, found), np.where(under, above * stays, value)
+            low, below = np.where(under, strength, low), np.where(under, value, below * stays)
+            high, above = np.where(under, high, strength), np.where(under, above * stays, value)
             was_under = under
-        return np.where(score >= curve[-1] * (1 - _EXACT), 1.0, found)
+        return np.where(score >= curve[-1] * (1 - _EXACT), 1.0, strength)
 
     def questions_needed(self, weights: Weights, strength: Floats, p: float) -> int | None:
         """Return how many questions misorder two systems, the stronger first, with probability p."""

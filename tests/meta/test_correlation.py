@@ -82,18 +82,6 @@ def test_tau_ap_judges_the_second_by_the_order_of_the_first():
     assert found.of("rbo") == float(rank_biased_overlap(first, second))
 
 
-@settings(max_examples=examples(50))
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=10))
-def test_tau_and_rho_are_scipys(pairs: list[tuple[int, int]]):
-    """With ties, and NaN where one of the two is constant."""
-    x, y = (list(map(float, column)) for column in zip(*pairs, strict=True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = correlate(table({"RR": x}), table({"RR": y}), coefficients=["tau", "spearman"])
-        expected = [stats.kendalltau(x, y).statistic, stats.spearmanr(x, y).statistic]
-    np.testing.assert_allclose(found.value[0], expected, atol=1e-12)
-
-
 def test_a_table_without_keys_is_compared_with_each_key():
     """Rows are measures, and within them the keys."""
     values = np.array([[[1.0, 2], [1, 2]], [[2, 1], [2, 1]]])

@@ -60,29 +60,12 @@ def test_a_case_by_hand():
 
 
 def test_shares_area_and_smallest_difference_by_hand():
-    """Three pairs: p of .01, .04, .5; Holm .03, .08, .5."""
-    p = np.array([[[0.04, 0.01, 0.5]]])
-    found = Power(
-        ("a", "b", "c"),
-        ("RR",),
-        ("t",),
-        0.05,
-        1000,
-        ("questions",),
-        (True,),
-        ("value",),
-        np.array([9]),
-        np.array([9]),
-        np.zeros((1, 3)),
-        np.array([[0.2, -0.3, 0.4]]),
-        np.zeros((1, 3)),
-        np.zeros((1, 3)),
-        np.zeros((1, 1, 3)),
-        p,
-        np.array([[holm(p[0, 0])]]),
-    )
-    assert found.curve("RR").tolist() == [0.5, 0.04, 0.01]
-    assert found.area[0, 0] == pytest.approx(0.55 / 3)
+    """Three pairs: p of .01, .04, .07; Holm .03, .08, .08."""
+    p = np.array([[[0.04, 0.01, 0.07]]])
+    tested = of(question_scores(np.random.default_rng(0).random((3, 9)), "RR"), tests=["t"])
+    found = replace(tested, difference=np.array([[0.2, -0.3, 0.4]]), p=p, adjusted=np.array([[holm(p[0, 0])]]))
+    assert found.curve("RR").tolist() == [0.07, 0.04, 0.01]
+    assert found.area[0, 0] == pytest.approx(0.12 / 3)
     assert found.share[0, 0] == pytest.approx(2 / 3)
     assert found.share_adjusted[0, 0] == pytest.approx(1 / 3)
     assert found.smallest[0, 0] == 0.2
@@ -270,10 +253,7 @@ def test_frames_are_tidy():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"tests": ["tuky"]},
-            r"expected tests among t, clustered, bootstrap, tukey, found 'tuky'; did you mean tukey\?",
-        ),
+        ({"tests": ["tuky"]}, r"found 'tuky'; did you mean tukey\?"),
         ({"tests": []}, "at least one test"),
         ({"alpha": 1.5}, "an alpha between 0 and 1, found 1.5"),
         ({"repeats": 0}, "at least 1 repeat, found 0"),
@@ -294,17 +274,6 @@ def test_what_cannot_be_paired_is_refused():
         of(answer_scores(systems=1))
     with pytest.raises(KgtrecError, match="the same systems in the same order under every measure, found others at b"):
         power({"a": answer_scores(), "b": answer_scores(systems=3)})
-
-
-def test_shares_reach_power_and_hold_their_level():
-    """Equal systems: few pairs below alpha, over 60 seeded tables; systems apart: all."""
-    rng = np.random.default_rng(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", KgtrecWarning)
-        shares = [of(question_scores(rng.random((4, 80))), tests=["t"]).share[0, 0] for _ in range(60)]
-        apart = of(question_scores(rng.random((4, 80)) + np.arange(4)[:, None]), tests=["t"])
-    assert np.mean(shares) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60 / 3)
-    assert apart.share.tolist() == [[1.0]]
 
 
 def test_power_takes_what_evaluate_takes():

@@ -10,11 +10,11 @@ from scipy.stats import kendalltau
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.scores import ScoreTable
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.meta.sparsity import label_scores, relation_shares, sparsity
-from tests.meta.test_stability import study_set
+from tests.meta.test_stability import quietly, study_set
 
 RESULT = "kgc-sparsity/result"
 DEPTH_COLUMNS = {
@@ -41,12 +41,6 @@ def published(path, **wanted: str) -> dict[str, dict[str, str]]:
 def tau(one: dict[str, dict[str, str]], other: dict[str, dict[str, str]], column: str) -> float:
     assert one.keys() == other.keys()
     return kendalltau(*([float(rows[name][column]) for name in one] for rows in (one, other))).statistic
-
-
-def quietly(work):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)
-        return work()
 
 
 @pytest.fixture(scope="module")

@@ -18,20 +18,8 @@ def tasks(n=N, first=0):
     """n triples (x1, r, y), (x2, r, y), ..., of which the even ones are true."""
     empty = labels_of([""] * n)
     heads = labels_of([f"x{i}" for i in range(first, first + n)])
-    return Tasks(
-        np.arange(1, n + 1),
-        (("ann",),) * n,
-        empty,
-        heads,
-        labels_of(["r"] * n),
-        labels_of(["y"] * n),
-        empty,
-        empty,
-        empty,
-        empty,
-        empty,
-        empty,
-    )
+    relation, tail = labels_of(["r"] * n), labels_of(["y"] * n)
+    return Tasks(np.arange(1, n + 1), (("ann",),) * n, empty, heads, relation, tail, *[empty] * 6)
 
 
 TRUTH = Triples.of([(f"x{i}", "r", "y") for i in range(0, N, 2)])

@@ -11,8 +11,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
 from kgtrec.openworld.labels import TrueFacts, hide_labels
-from kgtrec.openworld.open_world import OpenWorld
-from kgtrec.openworld.theory import expected_score
+from kgtrec.openworld.theory import OpenWorld, expected_score
 from tests.examples import examples
 from tests.openworld.test_labels import built_anew, ranked, world
 

@@ -21,19 +21,6 @@ from tests.examples import examples
 
 SIZES = st.integers(2, 60)
 SEEDS = st.integers(0, 10_000)
-MIRRORS = [
-    ({"father_of", "mother_of"}, {"son_of", "daughter_of"}),
-    ({"husband_of"}, {"wife_of"}),
-    ({"brother_of", "sister_of"}, {"brother_of", "sister_of"}),
-    ({"grandfather_of", "grandmother_of"}, {"grandson_of", "granddaughter_of"}),
-    ({"uncle_of", "aunt_of"}, {"nephew_of", "niece_of"}),
-    ({"cousin_of"}, {"cousin_of"}),
-    ({"father_in_law_of", "mother_in_law_of"}, {"son_in_law_of", "daughter_in_law_of"}),
-    ({"brother_in_law_of", "sister_in_law_of"}, {"brother_in_law_of", "sister_in_law_of"}),
-]
-BY_SEX = [  # (of men, of women): every relation but cousin_of
-    (KINSHIP[i], KINSHIP[i + 1]) for i in (*range(0, 16, 2), *range(17, 23, 2))
-]
 
 
 def rows(tree: FamilyTree) -> set[tuple[int, str, int]]:
@@ -134,12 +121,6 @@ def test_the_closure_is_what_a_logic_engine_derives(seed):
     assert derived == rows(tree)
 
 
-def test_a_couple_and_its_two_children_have_the_facts_of_a_small_family():
-    """Both parents, both children, marriage both ways, siblinghood both ways: 4 + 4 + 2 + 2 facts."""
-    tree = next(t for t in (family_tree(4, seed) for seed in range(50)) if (t.father == 0).sum() == 2)
-    assert len(tree.facts) == 12
-
-
 @given(SIZES, SEEDS)
 @settings(max_examples=examples(30), deadline=None)
 def test_families_are_possible(people, seed):
@@ -159,19 +140,6 @@ def test_families_are_possible(people, seed):
     assert (tree.father[child] < child).all()
     assert (tree.mother[child] < child).all()
     assert not np.any(tree.facts.head == tree.facts.tail)
-
-
-@given(SIZES, SEEDS)
-@settings(max_examples=examples(30), deadline=None)
-def test_relations_mirror_and_fit_the_sex_of_the_head(people, seed):
-    """Each fact stands with its inverse, and uncles are men."""
-    tree = family_tree(people, seed)
-    facts = rows(tree)
-    for one, other in MIRRORS:
-        assert {(x, y) for x, r, y in facts if r in one} == {(y, x) for x, r, y in facts if r in other}
-    for men, women in BY_SEX:
-        assert all(tree.is_male[x] for x, r, _ in facts if r == men)
-        assert not any(tree.is_male[x] for x, r, _ in facts if r == women)
 
 
 @given(st.integers(20, 120), SEEDS)
@@ -299,16 +267,10 @@ def triples(facts: Triples) -> set[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": 0.0}, "expected a share of hidden facts between 0 and 1, found 0.0"),
-        ({"hidden": 1.0}, "expected a share of hidden facts between 0 and 1, found 1.0"),
-        ({"density": 0.0}, "expected a density above 0 and at most 1, found 0.0"),
-        (
-            {"valid": 0.8},
-            "expected a share of valid facts of at least 0 and below 0.7 (1 less the hidden share), found 0.8",
-        ),
-        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
-        ({"density": "0.5"}, "expected a density above 0 and at most 1, found '0.5'"),
-        ({"hidden": True}, "expected a share of hidden facts between 0 and 1, found True"),
+        *(({"hidden": share}, "a share of hidden facts between 0 and 1") for share in (0.0, 1.0, True)),
+        *(({"density": share}, "a density above 0 and at most 1") for share in (0.0, "0.5")),
+        ({"valid": 0.8}, "valid facts of at least 0 and below 0.7 (1 less the hidden share), found 0.8"),
+        ({"seed": -1}, "seed"),
         ({"hidden": 0.99, "valid": 0.0}, "every entity and relation must keep a fact in train"),
     ],
 )
@@ -341,10 +303,14 @@ def test_statistics_count_facts_and_answers_one_by_one(people, seed):
     tree = family_tree(people, seed)
     found = family_statistics(tree)
     facts = rows(tree)
-    for place, name in enumerate(found.relations):
-        own = [(h, t) for h, r, t in facts if r == name]
-        assert found.facts[place] == len(own)
-        for row, given_end in ((place, 1), (len(found.relations) + place, 0)):
-            sizes = Counter(Counter(pair[given_end] for pair in own).values())
-            assert {size: int(n) for size, n in enumerate(found.answers[row]) if n} == dict(sizes)
-    assert (found.n_people, found.n_generations) == (people, tree.generation.max() + 1)
+    lists = Counter()
+    for row in found.relations.data.to_pylist():
+        own = [(h, t) for h, r, t in facts if r == row["relation"]]
+        assert row["facts"] == len(own)
+        for side, given_end in (("head", 1), ("tail", 0)):
+            sizes = list(Counter(pair[given_end] for pair in own).values())
+            assert (row[f"{side}_questions"], row[f"{side}_most"]) == (len(sizes), max(sizes, default=0))
+            np.testing.assert_equal(row[f"{side}_answers"], np.mean(sizes) if sizes else np.nan)
+            lists.update(sizes)
+    assert [(row["answers"], row["questions"]) for row in found.answers.data.to_pylist()] == sorted(lists.items())
+    assert found.relations.caption.startswith(f"{people:,} people in {tree.generation.max() + 1} generations, ")

@@ -137,18 +137,21 @@ def test_the_correlation_comes_within_the_rounding_to_whole_facts(seed, density,
     assert sparse.density == pytest.approx(max(1, int(density * len(true) + 1e-9)) / len(true))
 
 
-def test_the_range_of_correlations_is_that_of_the_model_where_both_answers_are_found_or_neither():
-    """70 of 100 facts found, 20 missing: -0.7638 to 0.3273, as the theory has it."""
+@pytest.fixture(scope="module", name="true")
+def a_hundred_facts() -> TrueFacts:
+    """Each is the only answer of its two questions."""
     test = Triples.of([(f"h{place}", "r", f"t{place}") for place in range(100)])
-    true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
+    return TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
+
+
+def test_the_range_of_correlations_is_that_of_the_model_where_both_answers_are_found_or_neither(true):
+    """70 of 100 facts found, 20 missing: -0.7638 to 0.3273, as the theory has it."""
     found = true.fact < 70
     assert possible_correlations(true, found, 0.8) == pytest.approx(correlation_range(0.2, 0.7), abs=1e-12)
 
 
-def test_the_ends_that_an_error_tells_are_taken():
+def test_the_ends_that_an_error_tells_are_taken(true):
     """Ends are told with four digits, which may be a little beyond the end itself; then it is the end that comes."""
-    test = Triples.of([(f"h{place}", "r", f"t{place}") for place in range(100)])
-    true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
     for known in (30, 67, 70):
         found = true.fact < known
         for end in possible_correlations(true, found, 0.8):
@@ -157,10 +160,8 @@ def test_the_ends_that_an_error_tells_are_taken():
             )
 
 
-def test_a_correlation_that_cannot_be_names_those_that_can():
+def test_a_correlation_that_cannot_be_names_those_that_can(true):
     """The message has both ends, the density and the strength."""
-    test = Triples.of([(f"h{place}", "r", f"t{place}") for place in range(100)])
-    true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
     message = (
         r"^expected a correlation from -0\.7638 to 0\.3273 at a density of 0\.8 and a system that finds 0\.7 of the "
         r"answers, found 0\.5$"

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from kgtrec.openworld.open_world import named_weights
-from kgtrec.openworld.theory import MixedWorld, needed_questions
+from kgtrec.openworld.theory import MixedWorld, named_weights, needed_questions
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 3, 50), (1000,), (5, 300, 2000)])

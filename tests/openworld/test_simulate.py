@@ -11,9 +11,8 @@ import pytest
 
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.openworld import simulation as kernel
-from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.simulate import simulate
-from kgtrec.openworld.theory import expected_score, question_variance, wrong_order_probability
+from kgtrec.openworld.theory import OpenWorld, expected_score, question_variance, wrong_order_probability
 
 MEASURES = "MRR Hits@3 logMRR pMRR(p=0.3)"
 AVERAGES = ("labels", "questions")

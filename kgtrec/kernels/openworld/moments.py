@@ -15,7 +15,7 @@ answers is binomial of N - m trials with probability :math:`\alpha / (1 - \beta 
 References
 ----------
 Yang, Lin, Zhang (2022). Rethinking Knowledge Graph Evaluation Under the Open-World Assumption. NeurIPS, theorems 1, 2;
-their lemma counts questions without any label as if they could be scored, see :func:`mean_per_question`.
+their lemma counts questions without any label as if they could be scored, see :func:`mean_score`.
 """
 
 from __future__ import annotations
@@ -74,18 +74,6 @@ def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats
     return np.nan_to_num(low) + 0.0, np.nan_to_num(high)
 
 
-def mean_weights(weights: Weights, n: int) -> Floats:
-    """(n + 1,) A(m): the mean of the weights of ranks 1 .. m + 1, for m = 0 .. n.
-
-    Examples
-    --------
-    >>> mean_weights(lambda rank: 1 / rank, 2).tolist()
-    [1.0, 0.75, 0.611111111111111]
-    """
-    ranks = np.arange(1.0, n + 2)
-    return np.cumsum(weights(ranks)) / ranks
-
-
 def _window(n: int, p: float) -> tuple[slice, Floats]:
     """Values of a binomial variable with a relevant probability, as a slice of 0 .. n, and these probabilities."""
     from scipy.stats import binom
@@ -142,46 +130,32 @@ def _scored_share(n_answers: int, missing: float) -> float:
     return 1.0 if missing == 0 else float(-np.expm1(n_answers * np.log(missing)))
 
 
-def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats) -> Floats:
-    """Expected value of one labelled answer of a question: the limit of the micro average over many questions.
+def mean_score(
+    weights: Weights,
+    n_draws: int,
+    missing: float,
+    on_missing: Floats,
+    on_labelled: Floats,
+    *,
+    conditional: bool = False,
+) -> Floats:
+    """Expected value of one labelled answer, or of a question, which is the mean over its labelled answers.
+
+    They are the limits of the micro and of the macro average over many questions.
 
     Parameters
     ----------
     weights : function of ranks
         Decreasing: 1 / rank for MRR, rank <= k for Hits@k.
-    n_answers : int
-        True answers of a question, at least 1.
+    n_draws : int
+        N - 1 for an answer, N for a question, of N true answers.
     missing : float
         Probability that one lacks its label, in [0, 1).
     on_missing, on_labelled : (s,) float arrays
         Probability that the system finds a missing, a labelled answer.
-
-    Returns
-    -------
-    (s,) float array
-
-    Examples
-    --------
-    >>> half = np.array([0.8])
-    >>> mean_per_label(lambda rank: 1 / rank, 5, 0.5, half, half).round(4).tolist()
-    [0.5534]
-    """
-    values = mean_weights(weights, n_answers - 1)
-    return on_labelled * _means(values[None], n_answers - 1, missing, on_missing, scored=False)[0]
-
-
-def mean_per_question(
-    weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats, *, conditional: bool
-) -> Floats:
-    """Expected value of a question, the mean over its labelled answers: the limit of the macro average.
-
-    Parameters
-    ----------
     conditional : bool
-        True: for questions with a label, since only they can be scored. False: the published lemma, in which a question
-        without a label counts as if a further answer had one.
-
-    Other parameters are those of :func:`mean_per_label`.
+        True: for questions with a label, since only they can be scored. False with N: the published lemma, in which a
+        question without a label counts as if a further answer had one.
 
     Returns
     -------
@@ -189,14 +163,17 @@ def mean_per_question(
 
     Examples
     --------
+    An answer of a question of five; the lemma; and a question with a label.
+
     >>> half = np.array([0.8])
-    >>> [mean_per_question(lambda rank: 1 / rank, 5, 0.5, half, half, conditional=only).round(4).tolist()
-    ...  for only in (False, True)]
-    [[0.5141], [0.5187]]
+    >>> [mean_score(lambda rank: 1 / rank, n, 0.5, half, half, conditional=only).round(4).tolist()
+    ...  for n, only in ((4, False), (5, False), (5, True))]
+    [[0.5534], [0.5141], [0.5187]]
     """
-    values = mean_weights(weights, n_answers)[None]
-    mean: Floats = on_labelled * _means(values, n_answers, missing, on_missing, scored=conditional)[0]
-    return mean / _scored_share(n_answers, missing) if conditional else mean
+    ranks = np.arange(1.0, n_draws + 2)
+    values = np.cumsum(weights(ranks)) / ranks
+    mean: Floats = on_labelled * _means(values[None], n_draws, missing, on_missing, scored=conditional)[0]
+    return mean / _scored_share(n_draws, missing) if conditional else mean
 
 
 def mixed_mean(
@@ -219,7 +196,7 @@ def mixed_mean(
     per_label : bool
         Average over labels; False: over questions.
 
-    Other parameters are those of :func:`mean_per_label`.
+    Other parameters are those of :func:`mean_score`.
 
     Returns
     -------
@@ -234,10 +211,8 @@ def mixed_mean(
     part = share * (_labels_of_scored(n_answers, missing) if per_label else 1.0)
     total = np.zeros(len(on_missing))
     for size, one in zip(n_answers.tolist(), part, strict=True):  # few: one per length of lists
-        if per_label:
-            total += one * mean_per_label(weights, size, missing, on_missing, on_labelled)
-        else:
-            total += one * mean_per_question(weights, size, missing, on_missing, on_labelled, conditional=True)
+        mean = mean_score(weights, size - per_label, missing, on_missing, on_labelled, conditional=not per_label)
+        total += one * mean
     return total / part.sum()
 
 
@@ -360,7 +335,7 @@ def moments(
     per_label : bool
         For the average over labels; False: over questions.
 
-    Other parameters are those of :func:`mean_per_label`.
+    Other parameters are those of :func:`mean_score`.
 
     Examples
     --------

@@ -9,8 +9,7 @@ another system.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,7 @@ _CELLS = 1 << 18  # answers in memory at a time: a few arrays of 2 MB, which fit
 _BUFFERED = 1 << 22  # values of questions in memory at a time, 32 MB
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class Sums(NamedTuple):
     """Over the questions of each repeat; x is the mean over a question's labels, t their sum, a their number."""
 
     value: Floats  # (m, s, repeats) of x, over questions with a label
@@ -176,15 +174,7 @@ def _add(sums: Sums, total: Floats, labels: Floats, bounds: Counts, first: int, 
     repeat = (first + starts) // n_questions
     scored = labels > 0
     value = total / np.where(scored, labels, 1.0)
-    for into, values in (
-        (sums.value, value),
-        (sums.value_square, value**2),
-        (sums.total, total),
-        (sums.total_square, total**2),
-        (sums.product, total * labels),
-        (sums.labels, labels),
-        (sums.labels_square, labels**2),
-        (sums.scored, scored.astype(np.float64)),
-    ):
-        parts = np.add.reduceat(values, starts, axis=-1)
+    values = value, value**2, total, total**2, total * labels, labels, labels**2, scored.astype(np.float64)
+    for into, of_questions in zip(sums, values, strict=True):
+        parts = np.add.reduceat(of_questions, starts, axis=-1)
         np.add.at(into.T, repeat, parts.T)  # added one after the other, in the order of the segments

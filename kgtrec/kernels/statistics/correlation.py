@@ -50,8 +50,7 @@ def kendall_tau_b(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     >>> kendall_tau_b(np.array([[1, 2, 3], [3, 2, 1], [1, 3, 2]]), np.array([0.1, 0.2, 0.3]))
     array([ 1.        , -1.        ,  0.33333333])
     """
-    n_items = np.shape(x)[-1]
-    return _in_blocks(_tau_b, x, y, max(1, n_items * (n_items - 1) // 2))
+    return _in_blocks(_tau_b, x, y)
 
 
 def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = False) -> NDArray[np.float64]:
@@ -97,9 +96,8 @@ def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = F
     >>> round(float(tau_ap(reference, np.array([1, 4, 3, 2]))), 4)
     -0.2222
     """
-    cells = max(1, np.shape(scores)[-1] ** 2)
-    one_way = _in_blocks(_tau_ap, scores, reference, cells)
-    return (one_way + _in_blocks(_tau_ap, reference, scores, cells)) / 2 if symmetric else one_way
+    one_way = _in_blocks(_tau_ap, scores, reference)
+    return (one_way + _in_blocks(_tau_ap, reference, scores)) / 2 if symmetric else one_way
 
 
 def spearman_rho(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -128,7 +126,7 @@ def spearman_rho(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     >>> spearman_rho(np.array([[1, 2, 3], [1, 3, 2]]), np.array([0.1, 0.2, 0.3]))
     array([1. , 0.5])
     """
-    return _in_blocks(_rho, x, y, max(1, np.shape(x)[-1] ** 2))
+    return _in_blocks(_rho, x, y)
 
 
 def rank_biased_overlap(x: NDArray[Any], y: NDArray[Any], p: float = 0.9) -> NDArray[np.float64]:
@@ -170,11 +168,11 @@ def rank_biased_overlap(x: NDArray[Any], y: NDArray[Any], p: float = 0.9) -> NDA
     """
     if not 0 < p < 1:
         raise ValueError(f"expected a persistence p between 0 and 1, found {p}")
-    return _in_blocks(partial(_rbo, p=p), x, y, max(1, np.shape(x)[-1] ** 2))
+    return _in_blocks(partial(_rbo, p=p), x, y)
 
 
-def _in_blocks(kernel: _Kernel, x: NDArray[Any], y: NDArray[Any], cells: int) -> NDArray[np.float64]:
-    """``kernel`` of (rows, n) and (rows or 1, n) arrays, as many rows at a time as ``cells`` per row allow."""
+def _in_blocks(kernel: _Kernel, x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """``kernel`` of (rows, n) and (rows or 1, n) arrays, as many rows at a time as n * n comparisons of each allow."""
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"expected scores of the same items along the last axes, found shapes {x.shape} and {y.shape}")
@@ -188,7 +186,7 @@ def _in_blocks(kernel: _Kernel, x: NDArray[Any], y: NDArray[Any], cells: int) ->
         for array in (x, y)
     )
     values = np.empty(n_rows)
-    step = max(1, _CELLS // cells)
+    step = max(1, _CELLS // max(1, n_items**2))
     for first in range(0, n_rows, step):
         a, b = (rows if len(rows) == 1 else rows[first : first + step] for rows in (left, right))
         values[first : first + step] = kernel(a, b)

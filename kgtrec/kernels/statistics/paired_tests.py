@@ -5,10 +5,13 @@ Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ...; a difference is the fi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 def pairs(n_systems: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -91,7 +94,7 @@ def _over(mean: Floats, spread: Floats) -> Floats:
 
 def _is_flat(difference: Floats, value: Floats) -> NDArray[np.bool_]:
     """(rows,) whether differences are all the same, apart from the rounding of values of that size."""
-    return np.ptp(difference, axis=1) <= 8 * np.finfo(np.float64).eps * np.abs(value).max()
+    return np.ptp(difference, axis=1) <= _ROUNDING * np.abs(value).max(initial=0.0)
 
 
 def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats, int]:
@@ -135,15 +138,11 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
         left = difference - difference.mean(axis=1, keepdims=True)
         left[_is_flat(difference, value)] = 0.0
         sums = np.array([np.bincount(place, weights=row, minlength=n_clusters) for row in left])
-        sums[_cancels(sums, value, place)] = 0.0
+        # sums over clusters, of deviations from the mean, which are 0 apart from rounding
+        rounding = _ROUNDING * np.abs(value).max() * np.bincount(place).max()
+        sums[np.abs(sums).max(axis=1) <= rounding] = 0.0
         error[first == system] = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum(axis=1)) / n
     return error, n_clusters
-
-
-def _cancels(sums: Floats, value: Floats, place: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """(rows,) whether sums over clusters, of deviations from the mean, are 0 apart from rounding."""
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(value).max() * np.bincount(place).max()
-    return np.abs(sums).max(axis=1) <= rounding
 
 
 def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:
@@ -168,8 +167,7 @@ def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:
 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, mean / error, np.nan)
-    p: Floats = 2 * stdtr(max(freedom, 1), -np.abs(t)) if freedom > 0 else np.full(len(t), np.nan)
-    return t, p
+    return t, 2 * stdtr(max(freedom, 1), -np.abs(t)) if freedom > 0 else np.full(len(t), np.nan)
 
 
 def holm(p: Floats) -> Floats:
@@ -192,3 +190,36 @@ def holm(p: Floats) -> Floats:
     steps = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
+
+
+def outcomes(
+    first: NDArray[np.float64], second: NDArray[np.float64], group: NDArray[Any], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return how often the first value is higher, lower, and the same, in each group of items.
+
+    Parameters
+    ----------
+    first, second : (n,) float arrays
+        NaN is neither higher nor lower nor the same. Values that differ by rounding only are the same.
+    group : (n,) int array
+        From 0 to ``size - 1``.
+    size : int
+        How many groups there are.
+
+    Returns
+    -------
+    higher, lower, same : (size,) int arrays
+
+    Examples
+    --------
+    >>> first, second = np.array([1.0, 0.0, 0.1 + 0.2]), np.array([0.5, 0.5, 0.3])
+    >>> [part.tolist() for part in outcomes(first, second, np.array([0, 0, 1]), 2)]
+    [[1, 0], [1, 0], [0, 1]]
+    """
+    with np.errstate(invalid="ignore"):  # of infinities that are the same
+        near = np.abs(first - second) <= _ROUNDING * np.maximum(np.abs(first), np.abs(second))
+    same = (near & np.isfinite(first) & np.isfinite(second)) | (first == second)
+    known = ~(np.isnan(first) | np.isnan(second))
+    kinds = (known & ~same & (first > second), known & ~same & (first < second), known & same)
+    higher, lower, equal = (np.bincount(group[kind], minlength=size) for kind in kinds)
+    return higher, lower, equal

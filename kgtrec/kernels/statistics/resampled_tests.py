@@ -1,6 +1,8 @@
 """Tests of the differences of all pairs of systems by resampling, in parts that anybody may compute.
 
-A test gives its parts, and says of each how many of its samples are at least as extreme as the data. Where a part
+A test is made ``of`` (systems, n) values, whose clusters, from 0 on, are sampled as one; None: single items. It gives
+the ``parts`` of its samples for a number of systems and of units that are sampled, one if not several, and says of each
+how many samples are at least as extreme as the data, ``beyond`` it: (pairs,), NaN where there is no test. Where a part
 begins in the stream of random numbers depends on the data's size and the seed alone.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +24,6 @@ Clusters = NDArray[np.int64] | None
 Part = tuple[Any, int]
 
 _SHUFFLED = 1 << 23  # values that are shuffled by one stream of random numbers
-
-
-class ResampledTest(Protocol):
-    """A test whose samples are independent of each other."""
-
-    @classmethod
-    def of(cls, value: Floats, cluster: Clusters) -> Self:
-        """The test of (systems, n) values, whose clusters, from 0 on, are sampled as one; None: single items."""
-
-    @staticmethod
-    def parts(shape: tuple[int, int], repeats: int, seed: int, *, several: bool) -> Iterable[Part]:
-        """The parts of the samples, for a number of systems and of units that are sampled; one if not several."""
-
-    def beyond(self, start: Any, repeats: int) -> Floats:
-        """(pairs,) how many samples of a part are at least as extreme as the data; NaN where there is no test."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,8 +94,7 @@ class BootstrapTest:
         )
         error = np.sqrt(n_clusters / (n_clusters - 1) * np.maximum(squares, 0)) / items
         with np.errstate(divide="ignore", invalid="ignore"):
-            studentised: Floats = np.where(error > 0, mean / error, np.where(mean == 0, 0.0, np.inf))
-        return studentised
+            return np.where(error > 0, mean / error, np.where(mean == 0, 0.0, np.inf))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,3 +147,6 @@ class TukeyTest:
             shuffled = rng.permuted(self.value, axis=0).sum(axis=1) / self.n_items  # each unit separately
             extreme_samples += (shuffled.max() - shuffled.min()) >= self.gap - rounding
         return extreme_samples
+
+
+ResampledTest = BootstrapTest | TukeyTest

@@ -18,21 +18,6 @@ def pairs_apart(draw: st.DrawFn) -> np.ndarray:
     return differ
 
 
-def test_all_alike_share_one_group():
-    """No pair apart: one letter for all."""
-    assert compact_letters(np.zeros((4, 4), np.bool_)).tolist() == [[True]] * 4
-
-
-def test_all_apart_have_a_group_each():
-    """Every pair apart: as many letters as things, in their order."""
-    assert np.array_equal(compact_letters(~np.eye(4, dtype=np.bool_)), np.eye(4, dtype=np.bool_))
-
-
-def test_no_things_no_groups():
-    """An empty table of pairs has no rows and no groups."""
-    assert compact_letters(np.zeros((0, 0), np.bool_)).shape == (0, 0)
-
-
 @given(pairs_apart())
 def test_two_share_a_group_exactly_if_they_are_not_apart(differ: np.ndarray):
     """The law that letters are read by."""

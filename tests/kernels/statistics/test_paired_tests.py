@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgtrec.kernels.statistics.paired_tests import clustered_errors, differences, effect_sizes, holm, pairs, t_test
+from kgtrec.kernels.statistics.paired_tests import (
+    clustered_errors,
+    differences,
+    effect_sizes,
+    holm,
+    outcomes,
+    pairs,
+    t_test,
+)
 from tests.kernels.statistics.whole_tests import achieved_significance
 
 
@@ -119,3 +129,20 @@ def test_d_z_is_t_over_the_root_of_n(seed, n):
     value = scores(seed, 3, n)
     mean, deviation = differences(value)
     np.testing.assert_allclose(effect_sizes(value)[0] * np.sqrt(n), t_test(mean, deviation / np.sqrt(n), n - 1)[0])
+
+
+VALUES = st.sampled_from([0.0, 1.0, -1.0, 0.3, 0.1 + 0.2, math.inf, -math.inf, math.nan])
+
+
+@given(st.lists(st.tuples(VALUES, VALUES, st.integers(0, 3)), max_size=30))
+def test_counts_are_those_of_a_loop(rows: list[tuple[float, float, int]]):
+    """Value by value; what only rounding sets apart is the same; NaN counts nowhere."""
+    first, second = (np.array([row[place] for row in rows], float) for place in (0, 1))
+    group = np.array([row[2] for row in rows], int)
+    expected = np.zeros((3, 4), int)
+    for a, b, own in rows:
+        if math.isnan(a) or math.isnan(b):
+            continue
+        same = a == b or (math.isfinite(a) and math.isfinite(b) and math.isclose(a, b, rel_tol=1e-14))
+        expected[2 if same else int(a < b), own] += 1
+    np.testing.assert_array_equal(outcomes(first, second, group, 4), expected)
