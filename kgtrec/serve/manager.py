@@ -362,7 +362,7 @@ _PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share
 def _linked(name: str) -> str:
     own = site()
     require_active(own.service.folder, name)
-    return own.access.link(own.url, name)
+    return own.state.link(name, own.url)
 
 
 def _relations(campaign: Campaign) -> list[dict[str, Any]]:

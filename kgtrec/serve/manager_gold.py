@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from kgtrec.campaign.training import change_training, may_train
 from kgtrec.data.campaign import MOST_TRAINING
-from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.serve.app import whole
-from kgtrec.serve.service import CampaignService, Look, page_numbers
+from kgtrec.serve.service import CampaignService, Look
 from kgtrec.serve.state import State
 
 
@@ -50,20 +49,12 @@ def change_gold(service: CampaignService, form: Mapping[str, str]) -> list[str]:
 
 def training_table(look: Look, state: State) -> Table:
     """Count for each person the triples of the training round that are answered, and those answered rightly."""
-    gold, rows = look.numbers.of.gold, look.numbers.training
-    tasks = page_numbers(gold.triples.take(rows)).tolist()
-    known = dict(zip(tasks, (VERDICTS[verdict] for verdict in gold.verdict[rows]), strict=True))
-    answers = [(person, verdict == known[task]) for person, task, verdict in state.trained() if task in known]
-    answered, right = (
-        Counter(person for person, _ in answers),
-        Counter(person for person, is_right in answers if is_right),
-    )
+    known = look.numbers.training
+    answers = [(person, verdict == known[task][1]) for person, task, verdict in state.trained() if task in known]
+    answered, right = Counter(person for person, _ in answers), Counter(person for person, good in answers if good)
     names = sorted(answered, key=str.encode)
-    data = {
-        "annotator": names,
-        "answered": [answered[name] for name in names],
-        "right": [right[name] for name in names],
-    }
+    counts = [answered[name] for name in names], [right[name] for name in names]
     schema = pa.schema([("annotator", pa.string()), ("answered", pa.int64()), ("right", pa.int64())])
-    columns = Column("annotator"), Column("answered", f"answered of {len(rows)}"), Column("right")
-    return Table("training", "", "", pa.table(data, schema), columns)
+    data = pa.table([names, *counts], schema=schema)
+    columns = Column("annotator"), Column("answered", f"answered of {len(known)}"), Column("right")
+    return Table("training", "", "", data, columns)

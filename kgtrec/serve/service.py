@@ -95,7 +95,7 @@ class Numbers:
     question: NDArray[np.int64]  # (q,) number of each question
     by_task: NDArray[np.intp]  # (n,) rows of the triples in the order of their numbers
     assigned: Mapping[str, TaskRows]  # person -> what they judge as an annotator, in their order
-    training: NDArray[np.intp]  # (t,) rows in gold of what annotators are trained on, in their order
+    training: Mapping[int, tuple[int, str]]  # number of each triple of the training round -> row in gold, and verdict
 
     @classmethod
     def of_campaign(cls, campaign: Campaign) -> Numbers:
@@ -109,6 +109,9 @@ class Numbers:
         codes, start = np.unique(person[order], return_index=True)
         names = own.annotators.decode(codes).to_pylist()
         parts = np.split(row[order], start[1:])
+        gold, trained = campaign.gold, training_rows(campaign)
+        numbers = page_numbers(gold.triples.take(trained)).tolist()
+        answers = [(int(row), VERDICTS[gold.verdict[row]]) for row in trained]
         return cls(
             campaign,
             group,
@@ -116,7 +119,7 @@ class Numbers:
             _question_numbers(pool.questions),
             np.argsort(task),
             {name: TaskRows(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
-            training_rows(campaign),
+            dict(zip(numbers, answers, strict=True)),
         )
 
     def is_for(self, campaign: Campaign) -> bool:

@@ -123,15 +123,18 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
         head=_Texts("head_"),
         tail=_Texts("tail_"),
         last=None,
-        digest="",
         sides=[side] if role == ROLES[ADJUDICATOR] else [],
         remark="",
     )
     question = _Texts(
-        candidates=[candidate], known=_Some([_Texts("known_")]), searches=[_Texts()], link="", links=["[[link]]"]
+        candidates=[candidate],
+        known=_Some([_Texts("known_")]),
+        searches=[("[[host]]", "[[url]]")],
+        link="",
+        links=["[[link]]"],
     )
     no_answer: dict[str, Any] = {"again": "", "typed": {}, "outcomes": {}, "relink": None}
-    progress = _Texts(pace="", needs_break=False)
+    progress = {"done": "[[done]]", "left": "[[left]]", "pace": "", "break": False}
     pages_of_list = {"n_found": "[[n_found]]", "nth": _Number(2, "[[nth]]"), "n_pages": _Number(3, "[[n_pages]]")}
     verdicts = {"verdicts": [_Texts(statement=_Texts(), remark="")], "verdict": "", "text": ""}
     given: dict[str, dict[str, Any]] = {
@@ -245,7 +248,7 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
     return {
         "missing": {verdict: in_words(wrong_source(verdict, "", str, campaign.links(role))) for verdict in VERDICTS},
         "rules": link_patterns(campaign.sources),
-        "searches": [[one.host, one.url] for one in searches(campaign.sources, "")],
+        "searches": searches(campaign.sources, ""),
         "entities": [
             [label, name, f"{name}: {campaign.descriptions[label]}"]
             if label in campaign.descriptions

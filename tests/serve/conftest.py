@@ -93,7 +93,7 @@ class Page:
 
     def link_of(self, person: str) -> str:
         """The path of a new link."""
-        return f"/in/{self.app.extensions['kgtrec'].access.new_link(person)}"
+        return self.state.link(person)
 
     def browser(self, person: str | None = None, *, has_read: bool = True) -> Browser:
         """One of somebody who is signed in, or of nobody."""

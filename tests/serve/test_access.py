@@ -17,7 +17,7 @@ import pytest
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.folders import GUIDELINES, PEOPLE, SERVE_KEY, SERVE_STATE, SOURCES
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES, STARTS, create_app
-from kgtrec.serve.auth import Access, Limit, is_own_origin
+from kgtrec.serve.auth import Limit, is_own_origin
 from kgtrec.serve.state import State, key_of
 from kgtrec.serve.views import ROLE_PAGES
 from tests.serve.conftest import FRANCE, NOTE, URL, WIKI, Browser, Page, judged_in
@@ -133,7 +133,7 @@ def test_nothing_that_is_stored_lets_anybody_in(page: Page):
     for path in page.folder.iterdir():
         assert token.encode() not in path.read_bytes()
         assert session.encode() not in path.read_bytes()
-    forged = Access(page.state, key_of(page.folder))._cookies.sign("x" * 43).decode()
+    forged = page.state._cookies.sign("x" * 43).decode()
     browser.client.set_cookie("__Host-kgtrec", forged, domain="judge.example.org", secure=True)
     assert browser.get("/question").status_code == 401
 
@@ -144,7 +144,7 @@ def test_a_link_is_in_no_log(page: Page, monkeypatch: pytest.MonkeyPatch, caplog
     def fails(_: str) -> None:
         raise RuntimeError("nothing can be signed")
 
-    monkeypatch.setattr(page.app.extensions["kgtrec"].access, "sign_in", fails)
+    monkeypatch.setattr(page.state, "sign_in", fails)
     link = page.link_of("ann")
     with caplog.at_level(logging.DEBUG):
         assert page.browser().get(link).status_code == 500
@@ -197,12 +197,12 @@ def test_who_signs_out_is_out(page: Page):
 def test_a_session_ends_by_itself(tmp_path: Path):
     """After thirty days."""
     now = 0.0
-    access = Access(State(tmp_path, clock=lambda: now), b"k" * 32)
-    cookie = access.sign_in(access.new_link("ann"))
+    state = State(tmp_path, clock=lambda: now)
+    cookie = state.sign_in(state.link("ann").removeprefix("/in/"))
     now = 29 * 86400.0
-    assert access.session_of(cookie) is not None
+    assert state.session_of(cookie) is not None
     now = 31 * 86400.0
-    assert access.session_of(cookie) is None
+    assert state.session_of(cookie) is None
 
 
 def test_wrong_links_are_limited(page: Page):
@@ -249,14 +249,13 @@ def test_of_many_sessions_of_a_person_the_oldest_end(tmp_path: Path):
     """Fifty stay; those of others are not touched."""
     now = 0.0
     state = State(tmp_path, clock=lambda: now)
-    access = Access(state, b"k" * 32)
-    ann, bob = (access.new_link(name) for name in ("ann", "bob"))
-    other, cookies = access.sign_in(bob), []
+    ann, bob = (state.link(name).removeprefix("/in/") for name in ("ann", "bob"))
+    other, cookies = state.sign_in(bob), []
     for _ in range(52):
         now += 1.0
-        cookies.append(access.sign_in(ann))
-    assert [access.session_of(cookie) is not None for cookie in cookies] == [False] * 2 + [True] * 50
-    assert access.session_of(other) is not None
+        cookies.append(state.sign_in(ann))
+    assert [state.session_of(cookie) is not None for cookie in cookies] == [False] * 2 + [True] * 50
+    assert state.session_of(other) is not None
 
 
 def test_a_large_form_counts_as_several_requests(make: Callable[..., Page]):
@@ -447,8 +446,8 @@ def test_a_disk_without_room_for_the_state_is_told(page: Page, monkeypatch: pyte
 def test_two_programs_share_the_state(tmp_path: Path):
     """What one writes, as kgtrec campaign serve --new-link does, the other sees."""
     one, other = State(tmp_path), State(tmp_path)
-    one.set_link("ann", b"hash")
-    assert other.links() == [("ann", b"hash")]
+    link = one.link("ann")
+    assert other.person_of(link.removeprefix("/in/")) == "ann"
     with sqlite3.connect(one.path) as connection:
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
     connection.close()
@@ -457,15 +456,15 @@ def test_two_programs_share_the_state(tmp_path: Path):
 def test_a_state_that_is_opened_twice_keeps_what_another_program_adds(tmp_path: Path):
     """A second one in the same process ends no lock of the first, so that a program that ends leaves the log alone."""
     one = State(tmp_path)
-    one.set_link("ann", b"first")
+    one.link("ann")
     State(tmp_path).close()
-    code = (
-        "import sys; from kgtrec.serve.state import State; s = State(sys.argv[1]); s.set_link('bob', b'x'); s.close()"
-    )
+    code = "import sys; from kgtrec.serve.state import State; s = State(sys.argv[1]); s.link('bob'); s.close()"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     assert tmp_path.joinpath(f"{SERVE_STATE}-wal").exists()
-    one.set_link("ann", b"second")
-    assert State(tmp_path).links() == one.links() == [("ann", b"second"), ("bob", b"x")]
+    link = one.link("ann")
+    assert State(tmp_path).links() == one.links()
+    assert [name for name, _ in one.links()] == ["ann", "bob"]
+    assert State(tmp_path).person_of(link.removeprefix("/in/")) == "ann"
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ def _new_link(folder: str, person: str, url: str | None) -> str:
     """A new link for a person; no file is made where that is refused."""
     from kgtrec.formats.campaign.folder import require_initialised
     from kgtrec.formats.output.folders import SERVE_STATE
-    from kgtrec.serve.auth import Access, require_active
-    from kgtrec.serve.state import State, key_of
+    from kgtrec.serve.auth import require_active
+    from kgtrec.serve.state import State
 
     require_initialised(folder)
     require_active(folder, person)
@@ -80,7 +80,7 @@ def _new_link(folder: str, person: str, url: str | None) -> str:
     if url or Path(folder, SERVE_STATE).exists():
         with contextlib.closing(State(folder)) as state:
             if own := url or state.url():
-                return Access(state, key_of(folder)).link(own, person)
+                return state.link(person, own)
     raise KgtrecError("expected --url URL, since the page was not served yet")
 
 
@@ -92,7 +92,7 @@ def _print_links(site: Site) -> None:
     roles = active_roles(folder)
     for name, own in roles.items():
         if name not in linked:
-            click.echo(f"{name} ({', '.join(own)}): {site.access.link(site.url, name)}")
+            click.echo(f"{name} ({', '.join(own)}): {site.state.link(name, site.url)}")
     if known := [name for name in roles if name in linked]:
         say(
             f"{', '.join(known)}: links are made already; for a new one: kgtrec campaign serve "
