@@ -95,7 +95,7 @@ def dashboard() -> Response:
         grid=grid,
         in_words=in_words,
         moment=_moment,
-        bars=_bars(overview.hours, overview.at),
+        bars=_bars(overview["hours"], overview["at"]),
         constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
     )
 
@@ -181,11 +181,10 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
     with campaign_lock(folder):
         known = read_templates(Path(folder, TEMPLATES))
         now = known.get(relation, "")
-        if now == template:
-            return None
-        if now != before:
+        if now not in (template, before):
             return now
-        write_templates(folder, known | {relation: template})
+        if now != template:
+            write_templates(folder, known | {relation: template})
         return None
 
 

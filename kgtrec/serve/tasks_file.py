@@ -114,9 +114,6 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
     """Each page of the file, with the places for texts in double brackets."""
     environment = _environment({"base.html": "{% block main %}{% endblock %}"})
     environment.tests["link"] = lambda text: True  # the script takes care of what is none
-    environment.filters["length"] = lambda those: (
-        _Number(len(those), "[[n_known]]") if isinstance(those, _Some) else len(those)
-    )
     pages = replace(pages, answers=_Answers(pages.answers))
     side = _Texts("side_", letter="[[LETTER]]", answer="[[answer]]")
     candidate = _Texts(
@@ -128,7 +125,8 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
     )
     question = _Texts(
         candidates=[candidate],
-        known=_Some([_Texts("known_")]),
+        known=[_Texts("known_")],
+        n_known=_Number(2, "[[n_known]]"),
         searches=[("[[host]]", "[[url]]")],
         link="",
         links=["[[link]]"],
@@ -182,10 +180,6 @@ class _Number(int):
 
     def __str__(self) -> str:
         return self.place
-
-
-class _Some(list[Any]):
-    """One that stands for several."""
 
 
 def _environment(own: Mapping[str, str] | None = None) -> Environment:

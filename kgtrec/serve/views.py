@@ -222,6 +222,7 @@ class Work:
             "title": phrased(campaign, Triples.of([labels]))[0],
             "candidates": asked_about,
             "known": sorted(answers, key=itemgetter("name", "label")),
+            "n_known": len(answers),
             "searches": searches(campaign.sources, text),
             "link": own[0] if own and not of_sides else "",  # a side's link is about one candidate
             "links": list(dict.fromkeys(own + of_sides)),

@@ -105,6 +105,11 @@ def test_the_file_asks_what_the_page_asks(tmp_path: Path):
     require_the_same(folder_of(campaign_with_roles(), tmp_path / "campaign"), n_questions=2, n_known=1)
 
 
+def test_the_file_counts_known_answers():
+    """There are as many as the script finds, which says so where there is one."""
+    assert "[[n_known]] answers are known already" in file_of()
+
+
 def test_equal_tasks_give_equal_bytes():
     """Whenever the file is written."""
     assert file_of(guidelines="# How") == file_of(guidelines="# How")
