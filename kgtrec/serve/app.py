@@ -136,7 +136,9 @@ class Site:
         host = parts.netloc.lower()
         self.url = f"{parts.scheme}://{host}"  # under which people know the server
         self.hosts = frozenset((host, *aliases))  # the names by which it may be called
-        self.cookie = _cookie(parts.scheme, parts.port)
+        # another name for each port: browsers send what one server has set to all others of the same host
+        secure = f"__Host-kgtrec-{parts.port}".removesuffix("-None")
+        self.cookie = secure if self.is_https else f"kgtrec-{parts.port or 80}"
         self.service, self.state = CampaignService(folder), State(folder)
         self.figures = Figures(self.service, self.state)  # what managers see
         self.requests = Limit(100, 10.0)  # of each person
@@ -201,17 +203,12 @@ def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases:
             return refusal(error.code or 500)
         if getattr(error, "errno", None) in NO_ROOM or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             return refusal(507)
-        logging.getLogger("kgtrec.serve").error("%s %s", request.method, request.endpoint, exc_info=error)
-        return refusal(503 if isinstance(error, KgtrecError | sqlite3.Error) else 500)
+        says_why = isinstance(error, KgtrecError | sqlite3.Error)  # such as a malformed file, and its line
+        about, traceback = (request.method, request.endpoint, error), None if says_why else error
+        logging.getLogger("kgtrec.serve").error("%s %s: %s", *about, exc_info=traceback)
+        return refusal(503 if says_why else 500)
 
     return app
-
-
-def _cookie(scheme: str, port: int | None) -> str:
-    """Its name, another one for each port: browsers send what one server has set to all others of the same host."""
-    if scheme == "https":
-        return "__Host-kgtrec" + (f"-{port}" if port else "")
-    return f"kgtrec-{port or 80}"
 
 
 def _guarded(route: Route, site: Site) -> Callable[..., Any]:

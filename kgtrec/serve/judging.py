@@ -116,7 +116,7 @@ def verdicts(role: str) -> Response:
 def seen(role: str) -> Response:
     """Store how long somebody has looked at a task, as the browser reports it."""
     task = whole(request.form.get("task", ""))
-    if task is None or not _work(role).has_task(task):
+    if task is None or task not in _work(role).task_numbers:
         return refusal(404)
     seconds = request.form.get("seconds", "")
     opened = whole(request.form.get("opened", "0"))

@@ -109,7 +109,7 @@ def people() -> Response:
         one_of("something to do among", action := form.get("action", ""), _PEOPLE_ACTIONS)
         done, link = _PEOPLE_ACTIONS[action]()
     except NotSureError as asked:
-        return _people(asked=asked, typed=form)
+        return _people(asked=asked.args[0], typed=form)
     except KgtrecError as error:
         return _people(422, error=str(error), typed=form)
     return _people(done=done, link=link)
@@ -264,29 +264,15 @@ def _add() -> _Done:
 
 
 class NotSureError(Exception):
-    """Whoever asks for a change is to see first what it means.
-
-    Parameters
-    ----------
-    question : str
-    changes : sequence of str
-        What will be different.
-    is_again : bool
-        Whether they have said yes to other changes.
-    """
-
-    def __init__(self, question: str, changes: Sequence[str], *, is_again: bool) -> None:
-        super().__init__(question)
-        self.question, self.changes, self.is_again = question, tuple(changes), is_again
-        self.digest = hashlib.sha256("\n".join([question, *changes]).encode()).hexdigest()
+    """Whoever asks for a change is to see first what it means: its argument is what the page shows."""
 
 
 def _ask(question: str, changes: Sequence[str]) -> None:
     """Go on if the form says yes to exactly this; something may have happened since it was asked."""
     sure = request.form.get("sure", "")
-    asked = NotSureError(question, changes, is_again=bool(sure))
-    if sure != asked.digest:
-        raise asked
+    digest = hashlib.sha256("\n".join([question, *changes]).encode()).hexdigest()
+    if sure != digest:
+        raise NotSureError({"question": question, "changes": changes, "is_again": bool(sure), "digest": digest})
 
 
 def _in_words(moved: Mapping[str, tuple[int, int]]) -> list[str]:

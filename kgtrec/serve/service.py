@@ -27,7 +27,6 @@ from kgtrec.campaign.training import training_rows
 from kgtrec.campaign.verdict_rules import Refusal, roles_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Gold, Incoming, Judgements
-from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
@@ -75,12 +74,6 @@ class TaskRows:
         found, first = np.unique(self.question, return_index=True)
         return found[np.argsort(first)]
 
-    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> TaskRows:
-        """Add more after these."""
-        if not len(row):
-            return self
-        return TaskRows(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
@@ -102,7 +95,8 @@ class Numbers:
         """Compute the numbers of a campaign's pool."""
         pool, own = campaign.pool, campaign.assignments
         group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
-        task = page_numbers(pool.triples)
+        task, asked = page_numbers(pool.triples), pool.questions
+        relation, anchor = label_hashes(asked.relations)[asked.relation], label_hashes(asked.entities)[asked.anchor]
         for_people = ~campaign.automatic.is_automatic[own.triple]
         person, row = own.annotator[for_people], own.triple[for_people]
         order = np.argsort(person, kind="stable")
@@ -116,7 +110,7 @@ class Numbers:
             campaign,
             group,
             task,
-            _question_numbers(pool.questions),
+            (hashed(relation, anchor, asked.is_head.astype(np.uint64)) >> _SPARE).astype(np.int64),
             np.argsort(task),
             {name: TaskRows(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
             dict(zip(numbers, answers, strict=True)),
@@ -132,11 +126,6 @@ class Numbers:
     def tasks_of(self, rows: NDArray[np.int32]) -> TaskRows:
         """Give the questions of some triples, for somebody who judges whole groups."""
         return TaskRows(rows, self.group[rows])
-
-
-def _question_numbers(asked: Questions) -> NDArray[np.int64]:
-    relation, anchor = label_hashes(asked.relations)[asked.relation], label_hashes(asked.entities)[asked.anchor]
-    return (hashed(relation, anchor, asked.is_head.astype(np.uint64)) >> _SPARE).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.report.html import markup, source_hash
 from kgtrec.serve.rendering import markdown, prepare
 from kgtrec.serve.service import edition_of, page_numbers
-from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches
+from kgtrec.serve.views import PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches, titles
 
 _WORDS = "verdict", "source", "note"
 _TEXTS = "head", "relation", "tail", "search", *_WORDS
@@ -73,7 +73,8 @@ def tasks_file(
         The same tasks give the same text.
     """
     pages = replace(ROLE_PAGES[role], path=f"#{ROLE_PAGES[role].path}", links=campaign.links(role))
-    style, *scripts = (_static(name) for name in ("judge.css", "judge.js", "file.js"))
+    static = files("kgtrec.serve").joinpath("static")
+    style, *scripts = (static.joinpath(name).read_text("utf-8") for name in ("judge.css", "judge.js", "file.js"))
     hashes = " ".join(map(source_hash, scripts))
     values = {
         "ROOT": "#",
@@ -190,10 +191,6 @@ def _environment(own: Mapping[str, str] | None = None) -> Environment:
     return environment
 
 
-def _static(name: str) -> str:
-    return files("kgtrec.serve").joinpath("static", name).read_text(encoding="utf-8")
-
-
 def _embedded(data: Mapping[str, Any]) -> str:
     """JSON in which nothing ends a script, begins a comment, or breaks a line."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -233,7 +230,7 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
         card["sides"] = sides
     names = names_of(entities, np.arange(len(entities), dtype=np.int32), campaign.names).to_pylist()
     about = zip(
-        _titles(campaign, questions),
+        titles(campaign, questions),
         of["search"].take(arrow_of(start)).to_pylist(),
         np.split(others, np.cumsum(n_known)[:-1]),
         np.split(np.arange(len(tasks)), start[1:]),
@@ -274,15 +271,6 @@ def _sides(tasks: Tasks, order: NDArray[np.intp]) -> Iterator[list[dict[str, str
             for nth, letter in letters
             if (verdict := shown[f"verdict_{nth}"][row])
         ]
-
-
-def _titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
-    """(q,) questions of the pool in words, with a blank for the candidates."""
-    own = campaign.pool.questions
-    anchor, relation = own.entities.decode(own.anchor[rows]), own.relations.decode(own.relation[rows])
-    is_head, blank = pa.array(own.is_head[rows]), pa.scalar(BLANK)
-    asked = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
-    return phrased(campaign, asked)
 
 
 def _known(campaign: Campaign, rows: NDArray[np.integer]) -> tuple[pa.StringArray, NDArray[np.intp]]:

@@ -136,8 +136,9 @@ class Work:
         others = np.unique(judged[~np.isin(judged, assigned.row, kind="table")])
         if role != ROLES[EXPERT]:
             others = others[~look.campaign.automatic.is_automatic[others]]
-        tasks = assigned.followed_by(others, look.numbers.group[others])
-        self.rows, self._question, self.questions = tasks.row, tasks.question, tasks.questions
+        self.rows = np.concatenate([assigned.row, others])
+        self._question = np.concatenate([assigned.question, look.numbers.group[others]])
+        self.questions = TaskRows(self.rows, self._question).questions
         self._remarks = {row: line.remark for (of, row), line in look.sent_back.items() if of == role}
         self.is_judged = np.isin(self.rows, judged, kind="table") & ~np.isin(self.rows, list(self._remarks))
         self.task_numbers = look.numbers.task[self.rows]
@@ -147,10 +148,6 @@ class Work:
     def n_open(self) -> int:
         """How many tasks have no verdict, or one that was sent back."""
         return int((~self.is_judged).sum())
-
-    def has_task(self, task: int) -> bool:
-        """Say whether a task is one of the person's."""
-        return bool(np.isin(task, self.task_numbers))
 
     def tasks(self, number: int) -> list[int]:
         """List the tasks on a question's page, in any order; none where it is not the person's."""
@@ -207,19 +204,19 @@ class Work:
             last = said[row][-1] if row in said else None
             one |= {"last": last, "sides": sides, "remark": self._remarks.get(row, "")}
         asked = campaign.pool.questions
-        anchor, relation = asked.entities[asked.anchor[question]], asked.relations[asked.relation[question]]
-        labels = (BLANK, relation, anchor) if asked.is_head[question] else (anchor, relation, BLANK)
         known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
         answers = [_entity(campaign, label) for label in known.entities.decode(known.entity[first:last]).to_pylist()]
-        text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
+        text = search_text(asked, np.array([question]), _names(campaign, [asked.entities[asked.anchor[question]]]))[
+            0
+        ].as_py()
         events = self.look.judgements
         events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
         own = [source for source in reversed(events.source.to_pylist()) if source]
         of_sides = [side["source"] for one in asked_about for side in one["sides"] if side["source"]]
         return {
             "number": number,
-            "title": phrased(campaign, Triples.of([labels]))[0],
+            "title": titles(campaign, self.questions[place])[0],
             "candidates": asked_about,
             "known": sorted(answers, key=itemgetter("name", "label")),
             "n_known": len(answers),
@@ -339,6 +336,15 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
             names[label] = f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
     templates = {label: visible(campaign.templates.get(label, draft_template(label))) for label in triples.relations}
     return phrase_triples(triples, templates, names).to_pylist()
+
+
+def titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
+    """Phrase questions of the pool, (q,), with a blank for the candidates."""
+    asked = campaign.pool.questions
+    anchor, relation = asked.entities.decode(asked.anchor[rows]), asked.relations.decode(asked.relation[rows])
+    is_head, blank = pa.array(asked.is_head[rows]), pa.scalar(BLANK)
+    blanks = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
+    return phrased(campaign, blanks)
 
 
 def in_words(text: str) -> str:

@@ -51,7 +51,7 @@ class Collections:
             (folder / COLLECTION).mkdir()
             write_collection_parts(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
 
-        step = self._runner.do(f"collection-{name}", make, inputs=self._runner.inputs.sums_of(files), options=options)
+        step = self._runner.do(f"collection-{name}", make, inputs=self._runner.sums_of(files), options=options)
         self.steps[name] = step
         return step
 

@@ -35,7 +35,7 @@ class Labels:
     def do(self, labels: LabelSet) -> None:
         """Write the judgements of a label set, and their counts for the report."""
         base = self._collections.step(labels.collection)
-        inputs = {"collection": Steps.key_of(base), **self._runner.inputs.sums_of(_files_of(labels))}
+        inputs = {"collection": Steps.key_of(base), **self._runner.sums_of(_files_of(labels))}
         depths = None if labels.depths is None else list(labels.depths)
         options = {"kind": labels.kind, "depths": depths, "about": labels.about, "collection": labels.collection}
         if labels.kind == "qrels" and not self._runner.config.systems.mixed:

@@ -71,7 +71,7 @@ class Ranks:
 
     def _ranked_or_found(self, system: System) -> tuple[str, Path]:
         if system.source is not None and system.kind in ("ranks", "run"):
-            sums = self._runner.inputs.sums_of(_files_of(system.source))
+            sums = self._runner.sums_of(_files_of(system.source))
             return " ".join(sums.values()), system.source.path
         judged = self._judged()
         inputs = {
@@ -93,7 +93,7 @@ class Ranks:
                 else (TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name)
             )
             beside = [own.beside(own.path.with_name(name)) for name in names]
-            inputs |= self._runner.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
+            inputs |= self._runner.sums_of([own, *(each for each in beside if each.path.is_file())])
 
         # a long name is cut, as the key after it makes the whole unique
         plain = "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in system.name)[:_LONGEST]

@@ -167,8 +167,9 @@ class _Composer:
             pa.table(data),
             tuple(Column(name, labels.get(name, ""), digits=2) for name in shown),
         )
+        shared = {name: [facts.name for facts in sets if facts.collection == name] for name in self.study.collections}
         found = [
-            {"collection": self._collection(name), "category": category, **report["categories"][category]}
+            {"collection": ", ".join(shared[name]) or name, "category": category, **report["categories"][category]}
             for name, report in self.study.collections.items()
             if "categories" in report
             for category in CATEGORIES
@@ -181,10 +182,6 @@ class _Composer:
                 pa.Table.from_pylist(found),
                 (Column("collection"), Column("category"), Column("relations"), Column("test_triples", "test triples")),
             )
-
-    def _collection(self, name: str) -> str:
-        """The name of a collection on the page: the names of the label sets with its questions."""
-        return ", ".join(facts.name for facts in self.study.labels if facts.collection == name) or name
 
     # scores
 

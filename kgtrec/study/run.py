@@ -175,7 +175,7 @@ def _about(runner: StepRunner) -> dict[str, Any]:
         "options": asdict(config.options),
         "inputs": [
             {"name": each.name, "bytes": each.size, "sha256": each.sha256}
-            for each in sorted(runner.inputs.read.values(), key=lambda each: each.name)
+            for each in sorted(runner.read.values(), key=lambda each: each.name)
         ],
     }
 

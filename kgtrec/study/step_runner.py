@@ -32,33 +32,6 @@ def unseen(description: str, total: int, unit: str) -> AbstractContextManager[Ca
     return nullcontext(lambda _: None)
 
 
-class Inputs:
-    """The files that a study reads, with their checksums, which are part of the keys of its steps."""
-
-    def __init__(self) -> None:
-        self.read: dict[str, Input] = {}
-        self._sums: dict[Path, str] = {}
-        self._states: dict[Path, FileState | None] = {}  # of each input, when its checksum was computed
-
-    def require_unchanged(self) -> None:
-        """Raise KgtrecError if an input changed while a step was computed from it."""
-        for path, state in self._states.items():
-            if FileState.of(path) != state:
-                raise KgtrecError(
-                    f"{path}: expected a file that does not change while the study runs, found a changed file; run the "
-                    "study again"
-                )
-
-    def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
-        """Return the checksums of several files, each computed once, by the names that the configuration gives them."""
-        for source in sources:
-            if source.path not in self._sums:
-                self._states[source.path] = FileState.of(source.path)
-                self._sums[source.path] = digest = sha256_of(source.path)
-                self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
-        return {source.shown: self._sums[source.path] for source in sources}
-
-
 class StepRunner:
     """Computes the steps of a study.
 
@@ -93,9 +66,20 @@ class StepRunner:
         number_of_workers(workers, executor)
         self.folder = folder
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))
-        self.inputs = Inputs()
+        self.read: dict[str, Input] = {}  # the files that the study reads
+        self._sums: dict[Path, str] = {}
+        self._states: dict[Path, FileState | None] = {}  # of each file, when its checksum was computed
         self._said: set[str] = set()
         self.tables: dict[str, str] = {}  # PART/LABELS -> file within steps
+
+    def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
+        """Return the checksums of several files, each computed once, by the names that the configuration gives them."""
+        for source in sources:
+            if source.path not in self._sums:
+                self._states[source.path] = FileState.of(source.path)
+                self._sums[source.path] = digest = sha256_of(source.path)
+                self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
+        return {source.shown: self._sums[source.path] for source in sources}
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
@@ -142,7 +126,12 @@ class StepRunner:
         def with_notes(folder: Path) -> None:
             with noting() as notes, in_file(Path(name)):
                 make(folder)
-            self.inputs.require_unchanged()
+            for path, state in self._states.items():
+                if FileState.of(path) != state:
+                    raise KgtrecError(
+                        f"{path}: expected a file that does not change while the study runs, found a changed file; run "
+                        "the study again"
+                    )
             for note in notes:
                 if note not in self._said:  # the report says which label sets a warning is about
                     self._said.add(note)

@@ -53,7 +53,7 @@ def test_what_is_decided_while_a_page_is_made_stays_on_it(judged: Page):
     task = int(judged.numbers.tasks[3])
     service.store([Incoming("page", "eve", "Y", 4, source=WIKI, role="adjudicator")])
     work = work_of(service, look, "adjudicator")
-    assert work.has_task(task)
+    assert task in work.task_numbers
     shown = {one["task"]: one["sides"] for one in work.page(int(judged.numbers.questions[FRANCE - 1]))["candidates"]}
     assert len(shown[task]) == 2
 

@@ -354,8 +354,8 @@ def test_a_link_that_leaves_no_answer_behind_asks_nothing(page: Page, fields):
     assert browser.judge(**fields).status_code == 303
 
 
-def test_a_folder_that_cannot_be_read_is_told_without_its_secrets(page: Page):
-    """503, and the place of the mistake is not for annotators; mended, it goes on."""
+def test_a_folder_that_cannot_be_read_is_told_without_its_secrets(page: Page, caplog: pytest.LogCaptureFixture):
+    """503, and the place of the mistake is not for annotators but in one line of the log; mended, it goes on."""
     browser = page.browser("ann")
     path = page.folder / SOURCES
     before = path.read_text()
@@ -363,6 +363,8 @@ def test_a_folder_that_cannot_be_read_is_told_without_its_secrets(page: Page):
     answer = browser.get("/question/1")
     assert answer.status_code == 503
     assert str(page.folder) not in answer.text
+    assert f"GET /question/<int:number>: {path}:1: " in caplog.text
+    assert "Traceback" not in caplog.text
     path.write_text(before)
     assert browser.get("/question/1").status_code == 200
 

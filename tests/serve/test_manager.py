@@ -204,7 +204,7 @@ def until(condition: Callable[[], Any]) -> Any:
 def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
     judged: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    """503, and the next look has them."""
+    """503, and the next look has them; the log says why in one line."""
     browser = judged.browser("max")
 
     def wrong(*_: Any) -> Any:
@@ -213,6 +213,7 @@ def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
     with monkeypatch.context() as patched:
         patched.setattr(manager_figures, "overview", wrong)
         assert browser.get("/manage").status_code == 503
+    assert [(entry.message, entry.exc_info) for entry in caplog.records] == [("GET /manage: cannot be read", None)]
     assert browser.get("/manage").status_code == 200
 
 
