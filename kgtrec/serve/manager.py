@@ -42,7 +42,7 @@ from kgtrec.serve.app import look, page, paged, refusal, site, whole
 from kgtrec.serve.auth import require_active
 from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
-from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
+from kgtrec.serve.training import change_gold, gold_form, training_table
 from kgtrec.serve.views import in_words, phrased, work_of
 
 PER = ("", "relation", "pair")

@@ -21,12 +21,10 @@ from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNF
 from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.kernels.integer_keys import distinct, is_among
-from kgtrec.study.collections import Collections
 from kgtrec.study.config import WHOLE, LabelSet, Source
-from kgtrec.study.labels import Labels, qrels_name
-from kgtrec.study.step_runner import StepRunner
+from kgtrec.study.labels import Collections, Labels, qrels_name
+from kgtrec.study.step_runner import StepRunner, System
 from kgtrec.study.steps import Steps
-from kgtrec.study.systems import System
 
 if TYPE_CHECKING:
     from kgtrec.systems.kinds import SystemOutput

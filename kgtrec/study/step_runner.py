@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,44 @@ from kgtrec.ranking.rank import ShowProgress
 from kgtrec.study.config import Source, StudyConfig
 from kgtrec.study.folder import NOTES, step_table
 from kgtrec.study.steps import Steps
-from kgtrec.study.systems import System, spelled, systems_of
 from kgtrec.workers.results import Helper, number_of_workers
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One system, and the source of its scores, answer ranks or run."""
+
+    name: str
+    source: Source | None  # None: a baseline
+    kind: str  # "scores", "baseline", "ranks" or "run"
+
+
+def systems_of(config: StudyConfig) -> tuple[System, ...]:
+    """Return the systems of a configuration, sorted by name; KgtrecError if two have the same name."""
+    from kgtrec.baselines import baselines_of
+    from kgtrec.formats.trec.runs import default_name
+
+    names = [record.name for name in config.systems.baselines for record in baselines_of(name)]
+    found = [System(source.path.stem, source, "scores") for source in config.systems.scores]
+    found += [System(name, None, "baseline") for name in dict.fromkeys(names)]
+    found += [System(default_name(source.path), source, "ranks") for source in config.systems.ranks]
+    found += [System(default_name(source.path), source, "run") for source in config.systems.runs]
+    first: dict[str, System] = {}
+    for system in found:
+        other = first.setdefault(system.name, system)
+        if other is not system:
+            places = " and ".join(each.source.shown if each.source else "a baseline" for each in (other, system))
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice: {places}")
+    return tuple(sorted(found, key=lambda system: system.name))
+
+
+def spelled(measures: Iterable[str]) -> list[str]:
+    """Return measures in kgtrec's spelling, each once, as in correlations: recip_rank is RR."""
+    from kgtrec.measures.names import parse_measures
+    from kgtrec.meta.known_measures import known_measure
+
+    known = [known_measure(measure.label) for measure in parse_measures(list(measures))]
+    return list(dict.fromkeys(each.name for each in known if each is not None))
 
 
 def silent(_: str) -> None:
