@@ -384,13 +384,10 @@ def _intervals(ax: Axes, panel: Panel, figure: Figure) -> None:
 
 def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
     systems = list(dict.fromkeys(figure.data.column("system").to_pylist()))
-    row = {system: place for place, system in enumerate(systems)}
-    y, value = np.array([row[system] for system in panel.rows["system"]]), np.array(panel.rows["value"], float)
-    low, high = np.full(len(systems), np.inf), np.full(len(systems), -np.inf)
-    known = ~np.isnan(value)
-    np.minimum.at(low, y[known], value[known])
-    np.maximum.at(high, y[known], value[known])
-    there = low <= high
+    scores = grouped(panel.rows, "system")
+    values = [np.array(scores[system]["value"] if system in scores else [math.nan], float) for system in systems]
+    low, high = (np.array([end.reduce(own) for own in values]) for end in (np.fmin, np.fmax))
+    there = ~np.isnan(low)
     ax.hlines(np.flatnonzero(there), low[there], high[there], color=_COLOURS[0], linewidth=1.4)
     for end in (low, high):
         ax.plot(end[there], np.flatnonzero(there), "|", color=_COLOURS[0], markersize=9, markeredgewidth=1.4)

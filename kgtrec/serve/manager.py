@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import IO, Any, cast
 
 import numpy as np
-from flask import Response, g, make_response, request
+from flask import Response, g, request
 from numpy.typing import NDArray
 from werkzeug.wsgi import wrap_file
 
@@ -51,6 +51,7 @@ _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
 _LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
+_TYPES = {".zip": "application/zip", ".csv": "text/csv"}  # of a download
 _MAKING = threading.Lock()  # of one download at a time
 
 
@@ -209,7 +210,7 @@ def agreement() -> Response:
     per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)
-    return _download(f"-agreement-{per}".rstrip("-"), ".csv", lambda folder, _: agreement_csv(folder, per or None))
+    return _download(f"-agreement-{per}".rstrip("-"), ".csv", partial(agreement_csv, per=per or None))
 
 
 def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **shown: Any) -> Response:
@@ -394,7 +395,7 @@ def _template(
     )
 
 
-def _download(what: str, suffix: str, make: Callable[[Path, str], str | IO[bytes]]) -> Response:
+def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) -> Response:
     """A file to be kept; one is made at a time, so that those who judge do not wait."""
     folder = site().service.folder
     name = f"{safe_name(folder.absolute().name)}{what}"
@@ -406,16 +407,11 @@ def _download(what: str, suffix: str, make: Callable[[Path, str], str | IO[bytes
         return page("manager_downloads.html", 422, levels=LEVELS, error=str(error))
     finally:
         _MAKING.release()
-    if isinstance(made, str):
-        response = make_response(made.encode())
-        response.content_type = "text/csv; charset=utf-8"
-    else:
-        size = made.seek(0, os.SEEK_END)
-        made.seek(0)
-        response = Response(
-            cast("Any", wrap_file(request.environ, made)), mimetype="application/zip", direct_passthrough=True
-        )
-        response.content_length = size
+    size = made.seek(0, os.SEEK_END)
+    made.seek(0)
+    contents = cast("Any", wrap_file(request.environ, made))
+    response = Response(contents, mimetype=_TYPES[suffix], direct_passthrough=True)
+    response.content_length = size
     response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name + suffix)}"'
     return response
 

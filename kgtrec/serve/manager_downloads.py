@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -97,9 +98,10 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
         return _archive(_parts(opened, name, sorted(own.iterdir())))
 
 
-def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
+def agreement_csv(folder: PathLike, name: str, *, per: Literal["relation", "pair"] | None) -> IO[bytes]:
     """Give what ``kgtrec campaign agreement --per PER --format csv`` prints."""
-    return table_csv(campaign_agreement(read_campaign(folder), per=per, warns=False).tables()[0].data)
+    table = campaign_agreement(read_campaign(folder), per=per, warns=False).tables()[0]
+    return io.BytesIO(table_csv(table.data).encode())
 
 
 def _parts(opened: ExitStack, folder: str, paths: Iterable[Path]) -> Iterator[tuple[zipfile.ZipInfo, IO[bytes]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,8 @@ from kgtrec.study.config import POOLED_KINDS, WHOLE, LabelFacts, LabelSet, Sourc
 from kgtrec.study.folder import COLLECTION, FACTS, step_table, write_step_table
 from kgtrec.study.step_runner import StepRunner
 from kgtrec.study.steps import Steps
+
+_Pooled = tuple[Pool, Decisions, Qrels]  # with the answers known before
 
 
 class Collections:
@@ -100,7 +101,6 @@ class Labels:
     def __init__(self, runner: StepRunner, collections: Collections) -> None:
         self._runner, self._collections = runner, collections
         self.steps: dict[str, Path] = {}
-        self._pools: dict[str, tuple[Pool, Decisions, Qrels]] = {}
 
     def do(self, labels: LabelSet) -> None:
         """Write the judgements of a label set, and their counts for the report."""
@@ -114,10 +114,11 @@ class Labels:
         def make(folder: Path) -> None:
             from kgtrec.formats.trec.qrels import write_qrels
 
-            by_depth = self._judged(labels)
+            pooled = self._pool(labels) if labels.kind in POOLED_KINDS else None
+            by_depth = self._judged(labels, pooled)
             for depth, qrels in by_depth.items():
                 write_qrels(folder / qrels_name(depth), qrels)
-            self._write_facts(folder, labels, by_depth)
+            _write_facts(folder, labels, by_depth[None], pooled)
 
         step = self._runner.do(f"labels-{labels.name}", make, inputs=inputs, options=options)
         self.steps[labels.name] = step
@@ -136,13 +137,13 @@ class Labels:
                 "mean the same questions, set mixed = true under [systems]"
             )
 
-    def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:
+    def _judged(self, labels: LabelSet, pooled: _Pooled | None) -> dict[int | None, Qrels]:
         """Depth -> judgements down to this depth of the pool; None -> all judgements."""
         from kgtrec.campaign.qrels import deepest_rank, question_level
 
         collection = self._collections[labels.collection]
-        if labels.kind in POOLED_KINDS:
-            pool, decisions, known_answers = self._pool(labels)
+        if pooled is not None:
+            pool, decisions, known_answers = pooled
             whole = question_level(pool, known_answers, decisions)
             require_same_ids(collection, pool.questions, where=f"label set {labels.name!r}")
             deepest = deepest_rank(pool)
@@ -160,55 +161,20 @@ class Labels:
             return {None: qrels}
         return {None: collection.qrels}
 
-    def _pool(self, labels: LabelSet) -> tuple[Pool, Decisions, Qrels]:
-        if labels.name not in self._pools:
-            from kgtrec.campaign.decide import decide, decisions_of
+    def _pool(self, labels: LabelSet) -> _Pooled:
+        from kgtrec.campaign.decide import decide, decisions_of
 
-            if labels.kind == "campaign":
-                from kgtrec.formats.campaign.folder import read_campaign
+        if labels.kind == "campaign":
+            from kgtrec.formats.campaign.folder import read_campaign
 
-                read = read_campaign(labels.path)
-                self._pools[labels.name] = read.pool, decisions_of(read), read.known_answers
-            else:
-                from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
+            campaign = read_campaign(labels.path)
+            return campaign.pool, decisions_of(campaign), campaign.known_answers
+        from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
 
-                topics = self._collections.step(labels.collection) / COLLECTION / "topics.tsv"
-                published = read_kgc_sparsity(labels.path, topics=topics)
-                decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
-                self._pools[labels.name] = published.pool, decisions, published.known_answers
-        return self._pools[labels.name]
-
-    def _write_facts(self, folder: Path, labels: LabelSet, by_depth: Mapping[int | None, Qrels]) -> None:
-        qrels = by_depth[None]
-        triples = depth = None
-        if labels.kind in POOLED_KINDS:
-            pool, decisions, _ = self._pool(labels)
-            triples, depth = len(pool), int(pool.depth.max(initial=0))
-            at = np.arange(1, depth + 1)
-            positive = np.sort(pool.depth[decisions.verdict == 1])
-            write_step_table(
-                folder,
-                "growth",
-                pa.table(
-                    {
-                        "depth": at,
-                        "triples": np.searchsorted(np.sort(pool.depth), at, side="right"),
-                        "positives": np.searchsorted(positive, at, side="right"),
-                    }
-                ),
-            )
-        facts = LabelFacts(
-            labels.name,
-            labels.kind,
-            labels.collection,
-            labels.about,
-            len(np.unique(qrels.question[qrels.grade >= 1])),
-            int((qrels.grade >= 1).sum()),
-            int((qrels.grade == 0).sum()),
-            triples,
-            depth,
-        )
-        write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
+        topics = self._collections.step(labels.collection) / COLLECTION / "topics.tsv"
+        published = read_kgc_sparsity(labels.path, topics=topics)
+        decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
+        return published.pool, decisions, published.known_answers
 
     def depths(self, labels: LabelSet) -> list[int]:
         """Return the pool depths that have judgements."""
@@ -220,6 +186,21 @@ class Labels:
         from kgtrec.formats.trec.qrels import read_qrels
 
         return read_qrels(self.steps[name] / qrels_name(depth))
+
+
+def _write_facts(folder: Path, labels: LabelSet, qrels: Qrels, pooled: _Pooled | None) -> None:
+    is_answer = qrels.grade >= 1
+    counts = len(np.unique(qrels.question[is_answer])), int(is_answer.sum()), int((qrels.grade == 0).sum())
+    triples = depth = None
+    if pooled is not None:
+        pool, decisions, _ = pooled
+        triples, depth = len(pool), int(pool.depth.max(initial=0))
+        at = np.arange(1, depth + 1)
+        grown = {"triples": np.sort(pool.depth), "positives": np.sort(pool.depth[decisions.verdict == 1])}
+        columns = {name: np.searchsorted(depths, at, side="right") for name, depths in grown.items()}
+        write_step_table(folder, "growth", pa.table({"depth": at, **columns}))
+    facts = LabelFacts(labels.name, labels.kind, labels.collection, labels.about, *counts, triples, depth)
+    write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
 
 
 def _files_of(labels: LabelSet) -> list[Source]:
