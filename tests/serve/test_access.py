@@ -152,13 +152,12 @@ def test_a_link_is_in_no_log(page: Page, monkeypatch: pytest.MonkeyPatch, caplog
     assert link.removeprefix("/in/") not in caplog.text
 
 
-def test_a_changed_cookie_is_nobodys(page: Page):
+def test_a_changed_cookie_is_nobodys(ann: Browser):
     """Its signature is not that of what it says."""
-    browser = page.browser("ann")
-    value = browser.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
+    value = ann.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
     for wrong in (value[:-1], value + "x", value.split(".")[0], "", "\x00", "é"):
-        browser.client.set_cookie("__Host-kgtrec", wrong, domain="judge.example.org", secure=True)
-        assert browser.get("/question").status_code == 401
+        ann.client.set_cookie("__Host-kgtrec", wrong, domain="judge.example.org", secure=True)
+        assert ann.get("/question").status_code == 401
 
 
 def test_a_renewed_link_is_out_at_the_next_request(page: Page):
@@ -184,14 +183,13 @@ def test_a_person_who_has_left_is_out_at_the_next_request(page: Page):
     assert browser.get(link).status_code == 200
 
 
-def test_who_signs_out_is_out(page: Page):
+def test_who_signs_out_is_out(ann: Browser):
     """Also with the cookie as it was."""
-    browser = page.browser("ann")
-    value = browser.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
-    assert "signed out" in browser.post("/out", token=browser.token()).text
-    assert browser.get("/question").status_code == 401
-    browser.client.set_cookie("__Host-kgtrec", value, domain="judge.example.org", secure=True)
-    assert browser.get("/question").status_code == 401
+    value = ann.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
+    assert "signed out" in ann.post("/out", token=ann.token()).text
+    assert ann.get("/question").status_code == 401
+    ann.client.set_cookie("__Host-kgtrec", value, domain="judge.example.org", secure=True)
+    assert ann.get("/question").status_code == 401
 
 
 def test_a_session_ends_by_itself(tmp_path: Path):
@@ -291,11 +289,10 @@ def test_a_large_form_counts_as_several_requests(make: Callable[..., Page]):
         ({}, 403),
     ],
 )
-def test_a_form_of_another_origin_is_refused(page: Page, headers, status):
+def test_a_form_of_another_origin_is_refused(page: Page, ann: Browser, headers, status):
     """Even with the right token; browsers send null from a page that sends no referrer."""
-    browser = page.browser("ann")
-    token = browser.token()
-    answer = browser.client.post("/guidelines", base_url=URL, data={"token": token}, headers=headers)
+    token = ann.token()
+    answer = ann.client.post("/guidelines", base_url=URL, data={"token": token}, headers=headers)
     assert answer.status_code == status
 
 
@@ -316,18 +313,16 @@ def test_a_form_without_the_token_of_its_session_is_refused(page: Page, token):
 
 
 @pytest.mark.parametrize("host", ["evil.example.org", "judge.example.org.evil.org", "judge.example.org:81", ""])
-def test_another_host_is_refused(page: Page, host):
+def test_another_host_is_refused(page: Page, ann: Browser, host):
     """Whatever the page: a name that leads here by somebody else's doing must not work."""
-    browser = page.browser("ann")
     for path in ("/question", "/static/judge.css", "/in/x", "/nothing"):
-        assert browser.get(path, Host=host).status_code == 421
+        assert ann.get(path, Host=host).status_code == 421
 
 
-def test_every_answer_carries_the_headers(page: Page):
+def test_every_answer_carries_the_headers(ann: Browser):
     """Errors too; the policy allows no script and no style but the page's own files."""
-    browser = page.browser("ann")
     for path in ("/question/1", "/guidelines", "/nothing", "/static/judge.js", "/static/../app.py", "/in/x"):
-        headers = browser.get(path).headers
+        headers = ann.get(path).headers
         policy = headers["Content-Security-Policy"]
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
@@ -335,14 +330,13 @@ def test_every_answer_carries_the_headers(page: Page):
         assert headers["Referrer-Policy"] == "no-referrer"
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] in ("no-store", "no-cache")
-    assert browser.get("/question/1").headers["Cache-Control"] == "no-store"
+    assert ann.get("/question/1").headers["Cache-Control"] == "no-store"
 
 
-def test_no_page_holds_a_script_or_style_of_its_own(page: Page):
+def test_no_page_holds_a_script_or_style_of_its_own(ann: Browser):
     """Nothing inline, and nothing from another host."""
-    browser = page.browser("ann")
     for path in ("/question/1", "/guidelines", "/question/verdicts", "/nothing"):
-        text = browser.get(path).text
+        text = ann.get(path).text
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text)
         assert re.findall(r"<script[^>]*>", text) == ['<script src="/static/judge.js" defer>']
         assert set(re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg))"', text)) == {
@@ -392,10 +386,9 @@ def test_the_server_follows_no_link_that_somebody_gives(judged: Page, monkeypatc
     assert asked == []
 
 
-def test_a_body_of_more_than_a_megabyte_is_refused(page: Page):
+def test_a_body_of_more_than_a_megabyte_is_refused(page: Page, ann: Browser):
     """And nothing is stored."""
-    browser = page.browser("ann")
-    answer = browser.judge(verdict_4="unsure", note_4="x" * (1 << 20))
+    answer = ann.judge(verdict_4="unsure", note_4="x" * (1 << 20))
     assert answer.status_code == 413
     assert page.events() == []
 
@@ -409,13 +402,12 @@ def test_the_key_and_the_state_are_their_owners_alone(page: Page):
         key_of(page.folder)
 
 
-def test_a_state_that_is_lost_loses_no_verdict(page: Page):
+def test_a_state_that_is_lost_loses_no_verdict(page: Page, ann: Browser):
     """Everybody needs a new link, that is all; the server goes on."""
-    browser = page.browser("ann")
-    assert browser.judge(verdict_4="N", source=WIKI, only="4").status_code == 303
+    assert ann.judge(verdict_4="N", source=WIKI, only="4").status_code == 303
     for path in page.folder.glob(f"{SERVE_STATE}*"):
         path.unlink()
-    assert browser.get("/question").status_code == 401
+    assert ann.get("/question").status_code == 401
     again = page.browser("ann")
     assert "1</span> done" in again.get("/question/1").text
     assert len(page.events()) == 1

@@ -120,32 +120,29 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
     assert "Verdicts left for annotators 2" in text
 
 
-def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page):
+def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page, manager: Browser):
     """Looking at every page changes no file."""
-    browser = judged.browser("max")
     before = contents(judged.folder)
     for path in ("/manage", MANAGE, "/manage/templates", "/manage/template?relation=capital", "/manage/downloads"):
-        assert browser.get(path).status_code == 200
+        assert manager.get(path).status_code == 200
     for path in ("qrels", "campaign", "agreement"):
-        assert raw(browser, f"/manage/downloads/{path}").status_code == 200
+        assert raw(manager, f"/manage/downloads/{path}").status_code == 200
     assert contents(judged.folder) == before
 
 
-def test_a_manager_judges_nothing(judged: Page):
+def test_a_manager_judges_nothing(manager: Browser):
     """Neither the pages nor the forms of those who judge answer."""
-    browser = judged.browser("max")
     for path in ("/question", "/question/1", "/question/verdicts"):
-        assert browser.get(path).status_code == 403
-    assert posted(browser, "/question/1", edition="x").status_code == 403
+        assert manager.get(path).status_code == 403
+    assert posted(manager, "/question/1", edition="x").status_code == 403
 
 
-def test_figures_follow_the_campaign(judged: Page):
+def test_figures_follow_the_campaign(judged: Page, manager: Browser):
     """A verdict that somebody gives is in them at the next look."""
-    browser = judged.browser("max")
-    assert "Wait for an adjudicator 2" in shown(browser.get("/manage").text)
+    assert "Wait for an adjudicator 2" in shown(manager.get("/manage").text)
     ann = judged.browser("ann")
     assert ann.judge(1, verdict_6="Y", source=WIKI).status_code == 303
-    assert "Wait for an adjudicator 3" in shown(browser.get("/manage").text)
+    assert "Wait for an adjudicator 3" in shown(manager.get("/manage").text)
 
 
 def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(make: Callable[..., Page]):
@@ -211,19 +208,18 @@ def until(condition: Callable[[], Any]) -> Any:
 
 
 def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
-    judged: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    manager: Browser, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     """503, and the next look has them; the log says why in one line."""
-    browser = judged.browser("max")
 
     def wrong(*_: Any) -> Any:
         raise KgtrecError("cannot be read")
 
     with monkeypatch.context() as patched:
         patched.setattr(manager_figures, "overview", wrong)
-        assert browser.get("/manage").status_code == 503
+        assert manager.get("/manage").status_code == 503
     assert [(entry.message, entry.exc_info) for entry in caplog.records] == [("GET /manage: cannot be read", None)]
-    assert browser.get("/manage").status_code == 200
+    assert manager.get("/manage").status_code == 200
 
 
 @given(st.lists(st.integers(0, 400_000), max_size=50), st.integers(300_000, 400_000))
@@ -342,17 +338,16 @@ def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page])
 # --- people
 
 
-def test_somebody_is_added_with_a_link_that_works(judged: Page):
+def test_somebody_is_added_with_a_link_that_works(judged: Page, manager: Browser):
     """It is shown once, and the list has the name."""
-    browser = judged.browser("max")
-    answer = act(browser, "add", name="cleo", role="annotator")
+    answer = act(manager, "add", name="cleo", role="annotator")
     assert "cleo is now annotator" in answer.text
     link = re.search(r'value="(https://[^"]*/in/[\w-]{43})"', answer.text)
     assert link
     assert judged.browser().get(link[1].removeprefix(URL)).status_code == 200
     assert "cleo\tannotator\tyes" in (judged.folder / PEOPLE).read_text()
-    assert "/in/" not in browser.get(MANAGE).text
-    assert "/in/" not in act(browser, "add", name="cleo", role="annotator").text
+    assert "/in/" not in manager.get(MANAGE).text
+    assert "/in/" not in act(manager, "add", name="cleo", role="annotator").text
 
 
 def test_people_tells_what_waits_for_each_role(judged: Page):
@@ -416,15 +411,16 @@ def test_who_has_left_is_out_and_can_be_back(judged: Page):
         ("share", {"per_triple": "3"}, (["assign", "--per-triple", "3"],)),
     ],
 )
-def test_tasks_are_shared_out_as_by_the_commands(judged: Page, tmp_path: Path, action: str, fields, commands):
+def test_tasks_are_shared_out_as_by_the_commands(
+    judged: Page, manager: Browser, tmp_path: Path, action: str, fields, commands
+):
     """Those of who has left too, and with another number of annotators per triple: the files are the same."""
-    browser = judged.browser("max")
-    act(browser, "add", name="cleo", role="annotator")
+    act(manager, "add", name="cleo", role="annotator")
     by_command = tmp_path / "by-command"
     shutil.copytree(judged.folder, by_command, ignore=shutil.ignore_patterns("serve.*"))
     for command, *options in commands:
         main(["campaign", command, str(by_command), *options])
-    assert act(browser, action, **fields).status_code == 200
+    assert act(manager, action, **fields).status_code == 200
     names = "people.tsv", "assignments.tsv", "campaign.json"
     assert contents(judged.folder, *names) == contents(by_command, *names)
 
@@ -441,17 +437,18 @@ def test_tasks_are_shared_out_as_by_the_commands(judged: Page, tmp_path: Path, a
         ("share", {"per_triple": "1"}, ("Share out the open triples anew?", "ann loses 2 open tasks")),
     ],
 )
-def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(judged: Page, action: str, fields, told):
+def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(
+    judged: Page, manager: Browser, action: str, fields, told
+):
     """Without an answer nothing is different; with one exactly that; if it is other than was asked, it asks again."""
-    browser = judged.browser("max")
-    act(browser, "add", name="cleo", role="annotator")
+    act(manager, "add", name="cleo", role="annotator")
     before = contents(judged.folder)
-    asked = posted(browser, MANAGE, action=action, **fields)
+    asked = posted(manager, MANAGE, action=action, **fields)
     assert asked.status_code == 200
     for text in (*told, "What was judged stays.", "Yes, do it", "No, leave it as it is"):
         assert text in shown(asked.text)
     assert contents(judged.folder) == before
-    again = posted(browser, MANAGE, action=action, **fields, sure="0" * 64)
+    again = posted(manager, MANAGE, action=action, **fields, sure="0" * 64)
     assert "The campaign has changed since you were asked." in shown(again.text)
     assert contents(judged.folder) == before
     hidden = dict(
@@ -462,16 +459,15 @@ def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(judged: Pa
     sure = re.search('name="sure" value="([0-9a-f]+)"', asked.text)
     assert sure
     assert (
-        posted(browser, MANAGE, sure=sure[1], **{name: hidden[name] for name in ("action", *fields)}).status_code == 200
+        posted(manager, MANAGE, sure=sure[1], **{name: hidden[name] for name in ("action", *fields)}).status_code == 200
     )
     assert contents(judged.folder) != before
 
 
-def test_sharing_out_asks_nothing_where_nobody_loses_anything(judged: Page):
+def test_sharing_out_asks_nothing_where_nobody_loses_anything(manager: Browser):
     """Somebody new only gets tasks that nobody has begun; a second time nothing is different."""
-    browser = judged.browser("max")
-    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
-    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
+    assert "Shared out: " in posted(manager, MANAGE, action="share", per_triple="2").text
+    assert "Shared out: " in posted(manager, MANAGE, action="share", per_triple="2").text
 
 
 def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
@@ -512,12 +508,13 @@ def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
         ("drop", {}, "found 'drop'"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_the_form(judged: Page, action: str, fields: dict[str, str], message: str):
+def test_what_cannot_be_done_is_said_in_the_form(
+    judged: Page, manager: Browser, action: str, fields: dict[str, str], message: str
+):
     """With what was typed, and nothing is changed."""
-    browser = judged.browser("max")
     before = contents(judged.folder)
     links = judged.state.links()
-    answer = posted(browser, MANAGE, action=action, **fields)
+    answer = posted(manager, MANAGE, action=action, **fields)
     assert answer.status_code == 422
     assert message in html.unescape(answer.text)
     if action == "add" and "\n" not in fields["name"]:
@@ -541,26 +538,24 @@ def test_names_are_text_wherever_they_stand(judged: Page, name: str):
     assert act(browser, "leave", name=name).status_code == 200
 
 
-def test_a_form_of_a_manager_needs_its_token_and_its_origin(judged: Page):
+def test_a_form_of_a_manager_needs_its_token_and_its_origin(judged: Page, manager: Browser):
     """Each of them; and nothing is changed."""
-    browser = judged.browser("max")
-    token, before = browser.token(MANAGE), (judged.folder / PEOPLE).read_bytes()
+    token, before = manager.token(MANAGE), (judged.folder / PEOPLE).read_bytes()
     fields = {"action": "add", "name": "cleo", "role": "manager", "relation": "capital", "save": "yes"}
     for path in (MANAGE, "/manage/template"):
         for data, origin in (({}, URL), ({"token": "x"}, URL), ({"token": token}, "https://evil.example.org")):
-            answer = browser.client.post(path, base_url=URL, data=fields | data, headers={"Origin": origin})
+            answer = manager.client.post(path, base_url=URL, data=fields | data, headers={"Origin": origin})
             assert answer.status_code == 403
     assert (judged.folder / PEOPLE).read_bytes() == before
 
 
-def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page):
+def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page, manager: Browser):
     """Under its lock, like those of the commands."""
-    browser = judged.browser("max")
-    token = browser.token(MANAGE)
+    token = manager.token(MANAGE)
     done = threading.Event()
 
     def add() -> None:
-        browser.post(MANAGE, token=token, action="add", name="cleo", role="annotator")
+        manager.post(MANAGE, token=token, action="add", name="cleo", role="annotator")
         done.set()
 
     with campaign_lock(judged.folder):
@@ -695,13 +690,12 @@ def test_markup_in_a_template_is_text(judged: Page):
 
 
 @pytest.mark.parametrize("relation", ["", "nothing", "../capital", "{{7*7}}", "capital\t"])
-def test_a_relation_that_is_not_of_the_pool_has_no_template(judged: Page, relation: str):
+def test_a_relation_that_is_not_of_the_pool_has_no_template(manager: Browser, relation: str):
     """Whatever it is called."""
-    browser = judged.browser("max")
-    answer = browser.client.get("/manage/template", base_url=URL, query_string={"relation": relation})
+    answer = manager.client.get("/manage/template", base_url=URL, query_string={"relation": relation})
     assert answer.status_code == 404
     fields = {"relation": relation, "template": "{head} {tail}", "save": "yes"}
-    assert posted(browser, "/manage/template", **fields).status_code == 404
+    assert posted(manager, "/manage/template", **fields).status_code == 404
 
 
 # --- downloads
@@ -821,17 +815,16 @@ def full(*_: Any, **__: Any) -> Any:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_leaves_nothing(judged: Page, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_leaves_nothing(judged: Page, manager: Browser, monkeypatch: pytest.MonkeyPatch):
     """507, and the next download works; who was added is not in the list, and no file is half written."""
-    browser = judged.browser("max")
     before = {path.name for path in judged.folder.iterdir()}
     with monkeypatch.context() as patched:
         patched.setattr(zipfile.ZipFile, "open", full)
-        assert raw(browser, "/manage/downloads/campaign").status_code == 507
-    assert raw(browser, "/manage/downloads/campaign").status_code == 200
+        assert raw(manager, "/manage/downloads/campaign").status_code == 507
+    assert raw(manager, "/manage/downloads/campaign").status_code == 200
     with monkeypatch.context() as patched, suppress(KgtrecError):
         patched.setattr("kgtrec.formats.output.together._do", full)
-        assert act(browser, "add", name="cleo", role="annotator").status_code == 507
+        assert act(manager, "add", name="cleo", role="annotator").status_code == 507
     assert "cleo" not in list(read_people(judged.folder / PEOPLE).names)
     assert {path.name for path in judged.folder.iterdir()} == before
 
