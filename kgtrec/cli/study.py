@@ -78,8 +78,7 @@ def command(
     kgtrec study fb15k-237 --out paper/report.html --formats html,pdf,latex --width 3.3in
     """
     from kgtrec.report.files import write_report
-    from kgtrec.study.run import run_study
-    from kgtrec.study.write_report import contents_of_report
+    from kgtrec.study.run import contents_of_report, run_study
 
     if not Path(study).is_dir():
         refuse_idle(("formats", "width", "intervals"), f"{study}, which is no folder of a study")

@@ -75,28 +75,28 @@ def svg(figure: Figure, panel: int | None = None, width: float | None = None) ->
     parts = panels(figure)
     chosen, name = (parts, figure.key) if panel is None else ((parts[panel],), f"{figure.key}-{panel + 1}")
     alt = gist(figure) if panel is None else parts[panel].alt
-    with _styled(width):
-        drawing, out = _drawn(figure, chosen, width), io.StringIO()
-        drawing.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    drawn = _saved(figure, chosen, width, format="svg", metadata=metadata).decode()
     title = figure.title if panel is None or not parts[panel].title else f"{figure.title}: {parts[panel].title}"
-    return tidied(out.getvalue(), name, label_text(title), label_text(alt))
+    return tidied(drawn, name, label_text(title), label_text(alt))
 
 
 def pdf(figure: Figure, width: float | None = None) -> bytes:
     """Draw a figure as a PDF page of its size, with its fonts and without a date; for ``width`` see :func:`svg`."""
-    with _styled(width):
-        out = io.BytesIO()
-        empty = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-        drawing = _drawn(figure, panels(figure), width)
-        drawing.savefig(out, format="pdf", metadata={**empty, "Title": label_text(figure.title)})
-    return out.getvalue()
+    metadata = dict.fromkeys(("CreationDate", "Creator", "Producer")) | {"Title": label_text(figure.title)}
+    return _saved(figure, panels(figure), width, format="pdf", metadata=metadata)
 
 
 def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> bytes:
     """Draw a figure as a PNG image; default ``dpi``: 200, or 300 if ``width`` is given, for which see :func:`svg`."""
+    dots = dpi or (200 if width is None else 300)
+    return _saved(figure, panels(figure), width, format="png", dpi=dots, metadata={"Software": None})
+
+
+def _saved(figure: Figure, parts: Sequence[Panel], width: float | None, **options: Any) -> bytes:
+    out = io.BytesIO()
     with _styled(width):
-        out, dots = io.BytesIO(), dpi or (200 if width is None else 300)
-        _drawn(figure, panels(figure), width).savefig(out, format="png", dpi=dots, metadata={"Software": None})
+        _drawn(figure, parts, width).savefig(out, **options)
     return out.getvalue()
 
 
@@ -229,16 +229,11 @@ def _draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
         ax.set_axis_off()
         ax.text(0.5, 0.5, "no data", ha="center", va="center", color=_SOFT, transform=ax.transAxes)
     else:
-        _KINDS[figure.kind][0](ax, _finite(panel), figure)
-
-
-def _finite(panel: Panel) -> Panel:
-    """The panel with NaN instead of infinite values, which an axis cannot show."""
-    rows = {
-        name: [math.nan if isinstance(cell, float) and math.isinf(cell) else cell for cell in column]
-        for name, column in panel.rows.items()
-    }
-    return replace(panel, rows=rows)
+        rows = {
+            name: [math.nan if isinstance(cell, float) and math.isinf(cell) else cell for cell in column]
+            for name, column in panel.rows.items()
+        }  # an axis cannot show infinite values
+        _KINDS[figure.kind][0](ax, replace(panel, rows=rows), figure)
 
 
 # lines
@@ -389,13 +384,10 @@ def _intervals(ax: Axes, panel: Panel, figure: Figure) -> None:
 
 def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
     systems = list(dict.fromkeys(figure.data.column("system").to_pylist()))
-    row = {system: place for place, system in enumerate(systems)}
-    y, value = np.array([row[system] for system in panel.rows["system"]]), np.array(panel.rows["value"], float)
-    low, high = np.full(len(systems), np.inf), np.full(len(systems), -np.inf)
-    known = ~np.isnan(value)
-    np.minimum.at(low, y[known], value[known])
-    np.maximum.at(high, y[known], value[known])
-    there = low <= high
+    scores = grouped(panel.rows, "system")
+    values = [np.array(scores[system]["value"] if system in scores else [math.nan], float) for system in systems]
+    low, high = (np.array([end.reduce(own) for own in values]) for end in (np.fmin, np.fmax))
+    there = ~np.isnan(low)
     ax.hlines(np.flatnonzero(there), low[there], high[there], color=_COLOURS[0], linewidth=1.4)
     for end in (low, high):
         ax.plot(end[there], np.flatnonzero(there), "|", color=_COLOURS[0], markersize=9, markeredgewidth=1.4)

@@ -22,11 +22,11 @@ from werkzeug.exceptions import HTTPException
 
 from kgtrec.errors import NO_ROOM, KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.serve.auth import Access, Limit, Session, is_own_origin
+from kgtrec.serve.auth import Limit, is_own_origin
 from kgtrec.serve.manager_figures import Figures
 from kgtrec.serve.rendering import prepare
 from kgtrec.serve.service import CampaignService, Look
-from kgtrec.serve.state import LONGEST_SESSION, State, key_of
+from kgtrec.serve.state import LONGEST_SESSION, Session, State
 from kgtrec.serve.views import ROLE_PAGES
 
 LARGEST_BODY = 1 << 20  # bytes
@@ -136,9 +136,10 @@ class Site:
         host = parts.netloc.lower()
         self.url = f"{parts.scheme}://{host}"  # under which people know the server
         self.hosts = frozenset((host, *aliases))  # the names by which it may be called
-        self.cookie = _cookie(parts.scheme, parts.port)
+        # another name for each port: browsers send what one server has set to all others of the same host
+        secure = f"__Host-kgtrec-{parts.port}".removesuffix("-None")
+        self.cookie = secure if self.is_https else f"kgtrec-{parts.port or 80}"
         self.service, self.state = CampaignService(folder), State(folder)
-        self.access = Access(self.state, key_of(folder))
         self.figures = Figures(self.service, self.state)  # what managers see
         self.requests = Limit(100, 10.0)  # of each person
         self.entries = Limit(20, 1 / 6)  # right links, of each person
@@ -202,17 +203,12 @@ def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases:
             return refusal(error.code or 500)
         if getattr(error, "errno", None) in NO_ROOM or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             return refusal(507)
-        logging.getLogger("kgtrec.serve").error("%s %s", request.method, request.endpoint, exc_info=error)
-        return refusal(503 if isinstance(error, KgtrecError | sqlite3.Error) else 500)
+        says_why = isinstance(error, KgtrecError | sqlite3.Error)  # such as a malformed file, and its line
+        about, traceback = (request.method, request.endpoint, error), None if says_why else error
+        logging.getLogger("kgtrec.serve").error("%s %s: %s", *about, exc_info=traceback)
+        return refusal(503 if says_why else 500)
 
     return app
-
-
-def _cookie(scheme: str, port: int | None) -> str:
-    """Its name, another one for each port: browsers send what one server has set to all others of the same host."""
-    if scheme == "https":
-        return "__Host-kgtrec" + (f"-{port}" if port else "")
-    return f"kgtrec-{port or 80}"
 
 
 def _guarded(route: Route, site: Site) -> Callable[..., Any]:
@@ -223,10 +219,10 @@ def _guarded(route: Route, site: Site) -> Callable[..., Any]:
     def answer(**values: Any) -> Any:
         if route.roles is PUBLIC:
             return call(**values)
-        g.session = site.access.session_of(request.cookies.get(site.cookie))
+        g.session = site.state.session_of(request.cookies.get(site.cookie))
         if g.session is not None:
             g.look = site.service.look(g.session.person)
-            g.form_token = site.access.token_of(g.session)
+            g.form_token = site.state.token_of(g.session)
         return _refused(route, site) or call(**values)
 
     def call(**values: Any) -> Any:
@@ -245,7 +241,7 @@ def _refused(route: Route, site: Site) -> Response | None:
         origin, fetch_site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
         known = {site.url, *(f"{urlsplit(site.url).scheme}://{host}" for host in site.hosts)}
         is_own = origin in known or is_own_origin(origin, fetch_site, site.url)
-        if not is_own or not site.access.is_token_of(session, request.form.get("token", "")):
+        if not is_own or not site.state.is_token_of(session, request.form.get("token", "")):
             return refusal(403)
     return None if look().roles & route.roles else refusal(403)
 
@@ -306,13 +302,13 @@ def come_in(token: str) -> Response:
     own, address = site(), request.remote_addr or ""
     if not own.tries.allows(address, 0):
         return refusal(429)
-    person = own.access.person_of(token) if len(token) <= _LONGEST_TOKEN else None
+    person = own.state.person_of(token) if len(token) <= _LONGEST_TOKEN else None
     if person is None or not own.service.look(person).roles:
         own.tries.allows(address)
         return refusal(403, "This link is not valid any more, or not complete. Ask for a new one.")
     if not own.entries.allows(person):
         return refusal(429)
-    cookie = own.access.sign_in(token)
+    cookie = own.state.sign_in(token)
     response = make_response(render_template("welcome.html", person=person))
     response.set_cookie(own.cookie, cookie or "", max_age=int(LONGEST_SESSION), **own.cookie_rules)
     return response
@@ -326,7 +322,7 @@ def home() -> Response:
 
 def go_out() -> Response:
     """Sign out."""
-    site().access.sign_out(g.session)
+    site().state.sign_out(g.session)
     g.look = None
     return _without_cookie(make_response(render_template("refusal.html", status=200, message="You are signed out.")))
 

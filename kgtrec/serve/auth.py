@@ -1,124 +1,20 @@
-"""How people get in: a personal link, exchanged for a signed cookie, and a token on each form.
-
-A link holds 256 random bits, of which only the hash is stored. Who comes with it gets a cookie; what the cookie names
-is looked up at every request, so that a renewed link, a person who has left and a session that was ended are out at
-once. The cookie is signed too, but the key alone lets nobody in.
-"""
+"""Who may ask for a page: people who take part, so many requests of each, and forms of its own pages."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import secrets
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
-
-from itsdangerous import BadSignature, Signer
 
 from kgtrec.campaign.verdict_rules import roles_of
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.formats.campaign.folder import read_people
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import PEOPLE
-from kgtrec.serve.state import State
 
 _MOST_WATCHED = 10_000
-
-
-class Session(NamedTuple):
-    """Somebody who is signed in."""
-
-    id: str
-    person: str
-
-
-class Access:
-    """Lets people in by their links, and knows them again by their cookies.
-
-    Parameters
-    ----------
-    state : State
-    key : bytes
-        Of :func:`kgtrec.serve.state.key_of`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> access = Access(State(tempfile.mkdtemp()), b"k" * 32)
-    >>> token = access.new_link("ann")
-    >>> cookie = access.sign_in(token)
-    >>> session = access.session_of(cookie)
-    >>> session.person, access.is_token_of(session, access.token_of(session)), access.sign_in("x" * 43)
-    ('ann', True, None)
-    >>> _ = access.new_link("ann")
-    >>> access.session_of(cookie) is None
-    True
-    """
-
-    def __init__(self, state: State, key: bytes) -> None:
-        self.state, self._key = state, key
-        self._cookies = Signer(key, salt="kgtrec.serve.cookie", digest_method=hashlib.sha256)
-
-    def new_link(self, person: str) -> str:
-        """Make a new token for somebody; the one they had is void, and so are its sessions."""
-        token = secrets.token_urlsafe(32)
-        self.state.set_link(person, hash_of(token))
-        return token
-
-    def link(self, url: str, person: str) -> str:
-        """Make a new link for somebody, as they open it, see :meth:`new_link`."""
-        return f"{url.rstrip('/')}/in/{self.new_link(person)}"
-
-    def person_of(self, token: str) -> str | None:
-        """Find whose link holds a token; None where it is nobody's."""
-        wanted, found = hash_of(token), None
-        for person, own in self.state.links():  # all of them, so that the time taken shows nothing
-            if hmac.compare_digest(own, wanted):
-                found = person
-        return found
-
-    def sign_in(self, token: str) -> str | None:
-        """Give a cookie in exchange for a link's token; None where it is nobody's."""
-        person = self.person_of(token)
-        if person is None:
-            return None
-        session = secrets.token_urlsafe(32)
-        self.state.begin_session(hash_of(session), person, hash_of(token))
-        return self._cookies.sign(session).decode()
-
-    def session_of(self, cookie: str | None) -> Session | None:
-        """Find the session of a cookie; None where it was not signed here, or the session has ended."""
-        if not cookie or len(cookie) > 200:
-            return None
-        try:
-            session = self._cookies.unsign(cookie).decode()
-        except (BadSignature, UnicodeError):
-            return None
-        person = self.state.person_of(hash_of(session))
-        return None if person is None else Session(session, person)
-
-    def sign_out(self, session: Session) -> None:
-        """End a session."""
-        self.state.end_session(hash_of(session.id))
-
-    def token_of(self, session: Session) -> str:
-        """Give what each form of a session carries, and nobody else can know."""
-        return hmac.new(self._key, b"kgtrec.serve.form\0" + session.id.encode(), hashlib.sha256).hexdigest()
-
-    def edition_of(self, edition: str) -> str:
-        """Give the name of a pool's edition in forms: another one for each campaign, also where the pool is the same.
-
-        Browsers keep under it what was typed, for all campaigns that one address has served.
-        """
-        return hmac.new(self._key, b"kgtrec.serve.edition\0" + edition.encode(), hashlib.sha256).hexdigest()[:16]
-
-    def is_token_of(self, session: Session, token: str) -> bool:
-        """Say whether a form is of this session."""
-        return hmac.compare_digest(self.token_of(session).encode(), token.encode("utf-8", "replace"))
 
 
 def active_roles(folder: PathLike) -> dict[str, list[str]]:
@@ -142,11 +38,6 @@ def require_active(folder: PathLike, person: str) -> None:
             f"expected somebody who takes part, found {person!r}{nearest(person, roles)}; see people.tsv, and name "
             "people with kgtrec campaign init"
         )
-
-
-def hash_of(secret: str) -> bytes:
-    """Hash a secret of 256 random bits for storing; there are too many to make a table of."""
-    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
 class Limit:

@@ -7,6 +7,7 @@ Annotators, adjudicators and experts have the same pages, each under the address
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,13 +18,15 @@ from flask import Response, g, make_response, request
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS
 from kgtrec.serve.app import back, look, page, paged, refusal, site, wants_json, whole
 from kgtrec.serve.rendering import markdown
+from kgtrec.serve.service import Statement
 from kgtrec.serve.state import View
-from kgtrec.serve.submissions import CONFLICT, GONE, REFUSED, STORED, Outcome, Submission, submit
+from kgtrec.serve.submissions import CONFLICT, GONE, GOOD, REFUSED, STORED, Outcome, Submission, submit
 from kgtrec.serve.training import has_open
-from kgtrec.serve.views import PAGE, ROLE_PAGES, Candidate, Work, now_utc, relink_text, work_of
+from kgtrec.serve.views import PAGE, ROLE_PAGES, Work, now_utc, work_of
 
 _LONGEST_VIEW = 3600.0  # seconds
 _LONGEST_TEXT = 200  # characters to look for
+_SECONDS = re.compile(r"[0-9]{1,16}(\.[0-9]*)?")
 
 
 def guidelines() -> Response:
@@ -73,38 +76,32 @@ def question(role: str, number: int) -> Response:
     if "relink" in form:
         former, link = form["relink"], form.get("source", "").strip()
         corrected = [
-            Submission(one.task, one.last.verdict, link, one.last.note, form.get(f"before-{one.task}", ""))
-            for one in _under(work, number, former)
-            if one.last
+            Submission(task, last.verdict, link, last.note, form.get(f"before-{task}", ""))
+            for task, last in _under(work, number, former).items()
         ]
         return _answer(role, number, corrected)
     shown = [whole(name.removeprefix("before-")) for name in form if name.startswith("before-")]
-    submissions = [
-        submission
+    filled_in = [
+        task
         for task in dict.fromkeys([*tasks, *shown])
-        if task is not None
-        and (
-            (submission := _submission(task)).verdict
-            or submission.note.strip()
-            or form.get(f"source-{task}", "").strip()
-        )
+        if task is not None and any(form.get(f"{name}-{task}", "").strip() for name in ("verdict", "source", "note"))
     ]
-    current = [submission for submission in submissions if submission.task in tasks]
-    return _answer(role, number, current, n_gone=len(submissions) - len(current))
+    current = [_submission(task) for task in filled_in if task in tasks]
+    return _answer(role, number, current, n_gone=len(filled_in) - len(current))
 
 
-def _under(work: Work, number: int, link: str) -> list[Candidate]:
-    """The candidates of a question to which Yes or No was said with a link."""
+def _under(work: Work, number: int, link: str) -> dict[int, Statement]:
+    """Task -> what was said of it, where that is Yes or No with a link."""
     question_page = work.page(number) if link else None
-    candidates = question_page.candidates if question_page else ()
-    return [each for each in candidates if each.last and each.last.source == link and each.last.verdict in VERDICTS[:2]]
+    said = {one["task"]: one["last"] for one in question_page["candidates"]} if question_page else {}
+    return {task: last for task, last in said.items() if last and last.source == link and last.verdict in VERDICTS[:2]}
 
 
-def _relink(work: Work, number: int) -> dict[str, str] | None:
+def _relink(work: Work, number: int) -> dict[str, Any] | None:
     """What to ask of answers under the former link of a question, whose link the form has corrected."""
     former, link = (request.form.get(name, "").strip() for name in ("link", "source"))
     n = len(_under(work, number, former)) if link and link != former else 0
-    return {"former": former, "link": link, "text": relink_text(n, former)} if n else None
+    return {"former": former, "link": link, "n": n} if n else None
 
 
 def verdicts(role: str) -> Response:
@@ -119,15 +116,15 @@ def verdicts(role: str) -> Response:
 def seen(role: str) -> Response:
     """Store how long somebody has looked at a task, as the browser reports it."""
     task = whole(request.form.get("task", ""))
-    if task is None or not _work(role).has_task(task):
+    if task is None or task not in _work(role).task_numbers:
         return refusal(404)
-    seconds = _real(request.form.get("seconds", ""))
+    seconds = request.form.get("seconds", "")
     opened = whole(request.form.get("opened", "0"))
-    if seconds is None or opened is None:
+    if not _SECONDS.fullmatch(seconds) or opened is None:
         return refusal(400)
-    own = site().state
+    own, looked = site().state, min(float(seconds), _LONGEST_VIEW)
     with suppress(sqlite3.Error):  # may be lost
-        own.add_view(View(g.session.person, role, task, own.clock(), min(seconds, _LONGEST_VIEW), min(opened, 1000)))
+        own.add_view(View(g.session.person, role, task, own.clock(), looked, min(opened, 1000)))
     return make_response("", 204)
 
 
@@ -138,7 +135,7 @@ def _work(role: str) -> Work:
 
 def _edition() -> str:
     """The campaign and its pool, for whose tasks a form is filled in."""
-    return site().access.edition_of(look().edition)
+    return site().state.edition_of(look().edition)
 
 
 def _question(work: Work, number: int, status: int = 200, **shown: Any) -> Response:
@@ -175,7 +172,7 @@ def _answer(role: str, number: int, submissions: Sequence[Submission], *, n_gone
     if wants_json():
         return make_response(_as_json(work, number, outcomes), status)
     if kinds & {CONFLICT, REFUSED}:
-        typed = {one.task: one for one, out in zip(submissions, outcomes, strict=True) if not out.is_good}
+        typed = {one.task: one for one, out in zip(submissions, outcomes, strict=True) if out.kind not in GOOD}
         by_task = {outcome.task: outcome for outcome in outcomes}
         return _question(work, number, status, n_gone=n_gone, outcomes=by_task, typed=typed)
     n_stored = sum(outcome.kind == STORED for outcome in outcomes)
@@ -190,32 +187,20 @@ def _answer(role: str, number: int, submissions: Sequence[Submission], *, n_gone
 
 
 def _as_json(work: Work, number: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    progress = work.progress(now_utc())
-    row_of = {outcome.task: look().row_of(outcome.task) for outcome in outcomes}
-    said = look().said(work.role, [row for row in row_of.values() if row is not None])
     answers = []
     for outcome in outcomes:
         now = outcome.now
-        stored = {} if now is None else {"verdict": now.verdict, "source": now.source, "note": now.note}
         answers.append(
             {
                 "task": outcome.task,
                 "kind": outcome.kind,
                 "message": work.pages.gone if outcome.kind == GONE else outcome.message,
-                "digest": "" if now is None else now.digest,
-                "answer": "" if now is None else work.pages.answers[now.verdict],
-                "can_undo": len(said.get(row_of[outcome.task] or 0, ())) > 1,
-                **stored,
+                "digest": now.digest if now else "",
+                "answer": work.pages.answers[now.verdict] if now else "",
+                **({"verdict": now.verdict, "source": now.source, "note": now.note} if now else {}),
             }
         )
-    return {
-        "outcomes": answers,
-        "done": progress.done,
-        "left": progress.left,
-        "pace": progress.pace,
-        "break": progress.needs_break,
-        "next": work.next_question(number),
-    }
+    return {"outcomes": answers, "next": work.next_question(number), **work.progress(now_utc())}
 
 
 def _undo(role: str, number: int, task: int) -> Response:
@@ -248,9 +233,3 @@ def _digest(text: str) -> str:
 def _counted(name: str) -> int:
     """A number of the address, 0 where there is none."""
     return whole(request.args.get(name, "")) or 0
-
-
-def _real(text: str) -> float | None:
-    seconds, _, rest = text.partition(".")
-    is_number = whole(seconds) is not None and (not rest or whole(rest[:9]) is not None)
-    return float(f"{seconds}.{rest[:9] or 0}") if is_number else None

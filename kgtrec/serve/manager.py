@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import IO, Any, cast
 
 import numpy as np
-from flask import Response, g, make_response, request
+from flask import Response, g, request
 from numpy.typing import NDArray
 from werkzeug.wsgi import wrap_file
 
@@ -42,7 +42,7 @@ from kgtrec.serve.app import look, page, paged, refusal, site, whole
 from kgtrec.serve.auth import require_active
 from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
-from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
+from kgtrec.serve.training import change_gold, gold_form, training_table
 from kgtrec.serve.views import in_words, phrased, work_of
 
 PER = ("", "relation", "pair")
@@ -51,6 +51,7 @@ _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
 _LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
+_TYPES = {".zip": "application/zip", ".csv": "text/csv"}  # of a download
 _MAKING = threading.Lock()  # of one download at a time
 
 
@@ -95,7 +96,7 @@ def dashboard() -> Response:
         grid=grid,
         in_words=in_words,
         moment=_moment,
-        bars=_bars(overview.hours, overview.at),
+        bars=_bars(overview["hours"], overview["at"]),
         constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
     )
 
@@ -109,7 +110,7 @@ def people() -> Response:
         one_of("something to do among", action := form.get("action", ""), _PEOPLE_ACTIONS)
         done, link = _PEOPLE_ACTIONS[action]()
     except NotSureError as asked:
-        return _people(asked=asked, typed=form)
+        return _people(asked=asked.args[0], typed=form)
     except KgtrecError as error:
         return _people(422, error=str(error), typed=form)
     return _people(done=done, link=link)
@@ -181,11 +182,10 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
     with campaign_lock(folder):
         known = read_templates(Path(folder, TEMPLATES))
         now = known.get(relation, "")
-        if now == template:
-            return None
-        if now != before:
+        if now not in (template, before):
             return now
-        write_templates(folder, known | {relation: template})
+        if now != template:
+            write_templates(folder, known | {relation: template})
         return None
 
 
@@ -210,7 +210,7 @@ def agreement() -> Response:
     per: Any = request.args.get("per", "")
     if per not in PER:
         return refusal(404)
-    return _download(f"-agreement-{per}".rstrip("-"), ".csv", lambda folder, _: agreement_csv(folder, per or None))
+    return _download(f"-agreement-{per}".rstrip("-"), ".csv", partial(agreement_csv, per=per or None))
 
 
 def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), **shown: Any) -> Response:
@@ -265,29 +265,15 @@ def _add() -> _Done:
 
 
 class NotSureError(Exception):
-    """Whoever asks for a change is to see first what it means.
-
-    Parameters
-    ----------
-    question : str
-    changes : sequence of str
-        What will be different.
-    is_again : bool
-        Whether they have said yes to other changes.
-    """
-
-    def __init__(self, question: str, changes: Sequence[str], *, is_again: bool) -> None:
-        super().__init__(question)
-        self.question, self.changes, self.is_again = question, tuple(changes), is_again
-        self.digest = hashlib.sha256("\n".join([question, *changes]).encode()).hexdigest()
+    """Whoever asks for a change is to see first what it means: its argument is what the page shows."""
 
 
 def _ask(question: str, changes: Sequence[str]) -> None:
     """Go on if the form says yes to exactly this; something may have happened since it was asked."""
     sure = request.form.get("sure", "")
-    asked = NotSureError(question, changes, is_again=bool(sure))
-    if sure != asked.digest:
-        raise asked
+    digest = hashlib.sha256("\n".join([question, *changes]).encode()).hexdigest()
+    if sure != digest:
+        raise NotSureError({"question": question, "changes": changes, "is_again": bool(sure), "digest": digest})
 
 
 def _in_words(moved: Mapping[str, tuple[int, int]]) -> list[str]:
@@ -362,7 +348,7 @@ _PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share
 def _linked(name: str) -> str:
     own = site()
     require_active(own.service.folder, name)
-    return own.access.link(own.url, name)
+    return own.state.link(name, own.url)
 
 
 def _relations(campaign: Campaign) -> list[dict[str, Any]]:
@@ -409,7 +395,7 @@ def _template(
     )
 
 
-def _download(what: str, suffix: str, make: Callable[[Path, str], str | IO[bytes]]) -> Response:
+def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) -> Response:
     """A file to be kept; one is made at a time, so that those who judge do not wait."""
     folder = site().service.folder
     name = f"{safe_name(folder.absolute().name)}{what}"
@@ -421,16 +407,11 @@ def _download(what: str, suffix: str, make: Callable[[Path, str], str | IO[bytes
         return page("manager_downloads.html", 422, levels=LEVELS, error=str(error))
     finally:
         _MAKING.release()
-    if isinstance(made, str):
-        response = make_response(made.encode())
-        response.content_type = "text/csv; charset=utf-8"
-    else:
-        size = made.seek(0, os.SEEK_END)
-        made.seek(0)
-        response = Response(
-            cast("Any", wrap_file(request.environ, made)), mimetype="application/zip", direct_passthrough=True
-        )
-        response.content_length = size
+    size = made.seek(0, os.SEEK_END)
+    made.seek(0)
+    contents = cast("Any", wrap_file(request.environ, made))
+    response = Response(contents, mimetype=_TYPES[suffix], direct_passthrough=True)
+    response.content_length = size
     response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name + suffix)}"'
     return response
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -10,7 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, cast
+from typing import IO, Literal, cast
 
 from kgtrec.campaign.agreement import campaign_agreement
 from kgtrec.campaign.publish import publication_of
@@ -27,14 +28,6 @@ _LEVEL = 3  # of compression: judgements shrink to a tenth by any
 _TIME = (1980, 1, 1, 0, 0, 0)  # of every file in an archive, so that equal contents give equal bytes
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60  # characters
-
-
-class Part(NamedTuple):
-    """A file to be put into an archive."""
-
-    name: str
-    stream: IO[bytes]
-    size: int  # bytes of it that belong there
 
 
 def safe_name(text: str) -> str:
@@ -72,8 +65,8 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
     """
     with ExitStack() as opened:
         with campaign_lock(folder):
-            parts = list(_parts(opened, [Path(folder, own) for own in CAMPAIGN_FILES]))
-        return _archive(name, parts)
+            parts = list(_parts(opened, name, [Path(folder, own) for own in CAMPAIGN_FILES]))
+        return _archive(parts)
 
 
 def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "triple"]) -> IO[bytes]:
@@ -103,43 +96,40 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
     with ExitStack() as opened:
         own = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kgtrec-")), "qrels")
         write_qrels_folder(own, report_text=shown(report, "table"), **parts)
-        return _archive(name, _parts(opened, sorted(own.iterdir())))
+        return _archive(_parts(opened, name, sorted(own.iterdir())))
 
 
-def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
+def agreement_csv(folder: PathLike, name: str, *, per: Literal["relation", "pair"] | None) -> IO[bytes]:
     """Give what ``kgtrec campaign agreement --per PER --format csv`` prints."""
-    return table_csv(campaign_agreement(read_campaign(folder), per=per, warns=False).tables()[0].data)
+    table = campaign_agreement(read_campaign(folder), per=per, warns=False).tables()[0]
+    return io.BytesIO(table_csv(table.data).encode())
 
 
-def _parts(opened: ExitStack, paths: Iterable[Path]) -> Iterator[Part]:
-    """Those of some files that are there, open."""
+def _parts(opened: ExitStack, folder: str, paths: Iterable[Path]) -> Iterator[tuple[zipfile.ZipInfo, IO[bytes]]]:
+    """Those of some files that are there, open, as they are put into a folder of an archive."""
     for path in paths:
         if path.is_file():
             stream = opened.enter_context(path.open("rb"))
-            found = os.fstat(stream.fileno())
-            if stat.S_ISREG(found.st_mode):
-                yield Part(path.name, stream, found.st_size)
+            state = os.fstat(stream.fileno())
+            if stat.S_ISREG(state.st_mode):
+                about = zipfile.ZipInfo(f"{folder}/{path.name}", _TIME)
+                about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                about.file_size = state.st_size  # what is added to it later does not belong there
+                yield about, stream
 
 
-def _archive(name: str, parts: Iterable[Part]) -> IO[bytes]:
+def _archive(parts: Iterable[tuple[zipfile.ZipInfo, IO[bytes]]]) -> IO[bytes]:
     made = cast("IO[bytes]", tempfile.TemporaryFile(prefix="kgtrec-"))  # noqa: SIM115  # whoever sends it closes it
     try:
-        _fill(made, name, parts)
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+            for about, stream in parts:
+                left = about.file_size
+                with archive.open(about, "w") as target:
+                    while left and (data := stream.read(min(left, _BLOCK))):
+                        target.write(data)
+                        left -= len(data)
         made.seek(0)
     except BaseException:
         made.close()
         raise
     return made
-
-
-def _fill(stream: IO[bytes], name: str, parts: Iterable[Part]) -> None:
-    """Write a ZIP archive with a folder of that name."""
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        for part in parts:
-            about = zipfile.ZipInfo(f"{name}/{part.name}", _TIME)
-            about.compress_type, about.external_attr, about.file_size = zipfile.ZIP_DEFLATED, 0o644 << 16, part.size
-            with archive.open(about, "w") as target:
-                left = part.size
-                while left and (data := part.stream.read(min(left, _BLOCK))):
-                    target.write(data)
-                    left -= len(data)

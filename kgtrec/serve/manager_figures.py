@@ -10,15 +10,15 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.agreement import AgreementReport, campaign_agreement
-from kgtrec.campaign.calibrate import Calibration, calibration
+from kgtrec.campaign.calibrate import calibration
 from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.store import POOL_FILES
 from kgtrec.campaign.track import CampaignProgress, track
@@ -52,68 +52,9 @@ _TIME = (
 _SHARE = 0.05  # of the time that figures may take, so that those who judge do not notice
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pace:
-    """How fast annotators work: triples that somebody judged for the first time."""
-
-    recent: int  # in the last days
-    days: int  # that these are of: RECENT_DAYS, or less where the campaign is younger, begun ones counted as whole
-    left: int  # tasks of those who are active
-    now: float  # seconds since 1970
-
-    @property
-    def per_day(self) -> float:
-        """Tasks a day."""
-        return self.recent / self.days if self.recent else 0.0
-
-    @property
-    def done_at(self) -> float | None:
-        """When nothing is left at this pace, seconds since 1970; None where that is unknown."""
-        return self.now + self.left / self.per_day * _DAY if self.recent and self.left else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Overview:
-    """The figures of the dashboard."""
-
-    at: float  # when they were made, seconds since 1970
-    seconds: float  # that it took
-    progress: CampaignProgress
-    agreement: AgreementReport | None  # None: no triple was judged by two annotators
-    pairs: AgreementReport | None  # the same for each two annotators
-    calibration: Calibration | None  # None: there is no gold
-    gold_notes: str  # what keeps it from being of use
-    hours: NDArray[np.int64]  # (HOURS,) verdicts in each of the last hours, the last one not over
-    last: float | None  # when the last verdict was given
-    pace: Pace
-    time: Table  # person, verdicts with a time, their median in seconds, those too fast
-    hosts: Table  # host, verdicts, share
-    n_verdicts: int  # that count, of annotators
-
-    def pairs_table(self) -> Table | None:
-        """List the pairs that agree unusually little, the least first; None where no two have judged a triple.
-
-        Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
-        """
-        pairs = self.pairs
-        if self.agreement is None or pairs is None or pairs.low is None or pairs.high is None:
-            return None
-        column = pairs.statistics.index("raw")
-        raw, low, high = (each[:, column] for each in (pairs.values, pairs.low, pairs.high))
-        is_low = (pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw"))
-        rows = np.argsort(np.where(is_low, raw, np.inf), kind="stable")[: np.count_nonzero(is_low)]
-        counts = {"triples": pairs.triples, "questions": pairs.questions, "raw": raw, "low": low, "high": high}
-        columns = (
-            Column("annotator"),
-            Column("other", "and"),
-            Column("triples"),
-            Column("questions"),
-            Column("raw", "raw agreement", form="share", digits=1, low="low", high="high"),
-        )
-        return Table("pairs", "", "", pa.table(dict(pairs.groups) | counts), columns, rows=rows.tolist())
-
-
-def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]], now: float) -> Overview:
+def overview(
+    campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]], now: float
+) -> dict[str, Any]:
     """Compute all figures of a campaign.
 
     Parameters
@@ -123,31 +64,61 @@ def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int
     numbers : Numbers
         Of that campaign.
     seen : sequence of tuple
-        Person, task, seconds and opened sources of annotators, see :meth:`kgtrec.serve.state.State.view_totals`.
+        Person, task, seconds and opened sources of annotators, see :func:`kgtrec.serve.state.view_totals`.
     now : float, seconds since 1970
+
+    Returns
+    -------
+    dict
+        ``at`` and ``seconds``: when they were made, and how long it took. ``progress``. ``agreement`` of all, ``pairs``
+        that agree unusually little, and their number, ``n_pairs``: None where no triple was judged by two annotators.
+        ``calibration``: None where there is no gold; ``gold_notes``: what keeps it from being of use. ``hours``:
+        verdicts in each of the last hours. ``last``: when the last one was given, None for none. ``pace``, see
+        :func:`pace_of`. ``time`` and ``hosts``: tables. ``n_verdicts``: those of annotators that count.
     """
     start = time.perf_counter()
     progress = track(campaign)
     judgements = campaign.judgements
     own = judgements.take(judgements.role == ANNOTATOR)
     latest = own.latest()
-    is_shared = bool(np.any(np.bincount(latest.triple, minlength=1) > 1))
     when = moments(judgements.time)
-    return Overview(
-        at=now,
-        progress=progress,
-        agreement=campaign_agreement(campaign, warns=False) if is_shared else None,
-        pairs=campaign_agreement(campaign, per="pair", warns=False) if is_shared else None,
-        calibration=calibration(campaign) if len(campaign.gold) else None,
-        gold_notes=gold_notes(campaign),
-        hours=per_hour(when, now),
-        last=float(when.max()) if len(when) else None,
-        pace=pace_of(own, int(progress.to_do.sum()), now),
-        time=Table("time", "", "", time_of(latest, numbers, seen), _TIME),
-        hosts=sources_by_host(latest),
-        n_verdicts=len(latest),
-        seconds=time.perf_counter() - start,
+    agreement = pairs = None
+    if np.any(np.bincount(latest.triple, minlength=1) > 1):
+        agreement = campaign_agreement(campaign, warns=False)
+        pairs = campaign_agreement(campaign, per="pair", warns=False)
+    return {
+        "at": now,
+        "progress": progress,
+        "agreement": agreement,
+        "pairs": low_pairs(pairs, agreement.value("raw")) if agreement and pairs else None,
+        "n_pairs": len(pairs.pairs) if pairs else 0,
+        "calibration": calibration(campaign) if len(campaign.gold) else None,
+        "gold_notes": gold_notes(campaign),
+        "hours": per_hour(when, now),
+        "last": float(when.max()) if len(when) else None,
+        "pace": pace_of(own, int(progress.to_do.sum()), now),
+        "time": Table("time", "", "", time_of(latest, numbers, seen), _TIME),
+        "hosts": sources_by_host(latest),
+        "n_verdicts": len(latest),
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def low_pairs(pairs: AgreementReport, agreement: float) -> Table:
+    """List the pairs of annotators that agree unusually little, the least first.
+
+    Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
+    """
+    is_low = (pc.field("questions") >= FEW_QUESTIONS) & (pc.field("high") < agreement)
+    data = pairs.to_table().filter((pc.field("statistic") == "raw") & is_low).sort_by("value")
+    columns = (
+        Column("annotator"),
+        Column("other", "and"),
+        Column("triples"),
+        Column("questions"),
+        Column("value", "raw agreement", form="share", digits=1, low="low", high="high"),
     )
+    return Table("pairs", "", "", data, columns)
 
 
 def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDArray[np.int64]:
@@ -168,7 +139,7 @@ def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDAr
     return np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
 
 
-def pace_of(events: Judgements, left: int, now: float) -> Pace:
+def pace_of(events: Judgements, left: int, now: float) -> dict[str, Any]:
     """Measure how fast annotators judge what they had not judged before; corrections do not count.
 
     A day that has begun counts as a whole one: nobody works for 24 hours as in the first one.
@@ -180,13 +151,21 @@ def pace_of(events: Judgements, left: int, now: float) -> Pace:
     left : int
         Tasks that wait for annotators.
     now : float, seconds since 1970
+
+    Returns
+    -------
+    dict
+        ``recent`` tasks in the last ``days``, :data:`RECENT_DAYS`, or less where the campaign is younger; ``per_day``;
+        those ``left``; ``done_at``: when nothing is left at this pace, seconds since 1970, None where that is unknown.
     """
     key = events.annotator.astype(np.int64) * (int(events.triple.max(initial=0)) + 1) + events.triple
     _, first = np.unique(key, return_index=True)
     when = moments(events.time.take(arrow_of(first)))
     begin = float(when.min()) if len(when) else now
     days = min(max(math.ceil((now - begin) / _DAY), 1), RECENT_DAYS)
-    return Pace(int(np.count_nonzero((when > now - days * _DAY - 1) & (when <= now))), days, left, now)
+    recent = int(np.count_nonzero((when > now - days * _DAY - 1) & (when <= now)))
+    done_at = now + left / recent * days * _DAY if recent and left else None
+    return {"recent": recent, "days": days, "left": left, "per_day": recent / days, "done_at": done_at}
 
 
 def time_of(latest: Judgements, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]]) -> pa.Table:
@@ -271,8 +250,7 @@ class Figures:
 
     def __init__(self, service: CampaignService, state: State, clock: Callable[[], float] = time.time) -> None:
         self.service, self.state, self.clock, self.share = service, state, clock, _SHARE
-        self._last: Overview | None = None
-        self._key: object = None
+        self._last: dict[str, Any] | None = None
         self._progress: tuple[object, CampaignProgress] | None = None
         self._lock = threading.Lock()
 
@@ -283,7 +261,7 @@ class Figures:
             last = self._progress = key, track(self.service.campaign())
         return last[1]
 
-    def overview(self) -> Overview:
+    def overview(self) -> dict[str, Any]:
         """Give the figures, as they are now or were shortly before, or while others are being made.
 
         Raises
@@ -298,17 +276,14 @@ class Figures:
             if self._last is None or self._last is last:  # or another request has made them meanwhile
                 key, campaign = self._whole_state(), self.service.campaign()
                 seen = view_totals(self.service.folder, ROLES[ANNOTATOR])
-                self._last = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock())
-                self._key = key
+                made = overview(campaign, Numbers.of_campaign(campaign), seen, self.clock())
+                self._last = made | {"key": key}
             return self._last
 
-    def _is_good(self, last: Overview) -> bool:
+    def _is_good(self, last: dict[str, Any]) -> bool:
         """Whether figures can be shown again."""
-        age = self.clock() - last.at
-        if age > _OLDEST:
-            return False
-        key = self._whole_state()
-        return (key is not None and key == self._key) or age < last.seconds / self.share
+        age, key = self.clock() - last["at"], self._whole_state()
+        return age <= _OLDEST and ((key is not None and key == last["key"]) or age < last["seconds"] / self.share)
 
     def _whole_state(self) -> object:
         files = self._state_of_files()

@@ -74,12 +74,6 @@ class TaskRows:
         found, first = np.unique(self.question, return_index=True)
         return found[np.argsort(first)]
 
-    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> TaskRows:
-        """Add more after these."""
-        if not len(row):
-            return self
-        return TaskRows(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
@@ -94,28 +88,31 @@ class Numbers:
     question: NDArray[np.int64]  # (q,) number of each question
     by_task: NDArray[np.intp]  # (n,) rows of the triples in the order of their numbers
     assigned: Mapping[str, TaskRows]  # person -> what they judge as an annotator, in their order
-    training: NDArray[np.intp]  # (t,) rows in gold of what annotators are trained on, in their order
+    training: Mapping[int, tuple[int, str]]  # number of each triple of the training round -> row in gold, and verdict
 
     @classmethod
     def of_campaign(cls, campaign: Campaign) -> Numbers:
         """Compute the numbers of a campaign's pool."""
         pool, own = campaign.pool, campaign.assignments
         group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
-        task = page_numbers(pool.triples)
+        task, asked = page_numbers(pool.triples), pool.questions
         for_people = ~campaign.automatic.is_automatic[own.triple]
         person, row = own.annotator[for_people], own.triple[for_people]
         order = np.argsort(person, kind="stable")
         codes, start = np.unique(person[order], return_index=True)
         names = own.annotators.decode(codes).to_pylist()
         parts = np.split(row[order], start[1:])
+        gold, trained = campaign.gold, training_rows(campaign)
+        numbers = page_numbers(gold.triples.take(trained)).tolist()
+        answers = [(int(row), VERDICTS[gold.verdict[row]]) for row in trained]
         return cls(
             campaign,
             group,
             task,
-            (question_keys(pool.questions) >> _SPARE).astype(np.int64),
+            (question_keys(asked) >> _SPARE).astype(np.int64),
             np.argsort(task),
             {name: TaskRows(rows, group[rows]) for name, rows in zip(names, parts, strict=bool(names))},
-            training_rows(campaign),
+            dict(zip(numbers, answers, strict=True)),
         )
 
     def is_for(self, campaign: Campaign) -> bool:

@@ -1,5 +1,9 @@
 """What a page keeps beside a campaign: who is signed in, how long people looked, and what they said in training.
 
+People get in by a personal link, which is exchanged for a signed cookie; each form carries a token. A link holds 256
+random bits, of which only the hash is stored. What the cookie names is looked up at every request, so that a renewed
+link, a person who has left and a session that was ended are out at once. The key alone lets nobody in.
+
 Verdicts that count are never in it: they are in ``judgements.jsonl`` alone. So it may be lost; then everybody needs a
 new link, and is shown the guidelines and the training round again. It is one SQLite file in the folder, which
 other programs may write to at the same time, and beside it the key that signs cookies, which only its owner can read.
@@ -7,6 +11,8 @@ other programs may write to at the same time, and beside it the key that signs c
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import secrets
 import sqlite3
@@ -17,6 +23,8 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from itsdangerous import BadSignature, Signer
 
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import PathLike, require_regular
@@ -55,6 +63,13 @@ class View(NamedTuple):
     opened: int  # how many pages of sources they opened meanwhile
 
 
+class Session(NamedTuple):
+    """Somebody who is signed in."""
+
+    id: str
+    person: str
+
+
 class State:
     """Links, sessions and view times of a campaign, in its folder; may be used by several threads.
 
@@ -69,19 +84,24 @@ class State:
     Raises
     ------
     KgtrecError
-        If the file is there and is no state of a page, or cannot be written.
+        If the file is there and is no state of a page, or cannot be written; or as :func:`key_of`.
 
     Examples
     --------
     >>> import tempfile
     >>> state = State(tempfile.mkdtemp())
-    >>> state.set_link("ann", b"hash of a token")
-    >>> state.links()
-    [('ann', b'hash of a token')]
+    >>> token = state.link("ann").removeprefix("/in/")
+    >>> session = state.session_of(state.sign_in(token))
+    >>> session.person, state.is_token_of(session, state.token_of(session)), state.sign_in("x" * 43)
+    ('ann', True, None)
+    >>> _ = state.link("ann")
+    >>> state.session_of(state.sign_in(token)) is None
+    True
     """
 
     def __init__(self, folder: PathLike, clock: Callable[[], float] = time.time) -> None:
-        self.path, self.clock = Path(folder, SERVE_STATE), clock
+        self.path, self.clock, self._key = Path(folder, SERVE_STATE), clock, key_of(folder)
+        self._cookies = Signer(self._key, salt="kgtrec.serve.cookie", digest_method=hashlib.sha256)
         self._lock = threading.Lock()
         self._open: sqlite3.Connection | None = None
         self._inode = -1
@@ -95,39 +115,76 @@ class State:
                 self._open.close()
             self._open = None
 
-    def set_link(self, person: str, token_hash: bytes) -> None:
-        """Give somebody a link; the sessions of the former one end."""
-        self._write("insert or replace into links values (?, ?, ?)", person, token_hash, self.clock())
+    def link(self, person: str, url: str = "") -> str:
+        """Make a new link for somebody, as they open it; the one they had is void, and so are its sessions."""
+        token = secrets.token_urlsafe(32)
+        self._write("insert or replace into links values (?, ?, ?)", person, hash_of(token), self.clock())
         self._write("delete from sessions where person = ?", person)
+        return f"{url.rstrip('/')}/in/{token}"
 
     def links(self) -> list[tuple[str, bytes]]:
         """List everybody who has a link, and its hash."""
         return self._read("select person, hash from links order by person")
 
-    def begin_session(self, session_hash: bytes, person: str, link: bytes) -> None:
-        """Remember that somebody came in by a link; of very many sessions of theirs the oldest end."""
+    def person_of(self, token: str) -> str | None:
+        """Find whose link holds a token; None where it is nobody's."""
+        wanted, holder = hash_of(token), None
+        for person, own in self.links():  # all of them, so that the time taken shows nothing
+            if hmac.compare_digest(own, wanted):
+                holder = person
+        return holder
+
+    def sign_in(self, token: str) -> str | None:
+        """Give a cookie in exchange for a link's token; None where it is nobody's. Of many sessions the oldest end."""
+        person = self.person_of(token)
+        if person is None:
+            return None
+        session = secrets.token_urlsafe(32)
         self._write("delete from sessions where made < ?", self.clock() - LONGEST_SESSION)
-        self._write("insert into sessions values (?, ?, ?, ?)", session_hash, person, link, self.clock())
+        row = hash_of(session), person, hash_of(token), self.clock()
+        self._write("insert into sessions values (?, ?, ?, ?)", *row)
         self._write(
             "delete from sessions where hash in "
             "(select hash from sessions where person = ? order by made desc limit -1 offset ?)",
             person,
             _MOST_SESSIONS,
         )
+        return self._cookies.sign(session).decode()
 
-    def person_of(self, session_hash: bytes) -> str | None:
-        """Find whose session it is; None where it has ended, is too old, or its link was renewed."""
+    def session_of(self, cookie: str | None) -> Session | None:
+        """Find the session of a cookie; None if it was not signed here, or is over: by time, or by a new link."""
+        if not cookie or len(cookie) > 200:
+            return None
+        try:
+            session = self._cookies.unsign(cookie).decode()
+        except (BadSignature, UnicodeError):
+            return None
         rows = self._read(
             "select person from sessions join links using (person) "
             "where sessions.hash = ? and sessions.link = links.hash and sessions.made >= ?",
-            session_hash,
+            hash_of(session),
             self.clock() - LONGEST_SESSION,
         )
-        return str(rows[0][0]) if rows else None
+        return Session(session, str(rows[0][0])) if rows else None
 
-    def end_session(self, session_hash: bytes) -> None:
-        """Forget a session."""
-        self._write("delete from sessions where hash = ?", session_hash)
+    def sign_out(self, session: Session) -> None:
+        """End a session."""
+        self._write("delete from sessions where hash = ?", hash_of(session.id))
+
+    def token_of(self, session: Session) -> str:
+        """Give what each form of a session carries, and nobody else can know."""
+        return hmac.new(self._key, b"kgtrec.serve.form\0" + session.id.encode(), hashlib.sha256).hexdigest()
+
+    def edition_of(self, edition: str) -> str:
+        """Give the name of a pool's edition in forms: another one for each campaign, also where the pool is the same.
+
+        Browsers keep under it what was typed, for all campaigns that one address has served.
+        """
+        return hmac.new(self._key, b"kgtrec.serve.edition\0" + edition.encode(), hashlib.sha256).hexdigest()[:16]
+
+    def is_token_of(self, session: Session, token: str) -> bool:
+        """Say whether a form is of this session."""
+        return hmac.compare_digest(self.token_of(session).encode(), token.encode("utf-8", "replace"))
 
     def has_read(self, person: str, digest: str) -> bool:
         """Say whether somebody has read these guidelines."""
@@ -255,3 +312,8 @@ def key_of(folder: PathLike) -> bytes:
     if len(key) != _KEY_SIZE:
         raise KgtrecError(f"{path}: expected a key of {_KEY_SIZE} bytes, found {len(key):,}; remove it")
     return key
+
+
+def hash_of(secret: str) -> bytes:
+    """Hash a secret of 256 random bits for storing; there are too many to make a table of."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -12,6 +12,7 @@ from kgtrec.serve.service import CampaignService, Look, Statement
 from kgtrec.serve.views import in_words
 
 STORED, UNCHANGED, CONFLICT, REFUSED, GONE = "stored", "unchanged", "conflict", "refused", "gone"
+GOOD = STORED, UNCHANGED  # what was given is stored, now or before
 _SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what accept says of what waits no more
 
 
@@ -41,11 +42,6 @@ class Outcome:
     kind: str  # STORED, UNCHANGED, CONFLICT, REFUSED, or GONE: there is nothing to say of the task any more
     now: Statement | None = None  # what the person's last words on the task are
     message: str = ""  # why it was refused
-
-    @property
-    def is_good(self) -> bool:
-        """Whether what was given is stored, now or before."""
-        return self.kind in (STORED, UNCHANGED)
 
 
 def submit(
@@ -97,22 +93,10 @@ def submit(
         else:
             place = f"task {submission.task}"
             rows[place] = submission
-            statement = submission.statement
-            head, relation, tail = look.campaign.pool.triples.labels_at(cast("int", look.row_of(submission.task)))
-            incoming.append(
-                Incoming(
-                    place,
-                    person,
-                    statement.verdict,
-                    head=head,
-                    relation=relation,
-                    tail=tail,
-                    source=statement.source,
-                    note=statement.note,
-                    role=role,
-                    before=None if now is None else now.said,
-                )
-            )
+            verdict, source, note = submission.statement.said
+            labels = look.campaign.pool.triples.labels_at(cast("int", look.row_of(submission.task)))
+            before = now.said if now else None
+            incoming.append(Incoming(place, person, verdict, None, *labels, source, note, role, before=before))
     if incoming:
         refusals = service.store(incoming)
         look = service.look(person)

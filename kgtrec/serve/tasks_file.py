@@ -32,7 +32,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.report.html import markup, source_hash
 from kgtrec.serve.rendering import markdown, prepare
 from kgtrec.serve.service import edition_of, page_numbers
-from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches
+from kgtrec.serve.views import PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches, titles
 
 _WORDS = "verdict", "source", "note"
 _TEXTS = "head", "relation", "tail", "search", *_WORDS
@@ -73,7 +73,8 @@ def tasks_file(
         The same tasks give the same text.
     """
     pages = replace(ROLE_PAGES[role], path=f"#{ROLE_PAGES[role].path}", links=campaign.links(role))
-    style, *scripts = (_static(name) for name in ("judge.css", "judge.js", "file.js"))
+    static = files("kgtrec.serve").joinpath("static")
+    style, *scripts = (static.joinpath(name).read_text("utf-8") for name in ("judge.css", "judge.js", "file.js"))
     hashes = " ".join(map(source_hash, scripts))
     values = {
         "ROOT": "#",
@@ -114,24 +115,25 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
     """Each page of the file, with the places for texts in double brackets."""
     environment = _environment({"base.html": "{% block main %}{% endblock %}"})
     environment.tests["link"] = lambda text: True  # the script takes care of what is none
-    environment.filters["length"] = lambda those: (
-        _Number(len(those), "[[n_known]]") if isinstance(those, _Some) else len(those)
-    )
     pages = replace(pages, answers=_Answers(pages.answers))
     side = _Texts("side_", letter="[[LETTER]]", answer="[[answer]]")
     candidate = _Texts(
         head=_Texts("head_"),
         tail=_Texts("tail_"),
         last=None,
-        digest="",
         sides=[side] if role == ROLES[ADJUDICATOR] else [],
         remark="",
     )
     question = _Texts(
-        candidates=[candidate], known=_Some([_Texts("known_")]), searches=[_Texts()], link="", links=["[[link]]"]
+        candidates=[candidate],
+        known=[_Texts("known_")],
+        n_known=_Number(2, "[[n_known]]"),
+        searches=[("[[host]]", "[[url]]")],
+        link="",
+        links=["[[link]]"],
     )
     no_answer: dict[str, Any] = {"again": "", "typed": {}, "outcomes": {}, "relink": None}
-    progress = _Texts(pace="", needs_break=False)
+    progress = {"done": "[[done]]", "left": "[[left]]", "pace": "", "break": False}
     pages_of_list = {"n_found": "[[n_found]]", "nth": _Number(2, "[[nth]]"), "n_pages": _Number(3, "[[n_pages]]")}
     verdicts = {"verdicts": [_Texts(statement=_Texts(), remark="")], "verdict": "", "text": ""}
     given: dict[str, dict[str, Any]] = {
@@ -181,20 +183,12 @@ class _Number(int):
         return self.place
 
 
-class _Some(list[Any]):
-    """One that stands for several."""
-
-
 def _environment(own: Mapping[str, str] | None = None) -> Environment:
     """The templates of the page, with some in the place of others."""
     loader = ChoiceLoader([DictLoader(own or {}), PackageLoader("kgtrec.serve")])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     prepare(environment)
     return environment
-
-
-def _static(name: str) -> str:
-    return files("kgtrec.serve").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _embedded(data: Mapping[str, Any]) -> str:
@@ -236,7 +230,7 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
         card["sides"] = sides
     names = names_of(entities, np.arange(len(entities), dtype=np.int32), campaign.names).to_pylist()
     about = zip(
-        _titles(campaign, questions),
+        titles(campaign, questions),
         of["search"].take(arrow_of(start)).to_pylist(),
         np.split(others, np.cumsum(n_known)[:-1]),
         np.split(np.arange(len(tasks)), start[1:]),
@@ -245,7 +239,7 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
     return {
         "missing": {verdict: in_words(wrong_source(verdict, "", str, campaign.links(role))) for verdict in VERDICTS},
         "rules": link_patterns(campaign.sources),
-        "searches": [[one.host, one.url] for one in searches(campaign.sources, "")],
+        "searches": searches(campaign.sources, ""),
         "entities": [
             [label, name, f"{name}: {campaign.descriptions[label]}"]
             if label in campaign.descriptions
@@ -277,15 +271,6 @@ def _sides(tasks: Tasks, order: NDArray[np.intp]) -> Iterator[list[dict[str, str
             for nth, letter in letters
             if (verdict := shown[f"verdict_{nth}"][row])
         ]
-
-
-def _titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
-    """(q,) questions of the pool in words, with a blank for the candidates."""
-    own = campaign.pool.questions
-    anchor, relation = own.entities.decode(own.anchor[rows]), own.relations.decode(own.relation[rows])
-    is_head, blank = pa.array(own.is_head[rows]), pa.scalar(BLANK)
-    asked = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
-    return phrased(campaign, asked)
 
 
 def _known(campaign: Campaign, rows: NDArray[np.integer]) -> tuple[pa.StringArray, NDArray[np.intp]]:

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from string import ascii_uppercase
+from typing import Any
 from urllib.parse import quote_plus
 
 import numpy as np
@@ -29,7 +31,7 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, VERDIC
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.serve.rendering import visible
-from kgtrec.serve.service import CampaignService, Look, Statement, TaskRows
+from kgtrec.serve.service import CampaignService, Look, TaskRows
 
 BLANK = "\N{HORIZONTAL ELLIPSIS}"  # what a question shows in the place of its candidates
 PAGE = 50  # verdicts that a list shows at once
@@ -99,101 +101,8 @@ ROLE_PAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A thing as a page shows it."""
-
-    name: str
-    label: str  # empty where it is the name
-    text: str = ""  # what it is, where the campaign has a description
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """What one annotator has said of a triple, as an adjudicator sees it: without a name and a time."""
-
-    letter: str  # A, B, ...
-    answer: str
-    source: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A triple to be judged."""
-
-    task: int  # number on the page, see kgtrec.serve.service.Numbers
-    question: str
-    head: Entity
-    relation: str
-    tail: Entity
-    last: Statement | None = None  # the person's own last words on it
-    can_undo: bool = False  # whether these took the place of earlier ones
-    sides: tuple[Side, ...] = ()  # for an adjudicator
-    remark: str = ""  # with which a manager has sent the last words back; they wait for others
-
-    @property
-    def digest(self) -> str:
-        """Of what is shown as the last words."""
-        return "" if self.last is None else self.last.digest
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A ready-made search in a source."""
-
-    host: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionPage:
-    """A question with all its candidates that are one person's."""
-
-    number: int  # likewise
-    title: str
-    candidates: tuple[Candidate, ...]
-    known: tuple[Entity, ...]  # answers known before anybody was asked
-    searches: tuple[Search, ...]
-    link: str  # stands for the candidates without a link of their own, until another one is given
-    links: tuple[str, ...]  # to choose from: what the person has given for the question, the latest first, and sides
-    previous: int | None  # number of the question before
-    next: int | None  # number of the next question that has something to do, another one
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far one person is."""
-
-    done: int
-    left: int
-    minutes_left: int | None  # at the pace of the last verdicts; None: too few
-    needs_break: bool  # an hour has gone without a pause
-
-    @property
-    def pace(self) -> str:
-        """What follows the number of tasks that are left, on the page.
-
-        Examples
-        --------
-        >>> Progress(3, 90, 125, False).pace, Progress(3, 20, 25, False).pace, Progress(0, 90, None, False).pace
-        (', about 2 h 5 min at your pace', ', about 25 min at your pace', '')
-        """
-        if self.minutes_left is None or not self.left:
-            return ""
-        hours, minutes = divmod(self.minutes_left, 60)
-        return f", about {f'{hours} h ' if hours else ''}{minutes} min at your pace"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One of a person's verdicts, in the list of all of them."""
-
-    task: int
-    question: str
-    number: int  # of the question's page
-    statement: Statement
-    remark: str = ""  # with which it was sent back, if it waits
+#: what a template shows, by name
+Shown = dict[str, Any]
 
 
 class Work:
@@ -218,7 +127,7 @@ class Work:
         look: Look,
         role: str,
         assigned: TaskRows,
-        sides: Callable[[NDArray[np.int32]], list[tuple[Side, ...]]] | None = None,
+        sides: Callable[[NDArray[np.int32]], list[list[Shown]]] = lambda rows: [[] for _ in rows],
     ) -> None:
         self.look, self.role, self._sides = look, role, sides
         self.pages = replace(ROLE_PAGES[role], links=look.campaign.links(role))
@@ -227,8 +136,9 @@ class Work:
         others = np.unique(judged[~np.isin(judged, assigned.row, kind="table")])
         if role != ROLES[EXPERT]:
             others = others[~look.campaign.automatic.is_automatic[others]]
-        tasks = assigned.followed_by(others, look.numbers.group[others])
-        self.rows, self._question, self.questions = tasks.row, tasks.question, tasks.questions
+        self.rows = np.concatenate([assigned.row, others])
+        self._question = np.concatenate([assigned.question, look.numbers.group[others]])
+        self.questions = TaskRows(self.rows, self._question).questions
         self._remarks = {row: line.remark for (of, row), line in look.sent_back.items() if of == role}
         self.is_judged = np.isin(self.rows, judged, kind="table") & ~np.isin(self.rows, list(self._remarks))
         self.task_numbers = look.numbers.task[self.rows]
@@ -238,10 +148,6 @@ class Work:
     def n_open(self) -> int:
         """How many tasks have no verdict, or one that was sent back."""
         return int((~self.is_judged).sum())
-
-    def has_task(self, task: int) -> bool:
-        """Say whether a task is one of the person's."""
-        return bool(np.isin(task, self.task_numbers))
 
     def tasks(self, number: int) -> list[int]:
         """List the tasks on a question's page, in any order; none where it is not the person's."""
@@ -262,87 +168,95 @@ class Work:
 
     def first_open(self, number: int) -> int | None:
         """Find the first open task on a question's page, in the person's order."""
-        rows = self.rows[self._is_of(number) & ~self.is_judged]
-        if not len(rows):
-            return None
-        campaign = self.look.campaign
-        order = own_order(self._triples(rows), self.look.person, seed=campaign.assignment_seed)
-        return int(self.look.numbers.task[rows[order[0]]])
+        rows, _ = self._in_order(self.rows[self._is_of(number) & ~self.is_judged])
+        return int(self.look.numbers.task[rows[0]]) if len(rows) else None
 
     def _triples(self, rows: NDArray[np.int32]) -> Triples:
         return _small(self.look.campaign.pool.triples.take(rows.astype(np.intp)))
 
-    def page(self, number: int) -> QuestionPage | None:
-        """Fill the page of a question; None where nothing of it is the person's, or there is none."""
+    def _in_order(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], Triples]:
+        """Rows of one question in the person's own order, and their triples."""
+        triples = self._triples(rows)
+        order = own_order(triples, self.look.person, seed=self.look.campaign.assignment_seed)
+        return rows[order], triples.take(order)
+
+    def page(self, number: int) -> Shown | None:
+        """Fill the page of a question; None where nothing of it is the person's, or there is none.
+
+        Returns
+        -------
+        dict or None
+            ``title``; ``candidates``, see :func:`candidates`, each with ``last``, the person's own last words on it,
+            ``sides``, for an adjudicator, and ``remark``, with which a manager has sent the last words back; ``known``,
+            answers known before anybody was asked; ``searches``; ``link``, which stands for the candidates without a
+            link of their own until another one is given; ``links`` to choose from: what the person has given for the
+            question, the latest first, and those of sides; ``previous`` and ``next``, numbers of the question before,
+            and of the next one that has something to do.
+        """
         place = np.flatnonzero(self.numbers == number)
         if not len(place):
             return None
         question, campaign = int(self.questions[place[0]]), self.look.campaign
-        rows = self.rows[self._question == question]
-        triples = self._triples(rows)
-        order = own_order(triples, self.look.person, seed=campaign.assignment_seed)
-        rows, triples = rows[order], triples.take(order)
+        rows, triples = self._in_order(self.rows[self._question == question])
+        asked_about = candidates(campaign, self.look.numbers.task[rows].tolist(), triples)
         said = self.look.said(self.role, rows)
+        for one, row, sides in zip(asked_about, rows.tolist(), self._sides(rows), strict=True):
+            last = said[row][-1] if row in said else None
+            one |= {"last": last, "sides": sides, "remark": self._remarks.get(row, "")}
         asked = campaign.pool.questions
-        anchor, relation = asked.entities[asked.anchor[question]], asked.relations[asked.relation[question]]
-        labels = (BLANK, relation, anchor) if asked.is_head[question] else (anchor, relation, BLANK)
-        (title,) = phrased(campaign, Triples.of([labels]))
         known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
         answers = [_entity(campaign, label) for label in known.entities.decode(known.entity[first:last]).to_pylist()]
-        text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
+        text = search_text(asked, np.array([question]), _names(campaign, [asked.entities[asked.anchor[question]]]))[
+            0
+        ].as_py()
         events = self.look.judgements
         events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
         own = [source for source in reversed(events.source.to_pylist()) if source]
-        words = [said.get(row, ()) for row in rows.tolist()]
-        remarks = [self._remarks.get(row, "") for row in rows.tolist()]
-        tasks = self.look.numbers.task[rows].tolist()
-        asked_about = candidates(campaign, tasks, triples, words, self._sides and self._sides(rows), remarks)
-        of_sides = [side.source for one in asked_about for side in one.sides if side.source]
-        return QuestionPage(
-            number,
-            title,
-            tuple(asked_about),
-            tuple(sorted(answers, key=lambda entity: (entity.name, entity.label))),
-            searches(campaign.sources, text),
-            own[0] if own and not of_sides else "",  # a side's link is about one candidate
-            tuple(dict.fromkeys(own + of_sides)),
-            int(self.numbers[place[0] - 1]) if place[0] else None,
-            self.next_question(number),
-        )
+        of_sides = [side["source"] for one in asked_about for side in one["sides"] if side["source"]]
+        return {
+            "number": number,
+            "title": titles(campaign, self.questions[place])[0],
+            "candidates": asked_about,
+            "known": sorted(answers, key=itemgetter("name", "label")),
+            "n_known": len(answers),
+            "searches": searches(campaign.sources, text),
+            "link": own[0] if own and not of_sides else "",  # a side's link is about one candidate
+            "links": list(dict.fromkeys(own + of_sides)),
+            "previous": int(self.numbers[place[0] - 1]) if place[0] else None,
+            "next": self.next_question(number),
+        }
 
-    def progress(self, now: datetime) -> Progress:
-        """Count what is done and left, and estimate how long that takes."""
+    def progress(self, now: datetime) -> Shown:
+        """Count what is done and left, and estimate how long that takes: ``done``, ``left``, ``pace``, ``break``."""
         events = self.look.judgements
         times = moments(events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role)))))
-        return Progress(len(self.rows) - self.n_open, self.n_open, *pace(times, self.n_open, now.timestamp()))
+        minutes, needs_break = pace(times, self.n_open, now.timestamp())
+        left = {"done": len(self.rows) - self.n_open, "left": self.n_open}
+        return left | {"pace": pace_text(minutes) if self.n_open else "", "break": needs_break}
 
-    def verdicts(self, verdict: str = "", text: str = "") -> list[Verdict]:
-        """List the person's last verdicts, the latest first, only those with an answer and a text."""
+    def verdicts(self, verdict: str = "", text: str = "") -> list[Shown]:
+        """List the person's last verdicts, the latest first, only those with an answer and a text.
+
+        Each with ``task``, ``question``, ``number`` (of the question's page), ``statement`` and ``remark``.
+        """
         said = {row: words[-1] for row, words in self.look.said(self.role, self.rows).items()}
         rows = [row for row, words in said.items() if verdict in ("", words.verdict)]
         questions = phrased(self.look.campaign, self._triples(np.array(rows, np.int32)))
         numbers = self.look.numbers
         page_of = dict(zip(self.rows.tolist(), numbers.question[self._question].tolist(), strict=True))
         found = [
-            Verdict(int(numbers.task[row]), question, page_of[row], said[row], self._remarks.get(row, ""))
+            {
+                "task": int(numbers.task[row]),
+                "question": question,
+                "number": page_of[row],
+                "statement": said[row],
+                "remark": self._remarks.get(row, ""),
+            }
             for row, question in zip(rows, questions, strict=True)
             if text.casefold() in f"{question}\n{said[row].source}\n{said[row].note}".casefold()
         ]
-        return sorted(found, key=lambda verdict: (verdict.statement.time, verdict.task), reverse=True)
-
-
-def relink_text(n: int, former: str) -> str:
-    """Say how many answers have the former link of a question, as judge.js does.
-
-    Examples
-    --------
-    >>> relink_text(2, "https://a.org")
-    '2 answers of this question have the former link, https://a.org.'
-    """
-    return (
-        f"{n} {'answer of this question has' if n == 1 else 'answers of this question have'} the former link, {former}."
-    )
+        return sorted(found, key=lambda one: (one["statement"].time, one["task"]), reverse=True)
 
 
 def work_of(service: CampaignService, look: Look, role: str) -> Work:
@@ -368,32 +282,29 @@ def work_of(service: CampaignService, look: Look, role: str) -> Work:
     return Work(look, role, tasks, lambda rows: lettered_sides(service.sides(look, rows), len(rows)))
 
 
-def lettered_sides(sides: Sides, n: int) -> list[tuple[Side, ...]]:
-    """Give the sides of each of n triples a letter.
+def lettered_sides(sides: Sides, n: int) -> list[list[Shown]]:
+    """List what annotators have said of each of n triples: ``letter``, ``answer``, ``source``, ``note``.
 
     Examples
     --------
     >>> one = Sides(np.array([1, 1]), np.array([1, 2]), pa.array(["", ""]), pa.array(["as of 2020", ""]))
-    >>> [(side.letter, side.answer, side.note) for side in lettered_sides(one, 2)[1]]
+    >>> [(side["letter"], side["answer"], side["note"]) for side in lettered_sides(one, 2)[1]]
     [('A', 'Yes', 'as of 2020'), ('B', 'Unsure', '')]
     """
-    found: list[tuple[Side, ...]] = [()] * n
+    found: list[list[Shown]] = [[] for _ in range(n)]
     texts = sides.source.to_pylist(), sides.note.to_pylist()
     for place, verdict, source, note in zip(sides.place.tolist(), sides.verdict.tolist(), *texts, strict=True):
         letter = ascii_uppercase[len(found[place]) % len(ascii_uppercase)]
-        found[place] += (Side(letter, _ANSWERS[VERDICTS[verdict]], source, note),)
+        said = {"letter": letter, "answer": _ANSWERS[VERDICTS[verdict]], "source": source, "note": note}
+        found[place].append(said)
     return found
 
 
-def candidates(
-    campaign: Campaign,
-    tasks: Sequence[int],
-    triples: Triples,
-    said: Sequence[Sequence[Statement]] | None = None,
-    sides: Sequence[tuple[Side, ...]] | None = None,
-    remarks: Sequence[str] | None = None,
-) -> list[Candidate]:
-    """Make candidates of triples, in their order.
+def candidates(campaign: Campaign, tasks: Sequence[int], triples: Triples) -> list[Shown]:
+    """Make candidates of triples, in their order: ``task``, ``question``, ``head``, ``relation``, ``tail``.
+
+    Head and tail have a ``name``, a ``label``, empty where it is the name, and a ``text``, what they are, where the
+    campaign has a description.
 
     Parameters
     ----------
@@ -401,23 +312,18 @@ def candidates(
     tasks : (n,) sequence of int
         Their numbers on the page.
     triples : Triples
-    said : (n,) sequence of sequences of Statement, optional
-        What the person has said of each in their role, oldest first.
-    sides : (n,) sequence of tuples, optional
-        What an adjudicator is shown of each.
-    remarks : (n,) sequence of str, optional
-        With which remark the person's verdict on each was sent back; empty where it was not.
     """
-    labels = zip(*(triples.decoded(name).to_pylist() for name in ("head", "relation", "tail")), strict=True)
-    nothing: list[tuple[()]] = [()] * len(tasks)
-    more = said or nothing, sides or nothing, remarks or [""] * len(tasks)
-    found = []
-    for task, (head, relation, tail), question, words, shown, remark in zip(
-        tasks, labels, phrased(campaign, triples), *more, strict=True
-    ):
-        own = _entity(campaign, head), readable(relation), _entity(campaign, tail)
-        found.append(Candidate(task, question, *own, words[-1] if words else None, len(words) > 1, shown, remark))
-    return found
+    labels = (triples.decoded(name).to_pylist() for name in ("head", "relation", "tail"))
+    return [
+        {
+            "task": task,
+            "question": question,
+            "head": _entity(campaign, head),
+            "relation": readable(relation),
+            "tail": _entity(campaign, tail),
+        }
+        for task, question, head, relation, tail in zip(tasks, phrased(campaign, triples), *labels, strict=True)
+    ]
 
 
 def phrased(campaign: Campaign, triples: Triples) -> list[str]:
@@ -432,6 +338,15 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
     return phrase_triples(triples, templates, names).to_pylist()
 
 
+def titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
+    """Phrase questions of the pool, (q,), with a blank for the candidates."""
+    asked = campaign.pool.questions
+    anchor, relation = asked.entities.decode(asked.anchor[rows]), asked.relations.decode(asked.relation[rows])
+    is_head, blank = pa.array(asked.is_head[rows]), pa.scalar(BLANK)
+    blanks = Triples.of_columns(pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank))
+    return phrased(campaign, blanks)
+
+
 def in_words(text: str) -> str:
     """Put what a command says of Y and N in the words of the page; what is quoted stays.
 
@@ -443,26 +358,26 @@ def in_words(text: str) -> str:
     return _SAID.sub(lambda found: _ANSWERS.get(found[0], found[0]), text)
 
 
-def searches(hosts: Sequence[str], text: str) -> tuple[Search, ...]:
-    """Make searches for a text in sources, one a host; on the whole web where none is named.
+def searches(hosts: Sequence[str], text: str) -> list[tuple[str, str]]:
+    """Make searches for a text in sources, host and address; on the whole web where no source is named.
 
     Examples
     --------
-    >>> for found in searches(["wikipedia.org", "bnf.fr"], "France capital"):
-    ...     print(found.host, found.url)
+    >>> for host, url in searches(["wikipedia.org", "bnf.fr"], "France capital"):
+    ...     print(host, url)
     wikipedia.org https://en.wikipedia.org/w/index.php?search=France+capital
     bnf.fr https://duckduckgo.com/?q=site%3Abnf.fr+France+capital
     """
     if not hosts:
-        return (Search("the web", f"https://duckduckgo.com/?q={quote_plus(text)}"),)
+        return [("the web", f"https://duckduckgo.com/?q={quote_plus(text)}")]
     found = []
     for host in hosts[:_MOST_SEARCHES]:
         if any(host == wiki or host.endswith(f".{wiki}") for wiki in _WIKIS):
             url = f"https://{_ENTRANCES.get(host, host)}/w/index.php?search={quote_plus(text)}"
         else:
             url = f"https://duckduckgo.com/?q={quote_plus(f'site:{host} {text}')}"
-        found.append(Search(host, url))
-    return tuple(found)
+        found.append((host, url))
+    return found
 
 
 def moments(times: pa.StringArray) -> NDArray[np.int64]:
@@ -505,6 +420,20 @@ def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None,
     return minutes, bool(stretch >= _STRETCH)
 
 
+def pace_text(minutes: int | None) -> str:
+    """Return what follows the number of tasks that are left, on the page; empty where it is unknown.
+
+    Examples
+    --------
+    >>> pace_text(125), pace_text(25), pace_text(None)
+    (', about 2 h 5 min at your pace', ', about 25 min at your pace', '')
+    """
+    if minutes is None:
+        return ""
+    hours, minutes = divmod(minutes, 60)
+    return f", about {f'{hours} h ' if hours else ''}{minutes} min at your pace"
+
+
 def now_utc() -> datetime:
     """Give the time."""
     return datetime.now(UTC)
@@ -519,7 +448,7 @@ def _names(campaign: Campaign, labels: Iterable[str] | Vocabulary) -> dict[str, 
     return {label: campaign.names[label] for label in labels if label in campaign.names}
 
 
-def _entity(campaign: Campaign, label: str) -> Entity:
+def _entity(campaign: Campaign, label: str) -> dict[str, str]:
     name = campaign.names.get(label) or readable(label, is_entity=True)
     text = campaign.descriptions.get(label, "")
-    return Entity(name, "" if name == label else label, text and f"{name}: {text}")
+    return {"name": name, "label": "" if name == label else label, "text": text and f"{name}: {text}"}

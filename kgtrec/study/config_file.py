@@ -22,17 +22,7 @@ from kgtrec.formats.triples import find_splits
 from kgtrec.measures.names import parse_measures
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
-from kgtrec.study.config import (
-    LABEL_KINDS,
-    POOLED_KINDS,
-    WHOLE,
-    LabelSet,
-    Source,
-    StudyConfig,
-    StudyData,
-    StudyOptions,
-    StudySystems,
-)
+from kgtrec.study.config import LABEL_KINDS, WHOLE, LabelSet, Source, StudyConfig, StudyData, StudyOptions, StudySystems
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # the name of a folder may contain two of them
@@ -175,8 +165,14 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(TIE_POLICIES)},
     "report": {"formats": _some_of(REPORT_FORMATS)},
 }
-#: kind of label set -> the option with its file or folder, if it has one
-_SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
+#: kind of label set -> the option with its file or folder, empty for none, and its other options
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "test": ("",),
+    "sample": ("triples", "size", "seed"),
+    "qrels": ("file", "on"),
+    "campaign": ("folder", "on", "depths"),
+    "published": ("folder", "on", "depths"),
+}
 
 
 def read_study_config(path: PathLike, *, environment: Mapping[str, str] | None = None) -> StudyConfig:
@@ -333,8 +329,7 @@ class _Reader:
         columns = options.pop("columns", "hrt")
         if "collection" in options:
             collection = self._there("a folder", options.pop("collection"), "data", "collection")
-            if options:
-                unwanted = next(iter(options))
+            for unwanted in options:
                 raise self._wrong(f"expected no {unwanted} together with a collection, which is already built", "data")
             return StudyData(None, collection, columns)
         header = options.pop("header", True)
@@ -392,12 +387,9 @@ class _Reader:
         if name in names or (name == WHOLE and kind == "sample"):
             message = f"expected a different name for each label set, found {name!r} again"
             raise self._wrong(message, "labels", "name", place)
-        where = _SOURCES[kind]
-        allowed = {"name", "kind", "about", *([where] if where else [])}
-        allowed |= {"size", "seed"} if kind == "sample" else {"on"} if kind not in ("test", "sample") else set()
-        allowed |= {"depths"} if kind in POOLED_KINDS else set()
+        where = _KINDS[kind][0]
         for key in options:
-            if key not in allowed:
+            if key not in ("name", "kind", "about", *_KINDS[kind]):
                 raise self._wrong(f"expected no {key} for a label set of kind {kind!r}", "labels", key, place)
         drawn = options.get("size")
         if where and (where in options) == (drawn is not None):

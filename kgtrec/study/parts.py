@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,9 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import unwarned
 from kgtrec.evaluation.item_scores import ItemScores
-from kgtrec.study.collections import Collections
 from kgtrec.study.config import LabelSet
 from kgtrec.study.folder import write_step_table
-from kgtrec.study.labels import Labels
+from kgtrec.study.labels import Collections, Labels
 from kgtrec.study.ranks import Ranks
 from kgtrec.study.step_runner import StepRunner
 
@@ -57,23 +56,13 @@ class Parts:
 
     def _options(self, labels: LabelSet) -> dict[str, Any]:
         """How systems are scored under a label set."""
-        config = self._runner.config
-        return {
-            "collection": self._collections[labels.collection],
-            "ties": config.ties,
-            "unlisted_answers": config.unlisted_answers,
-            "seed": config.seed,
-            "mixed": config.systems.mixed,
-        }
+        collection = self._collections[labels.collection]
+        return {"collection": collection, **self._scoring, "mixed": self._runner.config.systems.mixed}
 
+    @property
     def _scoring(self) -> dict[str, Any]:
         config = self._runner.config
-        return {
-            "measures": list(self._runner.measures),
-            "ties": config.ties,
-            "unlisted_answers": config.unlisted_answers,
-            "seed": config.seed,
-        } | ({"mixed": True} if config.systems.mixed else {})
+        return {"ties": config.ties, "unlisted_answers": config.unlisted_answers, "seed": config.seed}
 
     def _bootstrap(self) -> dict[str, Any]:
         return {"confidence": self._runner.config.options.confidence, "resamples": self._runner.config.resamples}
@@ -84,7 +73,7 @@ class Parts:
         coefficients = list(config.options.coefficients)
         return {"coefficients": coefficients, "seed": config.seed, **self._runner.sharing, **self._bootstrap()}
 
-    def _qrels_and_systems(self, labels: LabelSet) -> tuple[Qrels, list[AnswerRanks | AnyRun]]:
+    def _scored(self, labels: LabelSet) -> tuple[Qrels, list[AnswerRanks | AnyRun]]:
         """The qrels of a label set, and the systems that are scored under them."""
         return self._labels.qrels(labels.name), self._ranks[labels.collection]
 
@@ -102,22 +91,19 @@ class Parts:
 
     def scores(self, labels: LabelSet) -> None:
         """Score the systems, on all questions and on parts of them."""
+        measures, main = self._runner.measures, self._runner.main
         confidence = self._runner.config.options.confidence
-        options = self._scoring() | {"confidence": confidence, "main": list(self._runner.main)}
 
-        def make(folder: Path) -> None:
+        def tables() -> Iterator[pa.Table]:
             from kgtrec.evaluation.evaluate import evaluate
 
-            measures = list(self._runner.measures)
-            scores = evaluate(
-                *self._qrels_and_systems(labels), measures, **self._options(labels), confidence=confidence
-            )
-            write_step_table(folder, "scores", scores.to_table())
+            options = self._options(labels) | {"confidence": confidence}
+            yield evaluate(*self._scored(labels), list(measures), **options).to_table()
             with unwarned():  # a category may be empty, and the step for all questions gives the other warnings
-                parts = self._table(labels, self._runner.main, per=_PARTS).to_table()
-            write_step_table(folder, "parts", parts)
+                parts = self._table(labels, main, per=_PARTS).to_table()
+            yield parts
 
-        self._tables_step("scores", [labels], make, options, ("scores", "parts"))
+        self._step("scores", [labels], ["scores", "parts"], tables, confidence=confidence, main=list(main))
 
     def power(self, labels: LabelSet) -> None:
         """Test all pairs of systems."""
@@ -126,92 +112,81 @@ class Parts:
         options = self._runner.options("power", "tests", "repeats", "resample", **defaults)
         measures = self._runner.measures_of("power", self._runner.measures)
 
-        def make(folder: Path) -> None:
+        def tables() -> Iterator[pa.Table]:
             from kgtrec.evaluation.item_scores import item_scores
             from kgtrec.meta.power import power
 
             if measures == list(self._runner.measures):
                 items = self.items(labels)
             else:
-                items = item_scores(*self._qrels_and_systems(labels), measures, **self._options(labels))
-            total = len(items) * len(options["tests"])
+                items = item_scores(*self._scored(labels), measures, **self._options(labels))
+            total, seed = len(items) * len(options["tests"]), self._runner.config.seed
             with self._runner.progress(f"power {labels.name}", total, "tests") as advance:
-                found = power(items, seed=self._runner.config.seed, progress=advance, **self._runner.sharing, **options)
-            write_step_table(folder, "power", found.summary_table())
-            write_step_table(folder, "pairs", found.to_table())
-            write_step_table(folder, "p-values", found.curve_table())
+                tested = power(items, seed=seed, progress=advance, **self._runner.sharing, **options)
+            yield from (tested.summary_table(), tested.to_table(), tested.curve_table())
 
-        everything = self._scoring() | options | {"measures": measures}
-        self._tables_step("power", [labels], make, everything, ("power", "pairs", "p-values"))
+        self._step("power", [labels], ["power", "pairs", "p-values"], tables, **options, measures=measures)
 
     def correlation(self, one: LabelSet, other: LabelSet) -> None:
         """Correlate the orders of systems under two label sets."""
-        names = (one.name, other.name)
-        coefficients = list(self._runner.config.options.coefficients)
-        fixed_relations, main = self._runner.config.fixed_relations, list(self._runner.main)
-        options = self._scoring() | self._bootstrap()
-        options |= {"coefficients": coefficients, "fixed_relations": fixed_relations, "main": main}
+        config, main = self._runner.config, list(self._runner.main)
+        coefficients, fixed_relations = list(config.options.coefficients), config.fixed_relations
 
-        def make(folder: Path) -> None:
+        def tables() -> Iterator[pa.Table]:
             from kgtrec.meta.correlation import correlate, swaps
             from kgtrec.meta.sparsity import relation_shares, sparsity
 
             first, second = self.items(one), self.items(other)
-            paired = one.collection == other.collection
-            found = correlate(first, second, names=names, paired=paired, **self._resampling())
-            write_step_table(folder, "correlation", found.to_table())
-            write_step_table(folder, "swaps", swaps(first, second).to_table())
+            options = self._resampling() | {"paired": one.collection == other.collection}
+            yield correlate(first, second, names=(one.name, other.name), **options).to_table()
+            yield swaps(first, second).to_table()
             with unwarned():  # a category may be empty, and the step for all questions gives the other warnings
-                parts = sparsity(
-                    [self._table(each, self._runner.main, per=_PARTS) for each in (one, other)], coefficients="tau"
-                )
-            write_step_table(folder, "correlation-parts", _under(parts, other))
+                parts = sparsity([self._table(each, main, per=_PARTS) for each in (one, other)], coefficients="tau")
+            yield _under(parts, other)
             if fixed_relations:
                 shares = relation_shares(self._labels.qrels(one.name), self._collections[one.collection])
                 measures = self._runner.measures
-                tables = [self._table(one, measures), self._table(other, measures, relations=shares)]
-                fixed = sparsity(tables, coefficients=coefficients)
-                write_step_table(folder, "correlation-fixed", _under(fixed, other))
+                scores = [self._table(one, measures), self._table(other, measures, relations=shares)]
+                yield _under(sparsity(scores, coefficients=coefficients), other)
 
-        tables = ["correlation", "swaps", "correlation-parts"]
-        tables += ["correlation-fixed"] if fixed_relations else []
-        self._tables_step("correlation", [one, other], make, options, tables)
+        names = ["correlation", "swaps", "correlation-parts", *["correlation-fixed"] * fixed_relations]
+        options = self._bootstrap() | {"coefficients": coefficients, "fixed_relations": fixed_relations, "main": main}
+        self._step("correlation", [one, other], names, tables, **options)
 
     def depths(self, labels: LabelSet) -> None:
         """Correlate the order of systems at each pool depth with that at the first."""
         depths = self._labels.depths(labels)
         coefficients = list(self._runner.config.options.coefficients)
-        options = self._scoring() | self._bootstrap() | {"coefficients": coefficients, "depths": depths}
 
-        def make(folder: Path) -> None:
+        def tables() -> Iterator[pa.Table]:
             from kgtrec.meta.correlation import correlate
 
-            first, tables = self.items(labels, depths[0]), []
+            first, by_depth = self.items(labels, depths[0]), []
             with self._runner.progress(f"depths {labels.name}", len(depths), "depths") as advance:
                 for depth in depths:
-                    found = correlate(first, self.items(labels, depth), **self._resampling()).to_table()
-                    at = pa.array([depth] * found.num_rows, pa.int64())
-                    tables.append(found.drop_columns(["first", "second"]).add_column(1, "depth", at))
+                    table = correlate(first, self.items(labels, depth), **self._resampling()).to_table()
+                    at = pa.array([depth] * table.num_rows, pa.int64())
+                    by_depth.append(table.drop_columns(["first", "second"]).add_column(1, "depth", at))
                     self._items = {(labels.name, depths[0]): first}
                     advance(1)
-            write_step_table(folder, "depths", pa.concat_tables(tables))
+            yield pa.concat_tables(by_depth)
 
-        self._tables_step("depths", [labels], make, options, ["depths"])
+        options = self._bootstrap() | {"coefficients": coefficients, "depths": depths}
+        self._step("depths", [labels], ["depths"], tables, **options)
 
     def ties(self, labels: LabelSet) -> None:
         """Compare the scores under all policies for ties."""
         measures = self._runner.measures_of("ties", self._runner.main)
         policies = self._runner.config.parts["ties"].get("policies")
 
-        def make(folder: Path) -> None:
+        def tables() -> Iterator[pa.Table]:
             from kgtrec.evaluation.ties import compare_ties
 
-            options = {name: value for name, value in self._options(labels).items() if name != "ties"}
-            found = compare_ties(*self._qrels_and_systems(labels), measures, policies=policies, **options)
-            write_step_table(folder, "ties", found.to_table())
+            options = self._options(labels)
+            del options["ties"]
+            yield compare_ties(*self._scored(labels), measures, policies=policies, **options).to_table()
 
-        everything = self._scoring() | {"measures": measures, "policies": policies}
-        self._tables_step("ties", [labels], make, everything, ["ties"])
+        self._step("ties", [labels], ["ties"], tables, measures=measures, policies=policies)
 
     def stability(self, labels: LabelSet) -> None:
         """Correlate the orders of systems on subsamples with that on the whole test set."""
@@ -219,32 +194,39 @@ class Parts:
         options = self._runner.options("stability", "sizes", "repeats", repeats=50, coefficient=coefficient)
         measures = self._runner.measures_of("stability", self._runner.measures)
 
-        def make(folder: Path) -> None:
+        def tables() -> Iterator[pa.Table]:
             from kgtrec.meta.stability import SIZES, stability
 
             total = len(options.get("sizes", SIZES)) * options["repeats"]
             with self._runner.progress(f"stability {labels.name}", total, "subsamples") as advance:
                 more = {**self._options(labels), **self._runner.sharing, **options}
-                found = stability(*self._qrels_and_systems(labels), measures, progress=advance, **more)
-            write_step_table(folder, "stability", found.to_table())
-            write_step_table(folder, "stability-scores", found.scores_table())
+                stable = stability(*self._scored(labels), measures, progress=advance, **more)
+            yield from (stable.to_table(), stable.scores_table())
 
-        everything = self._scoring() | options | {"measures": measures}
-        self._tables_step("stability", [labels], make, everything, ("stability", "stability-scores"))
+        names = ["stability", "stability-scores"]
+        self._step("stability", [labels], names, tables, **options, measures=measures)
 
-    def _tables_step(
+    def _step(
         self,
-        name: str,
+        part: str,
         several: Sequence[LabelSet],
-        make: Callable[[Path], None],
-        options: Mapping[str, Any],
-        tables: Iterable[str],
+        names: Sequence[str],
+        tables: Callable[[], Iterator[pa.Table]],
+        **options: Any,
     ) -> None:
-        """A step that makes tables of scores under one label set, or under two."""
-        names = [labels.name for labels in several]
-        step = self._runner.do("-".join([name, *names]), make, inputs=self._ranks.inputs(*several), options=options)
-        for table in tables:
-            self._runner.add_table(step, table, *names)
+        """A step that makes tables with these names, of scores under one label set or under two."""
+
+        def make(folder: Path) -> None:
+            for name, table in zip(names, tables(), strict=True):
+                write_step_table(folder, name, table)
+
+        own = [labels.name for labels in several]
+        scored = {"measures": list(self._runner.measures), **self._scoring}
+        scored |= {"mixed": True} if self._runner.config.systems.mixed else {}
+        inputs = self._ranks.inputs(*several)
+        step = self._runner.do("-".join([part, *own]), make, inputs=inputs, options=scored | options)
+        for name in names:
+            self._runner.add_table(step, name, *own)
 
 
 def _under(found: Correlations, labels: LabelSet) -> pa.Table:

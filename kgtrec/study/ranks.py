@@ -21,12 +21,10 @@ from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNF
 from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.kernels.integer_keys import distinct, is_among
-from kgtrec.study.collections import Collections
 from kgtrec.study.config import WHOLE, LabelSet, Source
-from kgtrec.study.labels import Labels, qrels_name
-from kgtrec.study.step_runner import StepRunner
+from kgtrec.study.labels import Collections, Labels, qrels_name
+from kgtrec.study.step_runner import StepRunner, System
 from kgtrec.study.steps import Steps
-from kgtrec.study.systems import System
 
 if TYPE_CHECKING:
     from kgtrec.systems.kinds import SystemOutput
@@ -71,7 +69,7 @@ class Ranks:
 
     def _ranked_or_found(self, system: System) -> tuple[str, Path]:
         if system.source is not None and system.kind in ("ranks", "run"):
-            sums = self._runner.inputs.sums_of(_files_of(system.source))
+            sums = self._runner.sums_of(_files_of(system.source))
             return " ".join(sums.values()), system.source.path
         judged = self._judged()
         inputs = {
@@ -93,7 +91,7 @@ class Ranks:
                 else (TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name)
             )
             beside = [own.beside(own.path.with_name(name)) for name in names]
-            inputs |= self._runner.inputs.sums_of([own, *(each for each in beside if each.path.is_file())])
+            inputs |= self._runner.sums_of([own, *(each for each in beside if each.path.is_file())])
 
         # a long name is cut, as the key after it makes the whole unique
         plain = "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in system.name)[:_LONGEST]

@@ -10,16 +10,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError
+from kgtrec.kernels.statistics.compact_letters import compact_letters
+from kgtrec.measures.names import better_of, digits_of, parse_measure
 from kgtrec.meta.power import distinct_tests, power_columns
 from kgtrec.report import figures
-from kgtrec.report.cells import count_text, numbered
+from kgtrec.report.cells import count_text, letters_of, numbered
 from kgtrec.study.config import Study
 from kgtrec.study.findings import STABLE, Finding, Findings, listed, name_of_test, of_main_test, sentence, sizes_needed
-from kgtrec.study.score_table import score_table
 
 _KINDS = {
     "test": "all test triples",
@@ -166,8 +168,9 @@ class _Composer:
             pa.table(data),
             tuple(Column(name, labels.get(name, ""), digits=2) for name in shown),
         )
+        shared = {name: [facts.name for facts in sets if facts.collection == name] for name in self.study.collections}
         found = [
-            {"collection": self._collection(name), "category": category, **report["categories"][category]}
+            {"collection": ", ".join(shared[name]) or name, "category": category, **report["categories"][category]}
             for name, report in self.study.collections.items()
             if "categories" in report
             for category in CATEGORIES
@@ -180,10 +183,6 @@ class _Composer:
                 pa.Table.from_pylist(found),
                 (Column("collection"), Column("category"), Column("relations"), Column("test_triples", "test triples")),
             )
-
-    def _collection(self, name: str) -> str:
-        """The name of a collection on the page: the names of the label sets with its questions."""
-        return ", ".join(facts.name for facts in self.study.labels if facts.collection == name) or name
 
     # scores
 
@@ -254,17 +253,17 @@ class _Composer:
             yield from self._swaps(key, one, other)
 
     def _correlations(self, key: str, one: str, other: str, table: pa.Table) -> Table:
-        wide = self._wide(table, "{coefficient}{end}", {"value": "", "low": " low", "high": " high"})
-        fixed = self.study.part("correlation-fixed").get(f"{one}/{other}")
         coefficients = self.study.options.coefficients
-        if fixed is not None:
-            for measure, row in self._wide(
-                _where(fixed, "coefficient", coefficients[:1]), "fixed", {"value": ""}
-            ).items():
-                wide[measure] |= row
+        rows: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
+        for row in table.to_pylist():
+            name = row["coefficient"]
+            rows[row["measure"]] |= {name: row["value"], f"{name} low": row.get("low"), f"{name} high": row.get("high")}
         columns = [
             Column("measure"),
-            *(_ranged(name, figures.CORRELATIONS[name]) for name in coefficients),
+            *(
+                Column(name, figures.CORRELATIONS[name], 3, low=f"{name} low", high=f"{name} high")
+                for name in coefficients
+            ),
             Column("swapped", "pairs in opposite order", 0),
             Column("significant", "significantly on both", 0),
         ]
@@ -275,26 +274,23 @@ class _Composer:
             f"{count_text(math.comb(len(self.study.systems), 2))} pairs of systems, those in opposite order, and those "
             "of them whose difference is significant on both, as adjusted. -: not tested."
         )
+        fixed = self.study.part("correlation-fixed").get(f"{one}/{other}")
         if fixed is not None:
+            for row in _where(fixed, "coefficient", coefficients[:1]).to_pylist():
+                rows[row["measure"]]["fixed"] = row["value"]
             columns.append(Column("fixed", f"{first}, relations as in {one}", 3))
             caption += f" Last column: {first} with {other} reweighted to the relation distribution of {one}."
         turned = self.study.part("swaps").get(f"{one}/{other}")
         opposite = None if turned is None else turned.column("measure").to_pylist()
-        for measure, row in wide.items():
+        for measure, row in rows.items():
             significant = self.findings.swapped(one, other, measure)
             row["swapped"] = None if opposite is None else float(opposite.count(measure))
             row["significant"] = None if significant is None else float(len(significant))
         names = [name for column in columns[1:] for name in (column.name, column.low, column.high) if name]
-        data = _by_measure(wide, names)
+        schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
+        data = pa.Table.from_pylist(list(rows.values()), schema)
         self._add(self.findings.correlated((one, other), table))
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
-
-    def _wide(self, table: pa.Table, name: str, ends: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """Each measure -> its values in the rows of a table, under names made of the other columns."""
-        found: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
-        for row in table.to_pylist():
-            found[row["measure"]] |= {name.format(**row, end=label): row.get(end) for end, label in ends.items()}
-        return found
 
     def _swaps(self, key: str, one: str, other: str) -> Iterator[Block]:
         table = self.study.part("swaps").get(f"{one}/{other}")
@@ -343,30 +339,26 @@ class _Composer:
                 yield figures.pool_growth(grown, key=f"pool-growth-{key}", title=f"What each pool depth of {name} adds")
                 self._add(self.findings.pooled(name, grown))
             own = _where(table, "coefficient", [coefficient])
-            depths = sorted(set(own.column("depth").to_pylist()))
-            drawn = pa.table(
-                {"measure": own["measure"], "depth": own["depth"], "tau": own["value"]}
-                | {end: own[end] for end in ("low", "high") if end in own.column_names}
-            )
+            depths = own["depth"].to_pylist()
+            first, last = min(depths), max(depths)
+            names = ["measure", "depth", "tau", "low", "high"]
+            drawn = own.select(["measure", "depth", "value", "low", "high"]).rename_columns(names)
             yield figures.tau_by_depth(
                 drawn,
                 key=f"tau-by-depth-{key}",
                 title=f"The ranking of the systems by pool depth of {name}",
                 correlation=correlation,
-                reference=f"the labels of depth {depths[0]}",
+                reference=f"the labels of depth {first}",
             )
-            rows = self._wide(own, "depth {depth} {end}", {end: end for end in ("value", "low", "high")})
-            each_depth = [f"depth {depth}" for depth in depths]
-            names = [f"{each} {end}" for each in each_depth for end in ("value", "low", "high")]
             yield Table(
                 f"depths-{key}",
-                f"{correlation} to depth {depths[0]} by pool depth of {name}",
+                f"{correlation} to depth {first} by pool depth of {name}",
                 f"The numbers of the figure above. Below each value: {self.confidence} resampling range.",
-                _by_measure(rows, names),
-                (Column("measure"), *(_ranged(each, each, " value") for each in each_depth)),
+                drawn.append_column("labels", pa.array(f"depth {depth}" for depth in depths)),
+                (Column("measure"), Column("tau", digits=3, low="low", high="high", across="labels")),
             )
-            last = _where(own.append_column("at", own["depth"].cast(pa.string())), "at", [str(depths[-1])])
-            self._add(self.findings.correlated((f"depth {depths[0]}", f"depth {depths[-1]} of {name}"), last))
+            at_last = own.filter(pc.equal(own["depth"], last))
+            self._add(self.findings.correlated((f"depth {first}", f"depth {last} of {name}"), at_last))
 
     # stability
 
@@ -380,33 +372,30 @@ class _Composer:
                 title=f"The ranking of the systems on samples of {name}",
                 correlation=correlation,
             )
-            by_measure: dict[str, list[dict[str, Any]]] = {}
-            for row in table.to_pylist():
-                by_measure.setdefault(row["measure"], []).append(row)
-            shares = [row["share"] for row in next(iter(by_measure.values()))]
+            shares = sorted(set(table["share"].to_pylist()))
             near = sorted({min(shares, key=lambda share: abs(share - wanted)) for wanted in _SHOWN_SHARES})
-            needed = sizes_needed(table).values()
-            columns: dict[str, Any] = {
-                "measure": list(by_measure),
-                "share": pa.array([100 * row["share"] if row else math.nan for row in needed], pa.float64()),
-                "triples": pa.array([row and row["triples"] for row in needed], pa.int64()),
-            }
-            shown = [Column("measure"), Column("share", f"% needed for {STABLE:g}", 0), Column("triples", "triples")]
-            for share in near:
-                for place, end in enumerate(("mean", "low", "high")):
-                    label = f"{share:.3g}" + (f" {end}" if place else "")
-                    columns[label] = [
-                        next(row[end] for row in rows if row["share"] == share) for rows in by_measure.values()
-                    ]
-                shown.append(_ranged(f"{share:.3g}", f"{share:.0%}"))
+            data, sizes = table.filter(pc.is_in(table["share"], pa.array(near))), sizes_needed(table)
+            needed = [sizes[measure] for measure in data["measure"].to_pylist()]
+            percents = pa.array([row and 100 * row["share"] for row in needed], pa.float64())
+            triples = pa.array([row and row["triples"] for row in needed], pa.int64())
+            labels = pa.array(f"{share:.3g}" for share in data["share"].to_pylist())
+            for column, values in (("% needed", percents), ("triples needed", triples), ("size", labels)):
+                data = data.append_column(column, values)
+            percent = {f"{share:.3g}": f"{share:.0%}" for share in near}
+            shown = (
+                Column("measure"),
+                Column("% needed", f"% needed for {STABLE:g}", 0),
+                Column("triples needed", "triples"),
+                Column("mean", digits=3, low="low", high="high", across="size", names=percent),
+            )
             repeats = table.column("repeats").to_pylist()[0]
             yield Table(
                 f"stability-{key}",
                 f"{correlation} between samples of {name} and all of {name}",
                 f"Mean over {count_text(repeats)} random samples of each size; below it, the middle 95% of them. "
                 f"Needed: the least size from which on these 95% are at least {STABLE:g}.",
-                pa.table(columns),
-                tuple(shown),
+                data,
+                shown,
             )
             self._add(self.findings.enough(name, table))
 
@@ -466,6 +455,67 @@ class _Composer:
             self._add(self.findings.tied(name, table))
 
 
+def score_table(
+    scores: Scores,
+    differ: Mapping[str, NDArray[np.bool_]] | None = None,
+    *,
+    key: str = "scores",
+    title: str = "Scores",
+    interval: str = "95% interval",
+    test: str = "",
+) -> Table:
+    """Return a table with a row per system and a column per measure, sorted by the first measure, best on top.
+
+    Parameters
+    ----------
+    scores : Scores
+        Totals, with or without intervals.
+    differ : mapping, optional
+        Measure -> (n, n) symmetric bool array over ``scores.systems``: which pairs differ significantly. Systems that
+        share a letter in the table do not differ significantly.
+    key, title : str
+    interval, test : str
+        The names of the interval from ``scores.low`` to ``scores.high``, and of the test behind ``differ``.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> scores = Scores(("a", "b"), ("RR",), np.array([[[0.2]], [[0.3]]]))
+    >>> score_table(scores, {"RR": np.array([[False, True], [True, False]])}).data.to_pydict()
+    {'system': ['b', 'a'], 'RR': [0.3, 0.2], 'RR groups': ['a', 'b']}
+    """
+    order = _best_first(scores.values[:, 0, 0], scores.measures[0]) if scores.measures else np.arange(0)
+    columns: dict[str, pa.Array] = {"system": pa.array([scores.systems[place] for place in order], pa.string())}
+    ends = {end: values for end, values in (("low", scores.low), ("high", scores.high)) if values is not None}
+    shown = [Column("system")]
+    for place, measure in enumerate(scores.measures):
+        columns[measure] = pa.array(scores.values[order, place, 0])
+        beside: dict[str, Any] = {end: f"{measure} {end}" for end in ends}
+        columns |= {beside[end]: pa.array(values[order, place, 0]) for end, values in ends.items()}
+        if differ is not None and measure in differ:
+            beside["groups"] = f"{measure} groups"
+            own = _best_first(scores.values[:, place, 0], measure)  # a is the letter of the best system
+            letters = letters_of(compact_letters(differ[measure][np.ix_(own, own)]))
+            of_system = dict(zip(own.tolist(), letters, strict=True))
+            columns[beside["groups"]] = pa.array([of_system[system] for system in order], pa.string())
+        shown.append(Column(measure, digits=digits_of(measure), better=parse_measure(measure).record.better, **beside))
+    usual = [
+        f"Below each score: {interval}." if scores.low is not None else "",
+        "Bold: the best score of a measure." if len(scores.systems) > 1 else "",
+        f"Systems that share a letter do not differ significantly{f' ({test})' if test else ''}." if differ else "",
+    ]
+    return Table(key, title, " ".join(filter(None, usual)), pa.table(columns), tuple(shown))
+
+
+def _best_first(values: NDArray[np.float64], measure: str) -> NDArray[np.intp]:
+    """Rows from the best to the worst, undefined ones last."""
+    sign = 1.0 if better_of(measure) == "lower" else -1.0
+    return np.argsort(sign * values, kind="stable")  # numpy puts NaN last
+
+
 def _scores_of(table: pa.Table, study: Study) -> Scores:
     shape = (len(study.systems), len(study.measures), 1)
 
@@ -480,17 +530,6 @@ def _scores_of(table: pa.Table, study: Study) -> Scores:
 def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:
     """The rows whose label is one of ``kept``."""
     return table.filter(pa.array([label in kept for label in table.column(column).to_pylist()], pa.bool_()))
-
-
-def _by_measure(rows: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
-    """A row for each measure with these numbers."""
-    schema = pa.schema({"measure": pa.string(), **dict.fromkeys(names, pa.float64())})
-    return pa.Table.from_pylist(list(rows.values()), schema)
-
-
-def _ranged(name: str, label: str, value: str = "") -> Column:
-    """A column of correlations, with their ranges beside them."""
-    return Column(f"{name}{value}", label, 3, low=f"{name} low", high=f"{name} high")
 
 
 def _by_category(table: pa.Table) -> pa.Table:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
@@ -13,20 +14,31 @@ from typing import Any
 
 from kgtrec.data.progress import ShowProgress
 from kgtrec.errors import KgtrecError, counted, in_file
-from kgtrec.formats.files import PathLike, alone_in
+from kgtrec.formats.files import PathLike, alone_in, sha256_of
 from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED, write_git_files
-from kgtrec.formats.output.outputs import clear_parts, is_same_file, replacing, require_folder
+from kgtrec.formats.output.outputs import (
+    clear_parts,
+    existing,
+    is_replacing,
+    is_same_file,
+    remove,
+    replacing,
+    require_folder,
+    updating,
+)
+from kgtrec.formats.output.together import together
 from kgtrec.ranking.journal import remove_unfinished
-from kgtrec.report.files import PAGE
-from kgtrec.study.collections import Collections
+from kgtrec.report.cells import numbered
+from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files
+from kgtrec.report.records import table_csv
 from kgtrec.study.config import Study
 from kgtrec.study.config_file import read_study_config
 from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
-from kgtrec.study.labels import Labels
+from kgtrec.study.labels import Collections, Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
+from kgtrec.study.report import study_report
 from kgtrec.study.step_runner import StepRunner, silent, unseen
-from kgtrec.study.write_report import contents_of_report, require_own, write_own_files
 from kgtrec.workers.results import Helper
 
 _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "pytrec-eval-terrier", "matplotlib")
@@ -174,7 +186,7 @@ def _about(runner: StepRunner) -> dict[str, Any]:
         "options": asdict(config.options),
         "inputs": [
             {"name": each.name, "bytes": each.size, "sha256": each.sha256}
-            for each in sorted(runner.inputs.read.values(), key=lambda each: each.name)
+            for each in sorted(runner.read.values(), key=lambda each: each.name)
         ],
     }
 
@@ -204,3 +216,59 @@ def _alone(folder: Path, files: Mapping[str, bytes], *, with_page: bool) -> Iter
         for place in (folder, *folder.glob("*/")):
             clear_parts(place)
         yield
+
+
+def contents_of_report(
+    study: Path, formats: Sequence[str], *, width: float | None = None, with_intervals: bool = False
+) -> dict[str, bytes]:
+    """Return the report of a study: file -> contents; the page, ``report.html``, comes last.
+
+    For ``width`` (of figures, in inches) and ``with_intervals`` see :func:`kgtrec.report.report_files`.
+    """
+    found = read_study(study)
+    chosen = list(formats or USUAL_FORMATS)
+    files = report_files(study_report(found), chosen, width=width, with_intervals=with_intervals)
+    if "csv" in chosen:
+        names = numbered(table.replace("/", "-") for table in found.tables)  # unique, even where label sets have dashes
+        tables = zip(names, found.tables.values(), strict=True)
+        files |= {f"data/{name}.csv": table_csv(table).encode() for name, table in tables}
+    return dict(sorted(files.items(), key=lambda file: file[0] == PAGE))
+
+
+def require_own(folder: Path, name: str, contents: bytes | None = None) -> None:
+    """Raise FormatError for a file in a study's folder that the study did not write, or that was changed since.
+
+    ``contents``: what the study will write there; the same may stand there already.
+    """
+    path = folder / name
+    if is_replacing() or not path.exists() or not path.stat().st_size:
+        return
+    if path.is_dir() or (
+        path.read_bytes() != contents and sha256_of(path) != study_manifest(folder)["files"].get(name)
+    ):
+        raise existing(path)
+
+
+def write_own_files(folder: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> list[str]:
+    """Write files into a study's folder, and its manifest, which lists them; those of before that are not there go.
+
+    Returns
+    -------
+    list of str
+        Those of before that were changed since, and stay.
+    """
+    before = study_manifest(folder)["files"]
+    for name, contents in files.items():
+        require_own(folder, name, contents)
+    gone = [name for name in before if name not in files and (folder / name).is_file()]
+    changed = [name for name in gone if sha256_of(folder / name) != before[name]]
+    with together():
+        for name, contents in files.items():
+            with updating(folder / name) as stream:
+                stream.write(contents)
+        for name in gone:
+            if name not in changed:
+                remove(folder / name)
+        sums = {name: hashlib.sha256(contents).hexdigest() for name, contents in sorted(files.items())}
+        write_study_manifest(folder, {**manifest, "files": sums})
+    return changed

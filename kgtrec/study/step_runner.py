@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,44 @@ from kgtrec.formats.output.outputs import write_text
 from kgtrec.study.config import Source, StudyConfig
 from kgtrec.study.folder import NOTES, step_table
 from kgtrec.study.steps import Steps
-from kgtrec.study.systems import System, spelled, systems_of
 from kgtrec.workers.results import Helper, number_of_workers
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One system, and the source of its scores, answer ranks or run."""
+
+    name: str
+    source: Source | None  # None: a baseline
+    kind: str  # "scores", "baseline", "ranks" or "run"
+
+
+def systems_of(config: StudyConfig) -> tuple[System, ...]:
+    """Return the systems of a configuration, sorted by name; KgtrecError if two have the same name."""
+    from kgtrec.formats.trec.runs import default_name
+    from kgtrec.systems.baselines import baselines_of
+
+    names = [record.name for name in config.systems.baselines for record in baselines_of(name)]
+    found = [System(source.path.stem, source, "scores") for source in config.systems.scores]
+    found += [System(name, None, "baseline") for name in dict.fromkeys(names)]
+    found += [System(default_name(source.path), source, "ranks") for source in config.systems.ranks]
+    found += [System(default_name(source.path), source, "run") for source in config.systems.runs]
+    first: dict[str, System] = {}
+    for system in found:
+        other = first.setdefault(system.name, system)
+        if other is not system:
+            places = " and ".join(each.source.shown if each.source else "a baseline" for each in (other, system))
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice: {places}")
+    return tuple(sorted(found, key=lambda system: system.name))
+
+
+def spelled(measures: Iterable[str]) -> list[str]:
+    """Return measures in kgtrec's spelling, each once, as in correlations: recip_rank is RR."""
+    from kgtrec.measures.names import parse_measures
+    from kgtrec.meta.known_measures import known_measure
+
+    known = [known_measure(measure.label) for measure in parse_measures(list(measures))]
+    return list(dict.fromkeys(each.name for each in known if each is not None))
 
 
 def silent(_: str) -> None:
@@ -30,33 +67,6 @@ def silent(_: str) -> None:
 def unseen(description: str, total: int, unit: str) -> AbstractContextManager[Callable[[int], None]]:
     """Show no progress."""
     return nullcontext(lambda _: None)
-
-
-class Inputs:
-    """The files that a study reads, with their checksums, which are part of the keys of its steps."""
-
-    def __init__(self) -> None:
-        self.read: dict[str, Input] = {}
-        self._sums: dict[Path, str] = {}
-        self._states: dict[Path, FileState | None] = {}  # of each input, when its checksum was computed
-
-    def require_unchanged(self) -> None:
-        """Raise KgtrecError if an input changed while a step was computed from it."""
-        for path, state in self._states.items():
-            if FileState.of(path) != state:
-                raise KgtrecError(
-                    f"{path}: expected a file that does not change while the study runs, found a changed file; run the "
-                    "study again"
-                )
-
-    def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
-        """Return the checksums of several files, each computed once, by the names that the configuration gives them."""
-        for source in sources:
-            if source.path not in self._sums:
-                self._states[source.path] = FileState.of(source.path)
-                self._sums[source.path] = digest = sha256_of(source.path)
-                self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
-        return {source.shown: self._sums[source.path] for source in sources}
 
 
 class StepRunner:
@@ -93,9 +103,20 @@ class StepRunner:
         number_of_workers(workers, executor)
         self.folder = folder
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))
-        self.inputs = Inputs()
+        self.read: dict[str, Input] = {}  # the files that the study reads
+        self._sums: dict[Path, str] = {}
+        self._states: dict[Path, FileState | None] = {}  # of each file, when its checksum was computed
         self._said: set[str] = set()
         self.tables: dict[str, str] = {}  # PART/LABELS -> file within steps
+
+    def sums_of(self, sources: Sequence[Source]) -> dict[str, str]:
+        """Return the checksums of several files, each computed once, by the names that the configuration gives them."""
+        for source in sources:
+            if source.path not in self._sums:
+                self._states[source.path] = FileState.of(source.path)
+                self._sums[source.path] = digest = sha256_of(source.path)
+                self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
+        return {source.shown: self._sums[source.path] for source in sources}
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
@@ -142,7 +163,12 @@ class StepRunner:
         def with_notes(folder: Path) -> None:
             with noting() as notes, in_file(Path(name)):
                 make(folder)
-            self.inputs.require_unchanged()
+            for path, state in self._states.items():
+                if FileState.of(path) != state:
+                    raise KgtrecError(
+                        f"{path}: expected a file that does not change while the study runs, found a changed file; run "
+                        "the study again"
+                    )
             for note in notes:
                 if note not in self._said:  # the report says which label sets a warning is about
                     self._said.add(note)

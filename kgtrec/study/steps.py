@@ -140,10 +140,12 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
             )
         ]
     again = "; run kgtrec study again"
-    missing = [name for name in expected if name not in there]
-    changed = [name for name in expected if name in there and sha256_of(there[name]) != expected[name]]
-    wrong = [(name, f"expected this file of the step, found none{again}") for name in missing]
-    wrong += [(name, f"expected the file that the study wrote, found another{again}") for name in changed]
+    wrong = [(name, f"expected this file of the step, found none{again}") for name in expected if name not in there]
+    wrong += [
+        (name, f"expected the file that the study wrote, found another{again}")
+        for name, path in there.items()
+        if name in expected and sha256_of(path) != expected[name]
+    ]
     added = "expected only files of the step, found another, because of which kgtrec study computes the step again; "
     wrong += [(name, f"{added}move it away") for name in there if name not in (*expected, STEP)]
     return [FormatError(message, path=place / name) for name, message in wrong]

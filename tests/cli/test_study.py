@@ -15,35 +15,27 @@ from pathlib import Path
 import pytest
 
 from tests.program import exit_code as run
+from tests.studies import MORE, sample, study_toml
 from tests.trees import tree
 
 ROOT = Path(__file__).parents[2]
-CONFIG = """title = "Cities <script>alert(1)</script>"
-seed = 3
-[data]
-folder = "cities"
-[systems]
-baselines = ["rules", "popularity", "inverse"]
-[[labels]]
-name = "all"
-kind = "test"
-[[labels]]
-name = "some"
-kind = "sample"
-size = 0.5
-[[labels]]
-name = "more"
-kind = "qrels"
-file = "more.txt"
-[measures]
-names = ["micro.MRR", "macro.MRR", "AP@20"]
-resamples = 50
-[stability]
-sizes = [0.5, 0.75]
-repeats = 4
-[report]
-formats = ["html", "svg", "csv", "latex"]
-"""
+CONFIG = study_toml(
+    "Cities <script>alert(1)</script>",
+    data={"folder": "cities"},
+    systems={"baselines": ["rules", "popularity", "inverse"]},
+    labels=sample(0.5) | MORE,
+    measures={"names": ["micro.MRR", "macro.MRR", "AP@20"], "resamples": 50},
+    stability={"sizes": [0.5, 0.75], "repeats": 4},
+    report={"formats": ["html", "svg", "csv", "latex"]},
+)
+SMALL = study_toml(
+    "S",
+    data={"folder": "cities"},
+    systems={"baselines": ["rules", "popularity"]},
+    measures={"names": ["RR"], "resamples": 2},
+    stability={"labels": []},
+    report={"formats": ["csv"]},
+)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -271,21 +263,6 @@ def test_an_input_that_changes_while_the_study_runs_is_told(tmp_path: Path, monk
     assert not list((tmp_path / "study" / "steps").iterdir())
 
 
-SMALL = """title = "S"
-[data]
-folder = "cities"
-[systems]
-baselines = ["rules", "popularity"]
-[measures]
-names = ["RR"]
-resamples = 2
-[stability]
-labels = []
-[report]
-formats = ["csv"]
-"""
-
-
 def write_small(folder: Path) -> Path:
     write_study(folder)
     (folder / "small.toml").write_text(SMALL)
@@ -324,26 +301,22 @@ def test_a_question_that_the_collection_lacks_is_told_with_its_file(tmp_path: Pa
 
 
 def write_runs(folder: Path, **runs: str) -> Path:
-    assert (
-        run(
-            "questions",
-            *(ROOT / "examples" / "cities" / f"{name}.tsv" for name in ("train", "valid", "test")),
-            "--out",
-            folder / "C",
-        )
-        == 0
-    )
+    splits = (ROOT / "examples" / "cities" / f"{name}.tsv" for name in ("train", "valid", "test"))
+    assert run("questions", *splits, "--out", folder / "C") == 0
     (folder / "runs").mkdir()
     for name, text in runs.items():
         (folder / "runs" / f"{name}.run").write_text(text)
-    (folder / "s.toml").write_text(
-        'title = "T"\n[data]\ncollection = "C"\n[systems]\nruns = ["runs"]\n'
-        '[[labels]]\nname = "a"\nkind = "test"\n[[labels]]\nname = "b-c"\nkind = "test"\n'
-        '[[labels]]\nname = "a-b"\nkind = "test"\n[[labels]]\nname = "c"\nkind = "test"\n'
-        '[measures]\nnames = ["RR", "recip_rank", "MAP"]\nmain = ["RR"]\nresamples = 2\n'
-        '[correlation]\npairs = [["a", "b-c"], ["a-b", "c"]]\n[stability]\nlabels = []\n'
-        '[power]\nlabels = ["a"]\nmeasures = ["recip_rank"]\n[report]\nformats = ["csv"]\n'
+    text = study_toml(
+        data={"collection": "C"},
+        systems={"runs": ["runs"]},
+        labels={name: {"kind": "test"} for name in ("a", "b-c", "a-b", "c")},
+        measures={"names": ["RR", "recip_rank", "MAP"], "main": ["RR"], "resamples": 2},
+        correlation={"pairs": [["a", "b-c"], ["a-b", "c"]]},
+        stability={"labels": []},
+        power={"labels": ["a"], "measures": ["recip_rank"]},
+        report={"formats": ["csv"]},
     )
+    (folder / "s.toml").write_text(text)
     return folder / "s.toml"
 
 
@@ -367,10 +340,7 @@ def test_after_a_change_of_a_dictionary_the_collection_is_built_anew(tmp_path: P
     (folder / "relation2id.txt").write_text("1\nr\t0\n")
     for names, told in (("abcd", "computing collection-test"), ("abcd", "0 steps computed"), ("abce", "collection-")):
         (folder / "entity2id.txt").write_text("4\n" + "".join(f"{name}\t{n}\n" for n, name in enumerate(names)))
-        (tmp_path / "n.toml").write_text(
-            'title = "T"\n[data]\nfolder = "numbers"\n[systems]\nbaselines = ["rules", "popularity"]\n'
-            '[measures]\nnames = ["RR"]\nresamples = 2\n[stability]\nlabels = []\n[report]\nformats = ["csv"]\n'
-        )
+        (tmp_path / "n.toml").write_text(SMALL.replace("cities", "numbers"))
         assert run("study", tmp_path / "n.toml") == 0
         assert told in capsys.readouterr().err
 
@@ -448,7 +418,7 @@ def test_what_is_no_study_is_refused(whole: Path, monkeypatch, capsys, words: li
     [
         ('"inverse"]', '"invers"]', "all, found 'invers'; did you mean inverse?"),
         ('"rules", "popularity", "inverse"', '"rules"', "expected at least two systems to compare, found only rules"),
-        ('"AP@20"', '"AP20x"', "study.toml:19: unknown measure 'AP20x'"),
+        ('"AP@20"', '"AP20x"', "study.toml:18: unknown measure 'AP20x'"),
         (
             "resamples = 50",
             'resamples = 50\nmain = ["micro.MR"]',
@@ -471,21 +441,8 @@ def test_answer_ranks_of_different_filters_are_refused_before_anything_is_comput
     """By file, unless the configuration says that a mixture is meant; then every step that compares them notes it."""
     config = write_runs(tmp_path)
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
-        assert (
-            run(
-                "rank",
-                tmp_path / "C",
-                "--baseline",
-                name,
-                "--out",
-                tmp_path / "ranks",
-                "--filter",
-                splits,
-                "--depth",
-                0,
-            )
-            == 0
-        )
+        words = f"--baseline {name} --filter {splits} --depth 0 --out".split()
+        assert run("rank", tmp_path / "C", *words, tmp_path / "ranks") == 0
     text = config.read_text().replace('runs = ["runs"]', 'ranks = ["ranks"]').replace('"RR"', '"micro.MRR"')
     config.write_text(text)
     capsys.readouterr()

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Code, Facts, Figure, Input, Items, Provenance, Report, Section, Text
 from kgtrec.report import figures
-from kgtrec.study.score_table import score_table
+from kgtrec.study.report import score_table
 
 HOSTILE = "<script>alert(1)</script>"
 SYSTEMS = ("ComplEx", "RotatE", HOSTILE, "=1+1", "知识图谱 $x_1^2$ & \"q\" 'r'", "none")

@@ -93,7 +93,7 @@ class Page:
 
     def link_of(self, person: str) -> str:
         """The path of a new link."""
-        return f"/in/{self.app.extensions['kgtrec'].access.new_link(person)}"
+        return self.state.link(person)
 
     def browser(self, person: str | None = None, *, has_read: bool = True) -> Browser:
         """One of somebody who is signed in, or of nobody."""
@@ -231,3 +231,20 @@ def draw(folder: Path, tasks: Sequence[int] = SAMPLE) -> None:
 @pytest.fixture
 def page(make: Callable[..., Page]) -> Page:
     return make()
+
+
+@pytest.fixture
+def ann(page: Page) -> Browser:
+    """A browser that an annotator is signed in with."""
+    return page.browser("ann")
+
+
+@pytest.fixture
+def eve(judged: Page) -> Browser:
+    """One of an adjudicator, where annotators are done."""
+    return judged.browser("eve")
+
+
+@pytest.fixture
+def manager(judged: Page) -> Browser:
+    return judged.browser("max")

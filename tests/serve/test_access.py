@@ -17,7 +17,7 @@ import pytest
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.folders import GUIDELINES, PEOPLE, SERVE_KEY, SERVE_STATE, SOURCES
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES, STARTS, create_app
-from kgtrec.serve.auth import Access, Limit, is_own_origin
+from kgtrec.serve.auth import Limit, is_own_origin
 from kgtrec.serve.state import State, key_of
 from kgtrec.serve.views import ROLE_PAGES
 from tests.serve.conftest import FRANCE, NOTE, URL, WIKI, Browser, Page, judged_in
@@ -133,7 +133,7 @@ def test_nothing_that_is_stored_lets_anybody_in(page: Page):
     for path in page.folder.iterdir():
         assert token.encode() not in path.read_bytes()
         assert session.encode() not in path.read_bytes()
-    forged = Access(page.state, key_of(page.folder))._cookies.sign("x" * 43).decode()
+    forged = page.state._cookies.sign("x" * 43).decode()
     browser.client.set_cookie("__Host-kgtrec", forged, domain="judge.example.org", secure=True)
     assert browser.get("/question").status_code == 401
 
@@ -144,7 +144,7 @@ def test_a_link_is_in_no_log(page: Page, monkeypatch: pytest.MonkeyPatch, caplog
     def fails(_: str) -> None:
         raise RuntimeError("nothing can be signed")
 
-    monkeypatch.setattr(page.app.extensions["kgtrec"].access, "sign_in", fails)
+    monkeypatch.setattr(page.state, "sign_in", fails)
     link = page.link_of("ann")
     with caplog.at_level(logging.DEBUG):
         assert page.browser().get(link).status_code == 500
@@ -152,13 +152,12 @@ def test_a_link_is_in_no_log(page: Page, monkeypatch: pytest.MonkeyPatch, caplog
     assert link.removeprefix("/in/") not in caplog.text
 
 
-def test_a_changed_cookie_is_nobodys(page: Page):
+def test_a_changed_cookie_is_nobodys(ann: Browser):
     """Its signature is not that of what it says."""
-    browser = page.browser("ann")
-    value = browser.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
+    value = ann.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
     for wrong in (value[:-1], value + "x", value.split(".")[0], "", "\x00", "é"):
-        browser.client.set_cookie("__Host-kgtrec", wrong, domain="judge.example.org", secure=True)
-        assert browser.get("/question").status_code == 401
+        ann.client.set_cookie("__Host-kgtrec", wrong, domain="judge.example.org", secure=True)
+        assert ann.get("/question").status_code == 401
 
 
 def test_a_renewed_link_is_out_at_the_next_request(page: Page):
@@ -184,25 +183,24 @@ def test_a_person_who_has_left_is_out_at_the_next_request(page: Page):
     assert browser.get(link).status_code == 200
 
 
-def test_who_signs_out_is_out(page: Page):
+def test_who_signs_out_is_out(ann: Browser):
     """Also with the cookie as it was."""
-    browser = page.browser("ann")
-    value = browser.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
-    assert "signed out" in browser.post("/out", token=browser.token()).text
-    assert browser.get("/question").status_code == 401
-    browser.client.set_cookie("__Host-kgtrec", value, domain="judge.example.org", secure=True)
-    assert browser.get("/question").status_code == 401
+    value = ann.client.get_cookie("__Host-kgtrec", domain="judge.example.org").value
+    assert "signed out" in ann.post("/out", token=ann.token()).text
+    assert ann.get("/question").status_code == 401
+    ann.client.set_cookie("__Host-kgtrec", value, domain="judge.example.org", secure=True)
+    assert ann.get("/question").status_code == 401
 
 
 def test_a_session_ends_by_itself(tmp_path: Path):
     """After thirty days."""
     now = 0.0
-    access = Access(State(tmp_path, clock=lambda: now), b"k" * 32)
-    cookie = access.sign_in(access.new_link("ann"))
+    state = State(tmp_path, clock=lambda: now)
+    cookie = state.sign_in(state.link("ann").removeprefix("/in/"))
     now = 29 * 86400.0
-    assert access.session_of(cookie) is not None
+    assert state.session_of(cookie) is not None
     now = 31 * 86400.0
-    assert access.session_of(cookie) is None
+    assert state.session_of(cookie) is None
 
 
 def test_wrong_links_are_limited(page: Page):
@@ -249,14 +247,13 @@ def test_of_many_sessions_of_a_person_the_oldest_end(tmp_path: Path):
     """Fifty stay; those of others are not touched."""
     now = 0.0
     state = State(tmp_path, clock=lambda: now)
-    access = Access(state, b"k" * 32)
-    ann, bob = (access.new_link(name) for name in ("ann", "bob"))
-    other, cookies = access.sign_in(bob), []
+    ann, bob = (state.link(name).removeprefix("/in/") for name in ("ann", "bob"))
+    other, cookies = state.sign_in(bob), []
     for _ in range(52):
         now += 1.0
-        cookies.append(access.sign_in(ann))
-    assert [access.session_of(cookie) is not None for cookie in cookies] == [False] * 2 + [True] * 50
-    assert access.session_of(other) is not None
+        cookies.append(state.sign_in(ann))
+    assert [state.session_of(cookie) is not None for cookie in cookies] == [False] * 2 + [True] * 50
+    assert state.session_of(other) is not None
 
 
 def test_a_large_form_counts_as_several_requests(make: Callable[..., Page]):
@@ -292,11 +289,10 @@ def test_a_large_form_counts_as_several_requests(make: Callable[..., Page]):
         ({}, 403),
     ],
 )
-def test_a_form_of_another_origin_is_refused(page: Page, headers, status):
+def test_a_form_of_another_origin_is_refused(page: Page, ann: Browser, headers, status):
     """Even with the right token; browsers send null from a page that sends no referrer."""
-    browser = page.browser("ann")
-    token = browser.token()
-    answer = browser.client.post("/guidelines", base_url=URL, data={"token": token}, headers=headers)
+    token = ann.token()
+    answer = ann.client.post("/guidelines", base_url=URL, data={"token": token}, headers=headers)
     assert answer.status_code == status
 
 
@@ -317,18 +313,16 @@ def test_a_form_without_the_token_of_its_session_is_refused(page: Page, token):
 
 
 @pytest.mark.parametrize("host", ["evil.example.org", "judge.example.org.evil.org", "judge.example.org:81", ""])
-def test_another_host_is_refused(page: Page, host):
+def test_another_host_is_refused(page: Page, ann: Browser, host):
     """Whatever the page: a name that leads here by somebody else's doing must not work."""
-    browser = page.browser("ann")
     for path in ("/question", "/static/judge.css", "/in/x", "/nothing"):
-        assert browser.get(path, Host=host).status_code == 421
+        assert ann.get(path, Host=host).status_code == 421
 
 
-def test_every_answer_carries_the_headers(page: Page):
+def test_every_answer_carries_the_headers(ann: Browser):
     """Errors too; the policy allows no script and no style but the page's own files."""
-    browser = page.browser("ann")
     for path in ("/question/1", "/guidelines", "/nothing", "/static/judge.js", "/static/../app.py", "/in/x"):
-        headers = browser.get(path).headers
+        headers = ann.get(path).headers
         policy = headers["Content-Security-Policy"]
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
@@ -336,14 +330,13 @@ def test_every_answer_carries_the_headers(page: Page):
         assert headers["Referrer-Policy"] == "no-referrer"
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] in ("no-store", "no-cache")
-    assert browser.get("/question/1").headers["Cache-Control"] == "no-store"
+    assert ann.get("/question/1").headers["Cache-Control"] == "no-store"
 
 
-def test_no_page_holds_a_script_or_style_of_its_own(page: Page):
+def test_no_page_holds_a_script_or_style_of_its_own(ann: Browser):
     """Nothing inline, and nothing from another host."""
-    browser = page.browser("ann")
     for path in ("/question/1", "/guidelines", "/question/verdicts", "/nothing"):
-        text = browser.get(path).text
+        text = ann.get(path).text
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text)
         assert re.findall(r"<script[^>]*>", text) == ['<script src="/static/judge.js" defer>']
         assert set(re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg))"', text)) == {
@@ -393,10 +386,9 @@ def test_the_server_follows_no_link_that_somebody_gives(judged: Page, monkeypatc
     assert asked == []
 
 
-def test_a_body_of_more_than_a_megabyte_is_refused(page: Page):
+def test_a_body_of_more_than_a_megabyte_is_refused(page: Page, ann: Browser):
     """And nothing is stored."""
-    browser = page.browser("ann")
-    answer = browser.judge(verdict_4="unsure", note_4="x" * (1 << 20))
+    answer = ann.judge(verdict_4="unsure", note_4="x" * (1 << 20))
     assert answer.status_code == 413
     assert page.events() == []
 
@@ -410,13 +402,12 @@ def test_the_key_and_the_state_are_their_owners_alone(page: Page):
         key_of(page.folder)
 
 
-def test_a_state_that_is_lost_loses_no_verdict(page: Page):
+def test_a_state_that_is_lost_loses_no_verdict(page: Page, ann: Browser):
     """Everybody needs a new link, that is all; the server goes on."""
-    browser = page.browser("ann")
-    assert browser.judge(verdict_4="N", source=WIKI, only="4").status_code == 303
+    assert ann.judge(verdict_4="N", source=WIKI, only="4").status_code == 303
     for path in page.folder.glob(f"{SERVE_STATE}*"):
         path.unlink()
-    assert browser.get("/question").status_code == 401
+    assert ann.get("/question").status_code == 401
     again = page.browser("ann")
     assert "1</span> done" in again.get("/question/1").text
     assert len(page.events()) == 1
@@ -447,8 +438,8 @@ def test_a_disk_without_room_for_the_state_is_told(page: Page, monkeypatch: pyte
 def test_two_programs_share_the_state(tmp_path: Path):
     """What one writes, as kgtrec campaign serve --new-link does, the other sees."""
     one, other = State(tmp_path), State(tmp_path)
-    one.set_link("ann", b"hash")
-    assert other.links() == [("ann", b"hash")]
+    link = one.link("ann")
+    assert other.person_of(link.removeprefix("/in/")) == "ann"
     with sqlite3.connect(one.path) as connection:
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
     connection.close()
@@ -457,15 +448,15 @@ def test_two_programs_share_the_state(tmp_path: Path):
 def test_a_state_that_is_opened_twice_keeps_what_another_program_adds(tmp_path: Path):
     """A second one in the same process ends no lock of the first, so that a program that ends leaves the log alone."""
     one = State(tmp_path)
-    one.set_link("ann", b"first")
+    one.link("ann")
     State(tmp_path).close()
-    code = (
-        "import sys; from kgtrec.serve.state import State; s = State(sys.argv[1]); s.set_link('bob', b'x'); s.close()"
-    )
+    code = "import sys; from kgtrec.serve.state import State; s = State(sys.argv[1]); s.link('bob'); s.close()"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     assert tmp_path.joinpath(f"{SERVE_STATE}-wal").exists()
-    one.set_link("ann", b"second")
-    assert State(tmp_path).links() == one.links() == [("ann", b"second"), ("bob", b"x")]
+    link = one.link("ann")
+    assert State(tmp_path).links() == one.links()
+    assert [name for name, _ in one.links()] == ["ann", "bob"]
+    assert State(tmp_path).person_of(link.removeprefix("/in/")) == "ann"
 
 
 @pytest.mark.parametrize(

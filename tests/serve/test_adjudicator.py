@@ -21,7 +21,7 @@ from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES, PEOPLE
 from kgtrec.serve.app import create_app
 from kgtrec.serve.views import work_of
 from tests.campaign_folders import folder_of
-from tests.serve.conftest import FRANCE, JUDGED, NOTE, URL, WIKI, Page, campaign_with_roles, draw
+from tests.serve.conftest import FRANCE, JUDGED, NOTE, URL, WIKI, Browser, Page, campaign_with_roles, draw
 
 CONFLICT = f"/conflict/{FRANCE}"
 PAGES = (CONFLICT, "/conflict", "/conflict/verdicts", "/guidelines", "/")
@@ -53,8 +53,8 @@ def test_what_is_decided_while_a_page_is_made_stays_on_it(judged: Page):
     task = int(judged.numbers.tasks[3])
     service.store([Incoming("page", "eve", "Y", 4, source=WIKI, role="adjudicator")])
     work = work_of(service, look, "adjudicator")
-    assert work.has_task(task)
-    shown = {one.task: one.sides for one in work.page(int(judged.numbers.questions[FRANCE - 1])).candidates}
+    assert task in work.task_numbers
+    shown = {one["task"]: one["sides"] for one in work.page(int(judged.numbers.questions[FRANCE - 1]))["candidates"]}
     assert len(shown[task]) == 2
 
 
@@ -86,16 +86,15 @@ def test_the_whole_way_of_an_adjudicator(judged: Page):
     ]
 
 
-def test_what_is_decided_leaves_the_queue_and_stays_on_its_page(judged: Page):
+def test_what_is_decided_leaves_the_queue_and_stays_on_its_page(judged: Page, eve: Browser):
     """With the sides, so that it can be corrected; undo brings the former decision back."""
-    browser = judged.browser("eve")
-    browser.judge(at="/conflict", verdict_4="Y", source_4=WIKI, only="4")
-    shown = browser.get(CONFLICT).text
+    eve.judge(at="/conflict", verdict_4="Y", source_4=WIKI, only="4")
+    shown = eve.get(CONFLICT).text
     assert '<span id="done">1</span> done, <span id="left">1</span> left' in shown
     assert [len(found) for found in sides(shown).values()] == [2, 2]
     assert "Stored: Yes" in shown
-    browser.judge(at="/conflict", verdict_4="N", source_4=WIKI, only="4")
-    browser.judge(at="/conflict", undo="4")
+    eve.judge(at="/conflict", verdict_4="N", source_4=WIKI, only="4")
+    eve.judge(at="/conflict", undo="4")
     assert [event[3] for event in judged.events() if event[1] == "eve"] == [1, 0, 1]
 
 
@@ -141,11 +140,10 @@ def test_who_said_it_and_when_changes_nothing_that_an_adjudicator_gets(judged: P
     assert first.json == second.json
 
 
-def test_an_adjudicators_pages_name_neither_people_nor_times_nor_systems(judged: Page):
+def test_an_adjudicators_pages_name_neither_people_nor_times_nor_systems(eve: Browser):
     """Of the pages of a conflict; eve's own name is on them."""
-    browser = judged.browser("eve")
     for path in PAGES:
-        text = re.sub("<script[^>]*>|judge.(css|js)", "", without_secrets(browser.get(path).text))
+        text = re.sub("<script[^>]*>|judge.(css|js)", "", without_secrets(eve.get(path).text))
         assert not re.search(r"\b(ann|bob|ivy|max|gone)\b", text)
         assert not re.search(r"20[0-9]{2}-|secret-run|rank", text)
 
@@ -261,38 +259,36 @@ def test_who_is_still_to_judge_a_triple_does_not_see_what_others_say_of_it(make:
     assert NOTE + " 3" not in browser.get(f"/question/{FRANCE}").text
 
 
-def test_a_conflict_that_is_resolved_meanwhile_is_told_kindly(judged: Page):
+def test_a_conflict_that_is_resolved_meanwhile_is_told_kindly(judged: Page, eve: Browser):
     """Nothing is stored; the others of the form are, and a question without anything left leads on."""
-    browser = judged.browser("eve")
-    hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', browser.get(CONFLICT).text))
+    hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', eve.get(CONFLICT).text))
     hidden = {name.replace("-", "_"): value for name, value in hidden.items()}
     opened = OpenCampaign(judged.folder)
     opened.store([Incoming("x", "bob", "Y", 4, source=WIKI)], correct=True)
     for json in (True, False):
         headers = {"Accept": "application/json"} if json else None
-        answer = browser.post(CONFLICT, headers=headers, **hidden, verdict_4="N", source_4=WIKI, only="4")
+        answer = eve.post(CONFLICT, headers=headers, **hidden, verdict_4="N", source_4=WIKI, only="4")
         assert answer.status_code == 404
         assert "have come to agree" in (answer.json["outcomes"][0]["message"] if json else answer.text)
-    answer = browser.post(CONFLICT, **hidden, verdict_4="N", source_4=WIKI, verdict_5="unsure")
+    answer = eve.post(CONFLICT, **hidden, verdict_4="N", source_4=WIKI, verdict_5="unsure")
     assert answer.location == "/conflict?stored=1&gone=1"
-    done = browser.get(answer.location).text
+    done = eve.get(answer.location).text
     assert "1 stored." in done
     assert "have come to agree" in done
     assert [event[0] for event in judged.events() if event[1] == "eve"] == [4]
 
 
-def test_a_doubt_that_is_cleared_after_it_was_undecidable_is_told_kindly(judged: Page):
+def test_a_doubt_that_is_cleared_after_it_was_undecidable_is_told_kindly(judged: Page, eve: Browser):
     """The rules take no decision where annotators agree; the page says so in words, and stores nothing."""
-    browser = judged.browser("eve")
-    browser.judge(at="/conflict", verdict_5="unsure", only="5")
+    eve.judge(at="/conflict", verdict_5="unsure", only="5")
     OpenCampaign(judged.folder).store([Incoming("x", "bob", "Y", 5, source=WIKI)], correct=True)
     for json in (True, False):
-        answer = browser.judge(at="/conflict", json=json, verdict_5="N", source_5=WIKI, only="5")
+        answer = eve.judge(at="/conflict", json=json, verdict_5="N", source_5=WIKI, only="5")
         if json:
             assert answer.status_code == 404
             assert answer.json["outcomes"][0]["kind"] == "gone"
         else:
-            assert "have come to agree" in browser.get(answer.location.partition("#")[0]).text
+            assert "have come to agree" in eve.get(answer.location.partition("#")[0]).text
     assert [event[3] for event in judged.events() if event[1] == "eve"] == [2]
 
 

@@ -27,7 +27,7 @@ from kgtrec.serve.submissions import Submission, submit
 from kgtrec.serve.views import pace, work_of
 from tests.campaign_folders import folder_of, people_of, pool_folder
 from tests.campaigns_by_hand import campaign_of
-from tests.serve.conftest import FRANCE, NOTE, WIKI, Page, app_of, campaign_with_roles
+from tests.serve.conftest import FRANCE, NOTE, WIKI, Browser, Page, app_of, campaign_with_roles
 
 
 def test_the_whole_way_of_an_annotator(page: Page):
@@ -131,39 +131,35 @@ def test_the_guidelines_are_shown_once_and_again_when_they_change(page: Page):
     assert browser.get("/question").location == "/question/2"
 
 
-def test_one_answer_can_be_saved_by_itself(page: Page):
+def test_one_answer_can_be_saved_by_itself(page: Page, ann: Browser):
     """The others on the form are left, and the page comes back at the next open one."""
-    browser = page.browser("ann")
-    answer = browser.judge(verdict_4="N", verdict_5="Y", source=WIKI, only="4")
+    answer = ann.judge(verdict_4="N", verdict_5="Y", source=WIKI, only="4")
     assert answer.location.startswith(f"/question/{FRANCE}?stored=1#task-")
     assert [event[0] for event in page.events()] == [3]
-    assert "1 stored." in browser.get(answer.location.partition("#")[0]).text
+    assert "1 stored." in ann.get(answer.location.partition("#")[0]).text
 
 
-def test_the_same_verdict_twice_is_one_event(page: Page):
+def test_the_same_verdict_twice_is_one_event(page: Page, ann: Browser):
     """A double click, a retry, the back button, a second tab: all of them are told that it is stored."""
-    browser = page.browser("ann")
     for _ in range(3):
-        answer = browser.judge(json=True, verdict_4="N", source_4=WIKI, note_4="a\r\nb ", before_4="", only="4")
+        answer = ann.judge(json=True, verdict_4="N", source_4=WIKI, note_4="a\r\nb ", before_4="", only="4")
         assert answer.status_code == 200
         assert answer.json["outcomes"][0]["answer"] == "No"
     assert page.events() == [(3, "ann", "annotator", 0, WIKI, "a\nb")]
 
 
-def test_another_verdict_takes_the_place_of_the_one_that_the_page_showed(page: Page):
+def test_another_verdict_takes_the_place_of_the_one_that_the_page_showed(page: Page, ann: Browser):
     """A correction is an event of its own; the earlier one stays in the file."""
-    browser = page.browser("ann")
-    browser.judge(verdict_4="N", source_4=WIKI, only="4")
-    assert browser.judge(verdict_4="Y", source_4=OTHER, only="4").status_code == 303
+    ann.judge(verdict_4="N", source_4=WIKI, only="4")
+    assert ann.judge(verdict_4="Y", source_4=OTHER, only="4").status_code == 303
     assert [event[3:5] for event in page.events()] == [(0, WIKI), (1, OTHER)]
 
 
 @pytest.mark.parametrize("json", [False, True])
-def test_a_verdict_that_the_page_did_not_show_is_never_replaced(page: Page, json):
+def test_a_verdict_that_the_page_did_not_show_is_never_replaced(page: Page, ann: Browser, json):
     """Two tabs with different verdicts: the second is told both, and may then say it again."""
-    browser = page.browser("ann")
-    browser.judge(verdict_4="N", source_4=WIKI, note_4="first tab", only="4")
-    answer = browser.judge(json=json, verdict_4="Y", source_4=OTHER, before_4="", only="4")
+    ann.judge(verdict_4="N", source_4=WIKI, note_4="first tab", only="4")
+    answer = ann.judge(json=json, verdict_4="Y", source_4=OTHER, before_4="", only="4")
     assert answer.status_code == 409
     assert len(page.events()) == 1
     if json:
@@ -174,7 +170,7 @@ def test_a_verdict_that_the_page_did_not_show_is_never_replaced(page: Page, json
         assert "first tab" in answer.text
         assert OTHER in answer.text
         digest = re.search('name="before-4" value="([^"]+)"', answer.text)[1]
-    assert browser.judge(verdict_4="Y", source_4=OTHER, before_4=digest, only="4").status_code == 303
+    assert ann.judge(verdict_4="Y", source_4=OTHER, before_4=digest, only="4").status_code == 303
     assert [event[3] for event in page.events()] == [0, 1]
 
 
@@ -206,10 +202,9 @@ def test_a_verdict_of_another_program_at_the_same_moment_is_not_replaced(page: P
         ({"note_4": "only a note"}, "no answer was chosen"),
     ],
 )
-def test_what_the_campaign_refuses_is_told_and_what_was_typed_stays(page: Page, fields, why):
+def test_what_the_campaign_refuses_is_told_and_what_was_typed_stays(page: Page, ann: Browser, fields, why):
     """Nothing is stored of it, and the rules are those of the import."""
-    browser = page.browser("ann")
-    answer = browser.judge(**fields)
+    answer = ann.judge(**fields)
     assert answer.status_code == 422
     assert why in answer.text.replace("&#39;", "'")
     for text in (fields.get("source_4", ""), fields.get("note_4", "")[:50].replace("\x1b", "")):
@@ -224,9 +219,8 @@ def test_good_answers_beside_a_refused_one_are_stored(page: Page):
     assert [(event[0], event[3]) for event in page.events()] in ([(3, 0), (5, 2)], [(5, 2), (3, 0)])
 
 
-def test_a_full_disk_is_told_and_nothing_is_stored_in_part(page: Page, monkeypatch):
+def test_a_full_disk_is_told_and_nothing_is_stored_in_part(page: Page, ann: Browser, monkeypatch):
     """507; once there is room the same form is stored."""
-    browser = page.browser("ann")
     fsync = os.fsync
 
     def full(descriptor: int) -> None:
@@ -235,33 +229,31 @@ def test_a_full_disk_is_told_and_nothing_is_stored_in_part(page: Page, monkeypat
 
     for json in (False, True):
         monkeypatch.setattr(judgements_module.os, "fsync", full)
-        answer = browser.judge(json=json, verdict_4="unsure", verdict_5="unsure")
+        answer = ann.judge(json=json, verdict_4="unsure", verdict_5="unsure")
         assert answer.status_code == 507
         assert "Nothing was stored" in (answer.json["say"] if json else answer.text)
         assert (page.folder / JUDGEMENTS).read_bytes() == b""
-    assert browser.judge(verdict_4="unsure", verdict_5="unsure").status_code == 303
+    assert ann.judge(verdict_4="unsure", verdict_5="unsure").status_code == 303
 
 
-def test_undo_brings_the_former_verdict_back(page: Page):
+def test_undo_brings_the_former_verdict_back(page: Page, ann: Browser):
     """As an event; a first verdict stays until another is given, and the page says so."""
-    browser = page.browser("ann")
-    browser.judge(verdict_4="N", source_4=WIKI, note_4="first", only="4")
-    answer = browser.judge(undo="4")
+    ann.judge(verdict_4="N", source_4=WIKI, note_4="first", only="4")
+    answer = ann.judge(undo="4")
     assert answer.location == f"/question/{FRANCE}?again=4#task-4"
-    again = browser.get(answer.location.partition("#")[0]).text
+    again = ann.get(answer.location.partition("#")[0]).text
     assert "No is stored until you give another answer" in again
     assert not re.search('name="verdict-4"[^>]*checked', again)
-    browser.judge(verdict_4="unsure", only="4")
-    assert browser.judge(undo="4").location.startswith(f"/question/{FRANCE}?stored=1#task-")
+    ann.judge(verdict_4="unsure", only="4")
+    assert ann.judge(undo="4").location.startswith(f"/question/{FRANCE}?stored=1#task-")
     assert [event[3:] for event in page.events()] == [(0, WIKI, "first"), (2, "", ""), (0, WIKI, "first")]
-    assert browser.judge(undo="5").status_code == 404
-    assert browser.judge(undo="1").status_code == 404
+    assert ann.judge(undo="5").status_code == 404
+    assert ann.judge(undo="1").status_code == 404
 
 
-def test_tasks_of_another_pool_are_not_taken(page: Page):
+def test_tasks_of_another_pool_are_not_taken(page: Page, ann: Browser):
     """Numbers may mean something else there."""
-    browser = page.browser("ann")
-    assert browser.judge(verdict_4="unsure", edition="0" * 16).status_code == 409
+    assert ann.judge(verdict_4="unsure", edition="0" * 16).status_code == 409
     assert page.events() == []
 
 
@@ -301,24 +293,22 @@ def test_a_stored_source_that_is_no_link_is_shown_as_text(make: Callable[..., Pa
     assert 'href="javascript' not in shown
 
 
-def test_what_changes_in_the_folder_is_seen_at_the_next_page(page: Page):
+def test_what_changes_in_the_folder_is_seen_at_the_next_page(page: Page, ann: Browser):
     """A template edited by hand, a verdict imported from a spreadsheet."""
-    browser = page.browser("ann")
-    assert "Is paris the capital" in browser.get("/question/1").text.replace("Paris", "paris")
+    assert "Is paris the capital" in ann.get("/question/1").text.replace("Paris", "paris")
     (page.folder / TEMPLATES).write_text("relation\ttemplate\ncapital\tDoes {head} have {tail} as its seat?\n")
-    assert "Does France have Paris as its seat?" in browser.get("/question/1").text
+    assert "Does France have Paris as its seat?" in ann.get("/question/1").text
     OpenCampaign(page.folder).store([Incoming("ann.csv:2", "ann", "N", 4, source=WIKI)])
-    assert "Stored: No" in browser.get("/question/1").text
+    assert "Stored: No" in ann.get("/question/1").text
 
 
 FORMER, BETTER = WIKI, "https://en.wikipedia.org/wiki/List_of_capitals"
 
 
-def test_a_link_that_is_corrected_asks_about_the_answers_under_the_former_one(page: Page):
+def test_a_link_that_is_corrected_asks_about_the_answers_under_the_former_one(page: Page, ann: Browser):
     """A, A, then B: without a script, the answers with A are counted, and get B when the person says so."""
-    browser = page.browser("ann")
-    browser.judge(source=FORMER, verdict_4="N", verdict_5="Y", note_5="kept")
-    asked = browser.judge(source=BETTER, verdict_6="N")
+    ann.judge(source=FORMER, verdict_4="N", verdict_5="Y", note_5="kept")
+    asked = ann.judge(source=BETTER, verdict_6="N")
     assert asked.status_code == 200
     assert "2 answers of this question have the former link" in asked.text
     assert f'name="relink" value="{FORMER}"' in asked.text
@@ -326,8 +316,8 @@ def test_a_link_that_is_corrected_asks_about_the_answers_under_the_former_one(pa
     assert [event[4] for event in page.events()] == [FORMER, FORMER, BETTER]
     fields = dict(re.findall(r'name="([^"]+)"[^>]* value="([^"]*)"', asked.text))
     known = {name.replace("-", "_"): value for name, value in fields.items() if name.startswith(("before", "edit"))}
-    token = browser.token(f"/question/{FRANCE}")
-    answer = browser.post(
+    token = ann.token(f"/question/{FRANCE}")
+    answer = ann.post(
         f"/question/{FRANCE}", **(known | {"token": token, "link": BETTER, "source": BETTER, "relink": FORMER})
     )
     assert answer.status_code == 303
@@ -336,7 +326,7 @@ def test_a_link_that_is_corrected_asks_about_the_answers_under_the_former_one(pa
         (3, "ann", "annotator", 0, BETTER, ""),
         (4, "ann", "annotator", 1, BETTER, "kept"),
     ]
-    assert 'id="relink" class="notice" role="alert" hidden>' in browser.get(f"/question/{FRANCE}").text
+    assert 'id="relink" class="notice" role="alert" hidden>' in ann.get(f"/question/{FRANCE}").text
 
 
 @pytest.mark.parametrize(
@@ -347,33 +337,34 @@ def test_a_link_that_is_corrected_asks_about_the_answers_under_the_former_one(pa
         {"source": BETTER, "verdict_4": "N", "source_4": BETTER, "verdict_5": "Y", "source_5": BETTER},  # all have it
     ],
 )
-def test_a_link_that_leaves_no_answer_behind_asks_nothing(page: Page, fields):
+def test_a_link_that_leaves_no_answer_behind_asks_nothing(ann: Browser, fields):
     """Nor does one that was not there before."""
-    browser = page.browser("ann")
-    assert browser.judge(source=FORMER, verdict_4="N", verdict_5="Y").status_code == 303
-    assert browser.judge(**fields).status_code == 303
+    assert ann.judge(source=FORMER, verdict_4="N", verdict_5="Y").status_code == 303
+    assert ann.judge(**fields).status_code == 303
 
 
-def test_a_folder_that_cannot_be_read_is_told_without_its_secrets(page: Page):
-    """503, and the place of the mistake is not for annotators; mended, it goes on."""
-    browser = page.browser("ann")
+def test_a_folder_that_cannot_be_read_is_told_without_its_secrets(
+    page: Page, ann: Browser, caplog: pytest.LogCaptureFixture
+):
+    """503, and the place of the mistake is not for annotators but in one line of the log; mended, it goes on."""
     path = page.folder / SOURCES
     before = path.read_text()
     path.write_text("no host\n")
-    answer = browser.get("/question/1")
+    answer = ann.get("/question/1")
     assert answer.status_code == 503
     assert str(page.folder) not in answer.text
+    assert f"GET /question/<int:number>: {path}:1: " in caplog.text
+    assert "Traceback" not in caplog.text
     path.write_text(before)
-    assert browser.get("/question/1").status_code == 200
+    assert ann.get("/question/1").status_code == 200
 
 
-def test_view_times_are_kept_apart_from_verdicts(page: Page):
+def test_view_times_are_kept_apart_from_verdicts(page: Page, ann: Browser):
     """Of one's own tasks only, and of a bounded length."""
-    browser = page.browser("ann")
-    token = browser.token()
-    assert browser.post("/question/seen", token=token, task="4", seconds="12.5", opened="2").status_code == 204
-    assert browser.post("/question/seen", token=token, task="4", seconds="1e9").status_code == 400
-    assert browser.post("/question/seen", token=token, task="4", seconds="99999").status_code == 204
+    token = ann.token()
+    assert ann.post("/question/seen", token=token, task="4", seconds="12.5", opened="2").status_code == 204
+    assert ann.post("/question/seen", token=token, task="4", seconds="1e9").status_code == 400
+    assert ann.post("/question/seen", token=token, task="4", seconds="99999").status_code == 204
     number = page.numbers.tasks[3]
     assert [view[:3] + view[4:] for view in page.state.views()] == [
         ("ann", "annotator", number, 12.5, 2),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import errno
+import hashlib
 import html
 import io
+import json
 import re
+import shutil
 import threading
 import zipfile
 from collections.abc import Callable
@@ -86,8 +90,14 @@ def posted(browser: Browser, path: str, **fields: str) -> Any:
 
 
 def shown(text: str) -> str:
-    """The text of a page without markup."""
-    return html.unescape(re.sub(r"<[^>]*>", " ", text))
+    """The text of a page without markup, words apart by one blank."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def contents(folder: Path, *names: str) -> dict[str, bytes]:
+    """What the files of a campaign hold, or those with these names; not those of its page."""
+    paths = [folder / name for name in names] or folder.iterdir()
+    return {path.name: path.read_bytes() for path in paths if path.name not in SERVE_FILES}
 
 
 # --- figures
@@ -95,7 +105,7 @@ def shown(text: str) -> str:
 
 def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytest.CaptureFixture[str]):
     """Each row of status and agreement is on it, with the same numbers."""
-    text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
+    text = shown(judged.browser("max").get("/manage").text)
     campaign = read_campaign(judged.folder)
     tables = (*track(campaign).tables()[1:], campaign_agreement(campaign, warns=False).tables()[0])
     for table in tables:
@@ -110,33 +120,29 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
     assert "Verdicts left for annotators 2" in text
 
 
-def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page):
+def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page, manager: Browser):
     """Looking at every page changes no file."""
-    browser = judged.browser("max")
-    before = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
+    before = contents(judged.folder)
     for path in ("/manage", MANAGE, "/manage/templates", "/manage/template?relation=capital", "/manage/downloads"):
-        assert browser.get(path).status_code == 200
+        assert manager.get(path).status_code == 200
     for path in ("qrels", "campaign", "agreement"):
-        assert raw(browser, f"/manage/downloads/{path}").status_code == 200
-    after = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
-    assert after == before
+        assert raw(manager, f"/manage/downloads/{path}").status_code == 200
+    assert contents(judged.folder) == before
 
 
-def test_a_manager_judges_nothing(judged: Page):
+def test_a_manager_judges_nothing(manager: Browser):
     """Neither the pages nor the forms of those who judge answer."""
-    browser = judged.browser("max")
     for path in ("/question", "/question/1", "/question/verdicts"):
-        assert browser.get(path).status_code == 403
-    assert posted(browser, "/question/1", edition="x").status_code == 403
+        assert manager.get(path).status_code == 403
+    assert posted(manager, "/question/1", edition="x").status_code == 403
 
 
-def test_figures_follow_the_campaign(judged: Page):
+def test_figures_follow_the_campaign(judged: Page, manager: Browser):
     """A verdict that somebody gives is in them at the next look."""
-    browser = judged.browser("max")
-    assert "Wait for an adjudicator 2" in re.sub(r"\s+", " ", shown(browser.get("/manage").text))
+    assert "Wait for an adjudicator 2" in shown(manager.get("/manage").text)
     ann = judged.browser("ann")
     assert ann.judge(1, verdict_6="Y", source=WIKI).status_code == 303
-    assert "Wait for an adjudicator 3" in re.sub(r"\s+", " ", shown(browser.get("/manage").text))
+    assert "Wait for an adjudicator 3" in shown(manager.get("/manage").text)
 
 
 def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(make: Callable[..., Page]):
@@ -151,7 +157,7 @@ def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(m
     assert figures.overview() is not first  # long enough ago, and there is something new
     second = figures.overview()
     site.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
-    figures.share = second.seconds / 60  # as if a twentieth were a minute
+    figures.share = second["seconds"] / 60  # as if a twentieth were a minute
     now += 59
     assert figures.overview() is second
     now += 2
@@ -202,18 +208,18 @@ def until(condition: Callable[[], Any]) -> Any:
 
 
 def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
-    judged: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    manager: Browser, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    """503, and the next look has them."""
-    browser = judged.browser("max")
+    """503, and the next look has them; the log says why in one line."""
 
     def wrong(*_: Any) -> Any:
         raise KgtrecError("cannot be read")
 
     with monkeypatch.context() as patched:
         patched.setattr(manager_figures, "overview", wrong)
-        assert browser.get("/manage").status_code == 503
-    assert browser.get("/manage").status_code == 200
+        assert manager.get("/manage").status_code == 503
+    assert [(entry.message, entry.exc_info) for entry in caplog.records] == [("GET /manage: cannot be read", None)]
+    assert manager.get("/manage").status_code == 200
 
 
 @given(st.lists(st.integers(0, 400_000), max_size=50), st.integers(300_000, 400_000))
@@ -228,11 +234,11 @@ def test_the_pace_counts_first_verdicts_of_the_last_days():
     events = judgements_of([(0, "ann", "annotator", "N"), (0, "ann", "annotator", "Y"), (1, "ann", "annotator", "N")])
     events = replace(events, time=labels_of(["1970-01-02T00:00:00Z", "1970-01-03T00:00:00Z", "1970-01-03T00:00:00Z"]))
     pace = pace_of(events, 4, now=3 * 86400.0)
-    assert (pace.recent, pace.days, pace.per_day, pace.done_at) == (2, 2, 1.0, 7 * 86400.0)
-    assert pace_of(events, 4, now=60 * 86400.0).done_at is None
+    assert pace == {"recent": 2, "days": 2, "left": 4, "per_day": 1.0, "done_at": 7 * 86400.0}
+    assert pace_of(events, 4, now=60 * 86400.0)["done_at"] is None
     first_hour = pace_of(events, 100, now=86400.0 + 3600)
-    assert (first_hour.recent, first_hour.days, first_hour.per_day) == (1, 1, 1.0)
-    assert pace_of(events, 0, now=3 * 86400.0).done_at is None
+    assert [first_hour[name] for name in ("recent", "days", "per_day")] == [1, 1, 1.0]
+    assert pace_of(events, 0, now=3 * 86400.0)["done_at"] is None
 
 
 def test_too_fast_is_what_no_source_was_opened_for():
@@ -263,7 +269,7 @@ def test_view_times_come_from_the_state(judged: Page):
         judged.state.add_view(View("bob", "annotator", task, 0.0, 1.5, 0))
     assert view_totals(judged.folder, "annotator") == [("bob", task, 3.0, 0)]
     assert view_totals(judged.folder, "expert") == []
-    assert re.search(r"bob\s+1\s+3\.0\s+1\s", shown(judged.browser("max").get("/manage").text))
+    assert " bob 1 3.0 1 " in shown(judged.browser("max").get("/manage").text)
 
 
 def test_figures_do_without_the_state(tmp_path: Path):
@@ -287,7 +293,7 @@ def test_hosts_of_links_are_the_host_of_each(links: list[str]):
 
 def test_sources_are_counted_by_host(judged: Page):
     """The last verdicts of annotators with a link: seven of one host, one of another."""
-    text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
+    text = shown(judged.browser("max").get("/manage").text)
     assert "en.wikipedia.org 7 87.5%" in text
     assert "bnf.fr 1 12.5%" in text
 
@@ -311,15 +317,13 @@ def test_pairs_that_agree_unusually_little(n: int, agrees: bool, expected: int):
     none = replace(campaign.assignments, annotator=np.zeros(0, np.int32), triple=np.zeros(0, np.int32))
     campaign = replace(campaign, assignments=none)
     found = overview(campaign, Numbers.of_campaign(campaign), [], now=0.0)
-    table = found.pairs_table()
-    assert table is not None
-    assert [row[:2] for row in grid(table)["rows"]] == [("ann", "cleo"), ("bob", "cleo")][:expected]
+    assert [row[:2] for row in grid(found["pairs"])["rows"]] == [("ann", "cleo"), ("bob", "cleo")][:expected]
 
 
 def test_calibration_is_that_of_the_command(judged: Page):
     """Each person's hits on gold with their interval."""
     write_gold(judged.folder, Gold.of([("fr", "capital", "paris", "Y", "")]))
-    text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
+    text = shown(judged.browser("max").get("/manage").text)
     for row in grid(calibration(read_campaign(judged.folder)).tables()[0])["rows"]:
         assert " ".join(row) in text
 
@@ -334,17 +338,16 @@ def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page])
 # --- people
 
 
-def test_somebody_is_added_with_a_link_that_works(judged: Page):
+def test_somebody_is_added_with_a_link_that_works(judged: Page, manager: Browser):
     """It is shown once, and the list has the name."""
-    browser = judged.browser("max")
-    answer = act(browser, "add", name="cleo", role="annotator")
+    answer = act(manager, "add", name="cleo", role="annotator")
     assert "cleo is now annotator" in answer.text
     link = re.search(r'value="(https://[^"]*/in/[\w-]{43})"', answer.text)
     assert link
     assert judged.browser().get(link[1].removeprefix(URL)).status_code == 200
     assert "cleo\tannotator\tyes" in (judged.folder / PEOPLE).read_text()
-    assert "/in/" not in browser.get(MANAGE).text
-    assert "/in/" not in act(browser, "add", name="cleo", role="annotator").text
+    assert "/in/" not in manager.get(MANAGE).text
+    assert "/in/" not in act(manager, "add", name="cleo", role="annotator").text
 
 
 def test_people_tells_what_waits_for_each_role(judged: Page):
@@ -353,10 +356,10 @@ def test_people_tells_what_waits_for_each_role(judged: Page):
     browser = judged.browser("max")
     text = shown(browser.get(MANAGE).text)
     for person, n in (("ann annotator", 2), ("bob annotator", 0), ("eve adjudicator", 2), ("ivy expert", 2)):
-        assert f" {person} {n} " in " ".join(text.split())
+        assert f" {person} {n} " in text
     assert re.findall('aria-label="([a-z]+) has left, hand over', browser.get(MANAGE).text) == ["ann"]
     judged.browser("eve").judge(at="/conflict", verdict_4="Y", source_4=WIKI, only="4")
-    assert " eve adjudicator 1 " in " ".join(shown(browser.get(MANAGE).text).split())
+    assert " eve adjudicator 1 " in shown(browser.get(MANAGE).text)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +373,6 @@ def test_people_tells_what_waits_for_each_role(judged: Page):
         ("ann", "/question/1", "Judge"),
         ("ann", "/question/verdicts", "My verdicts"),
     ],
-    ids=["dashboard", "people", "template", "downloads", "guidelines", "question", "verdicts"],
 )
 def test_the_list_of_pages_tells_which_one_is_shown(judged: Page, person: str, address: str, name: str):
     """To a screen reader, and by its look."""
@@ -402,20 +404,25 @@ def test_who_has_left_is_out_and_can_be_back(judged: Page):
     assert len(judged.events()) == len(EVENTS)
 
 
-def test_open_tasks_of_who_has_left_go_to_others_as_by_assign(judged: Page, tmp_path: Path):
-    """The files are those of init --left and assign."""
-    import shutil
-
-    browser = judged.browser("max")
-    act(browser, "add", name="cleo", role="annotator")
+@pytest.mark.parametrize(
+    ("action", "fields", "commands"),
+    [
+        ("hand_over", {"name": "ann"}, (["init", "--left", "ann"], ["assign"])),
+        ("share", {"per_triple": "3"}, (["assign", "--per-triple", "3"],)),
+    ],
+)
+def test_tasks_are_shared_out_as_by_the_commands(
+    judged: Page, manager: Browser, tmp_path: Path, action: str, fields, commands
+):
+    """Those of who has left too, and with another number of annotators per triple: the files are the same."""
+    act(manager, "add", name="cleo", role="annotator")
     by_command = tmp_path / "by-command"
     shutil.copytree(judged.folder, by_command, ignore=shutil.ignore_patterns("serve.*"))
-    main(["campaign", "init", str(by_command), "--left", "ann"])
-    main(["campaign", "assign", str(by_command)])
-    answer = act(browser, "hand_over", name="ann")
-    assert answer.status_code == 200
-    for name in ("people.tsv", "assignments.tsv", "campaign.json"):
-        assert (judged.folder / name).read_text() == (by_command / name).read_text()
+    for command, *options in commands:
+        main(["campaign", command, str(by_command), *options])
+    assert act(manager, action, **fields).status_code == 200
+    names = "people.tsv", "assignments.tsv", "campaign.json"
+    assert contents(judged.folder, *names) == contents(by_command, *names)
 
 
 @pytest.mark.parametrize(
@@ -430,20 +437,20 @@ def test_open_tasks_of_who_has_left_go_to_others_as_by_assign(judged: Page, tmp_
         ("share", {"per_triple": "1"}, ("Share out the open triples anew?", "ann loses 2 open tasks")),
     ],
 )
-def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(judged: Page, action: str, fields, told):
+def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(
+    judged: Page, manager: Browser, action: str, fields, told
+):
     """Without an answer nothing is different; with one exactly that; if it is other than was asked, it asks again."""
-    browser = judged.browser("max")
-    act(browser, "add", name="cleo", role="annotator")
-    files = [judged.folder / name for name in ("people.tsv", "assignments.tsv", "campaign.json")]
-    before = [path.read_bytes() for path in files]
-    asked = posted(browser, MANAGE, action=action, **fields)
+    act(manager, "add", name="cleo", role="annotator")
+    before = contents(judged.folder)
+    asked = posted(manager, MANAGE, action=action, **fields)
     assert asked.status_code == 200
     for text in (*told, "What was judged stays.", "Yes, do it", "No, leave it as it is"):
         assert text in shown(asked.text)
-    assert [path.read_bytes() for path in files] == before
-    again = posted(browser, MANAGE, action=action, **fields, sure="0" * 64)
+    assert contents(judged.folder) == before
+    again = posted(manager, MANAGE, action=action, **fields, sure="0" * 64)
     assert "The campaign has changed since you were asked." in shown(again.text)
-    assert [path.read_bytes() for path in files] == before
+    assert contents(judged.folder) == before
     hidden = dict(
         re.findall(
             'type="hidden" name="([a-z_]+)" value="([^"]*)"', re.findall("(?s)ask-title.*?</section>", asked.text)[0]
@@ -452,16 +459,15 @@ def test_nobody_loses_tasks_before_the_page_has_said_what_will_change(judged: Pa
     sure = re.search('name="sure" value="([0-9a-f]+)"', asked.text)
     assert sure
     assert (
-        posted(browser, MANAGE, sure=sure[1], **{name: hidden[name] for name in ("action", *fields)}).status_code == 200
+        posted(manager, MANAGE, sure=sure[1], **{name: hidden[name] for name in ("action", *fields)}).status_code == 200
     )
-    assert [path.read_bytes() for path in files] != before
+    assert contents(judged.folder) != before
 
 
-def test_sharing_out_asks_nothing_where_nobody_loses_anything(judged: Page):
+def test_sharing_out_asks_nothing_where_nobody_loses_anything(manager: Browser):
     """Somebody new only gets tasks that nobody has begun; a second time nothing is different."""
-    browser = judged.browser("max")
-    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
-    assert "Shared out: " in posted(browser, MANAGE, action="share", per_triple="2").text
+    assert "Shared out: " in posted(manager, MANAGE, action="share", per_triple="2").text
+    assert "Shared out: " in posted(manager, MANAGE, action="share", per_triple="2").text
 
 
 def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
@@ -480,73 +486,40 @@ def test_the_page_says_yes_and_no_and_never_y_and_n(make: Callable[..., Page]):
     assert "expected a link to the source of a No, found none" in refused.text
 
 
-def test_sharing_out_is_that_of_assign(judged: Page, tmp_path: Path):
-    """With another number of annotators per triple, too."""
-    import shutil
-
-    browser = judged.browser("max")
-    act(browser, "add", name="cleo", role="annotator")
-    by_command = tmp_path / "by-command"
-    shutil.copytree(judged.folder, by_command, ignore=shutil.ignore_patterns("serve.*"))
-    main(["campaign", "assign", str(by_command), "--per-triple", "3"])
-    assert act(browser, "share", per_triple="3").status_code == 200
-    for name in ("assignments.tsv", "campaign.json"):
-        assert (judged.folder / name).read_text() == (by_command / name).read_text()
-
-
 @pytest.mark.parametrize(
     ("action", "fields", "message"),
     [
-        ("add", {"name": "a\nb", "role": "annotator"}, "expected a name without white space around it, of one line"),
-        ("add", {"name": "two  blanks", "role": "annotator"}, "expected a name without white space around it"),
+        ("add", {"name": "a\nb", "role": "annotator"}, "of one line"),
+        ("add", {"name": "two  blanks", "role": "annotator"}, "white space"),
         ("add", {"name": "", "role": "annotator"}, "expected a name"),
-        ("add", {"name": "x" * 201, "role": "annotator"}, "expected a name of at most 200 characters, got 201"),
-        ("add", {"name": "cleo", "role": "admin"}, "expected a role of annotator, adjudicator, expert, manager"),
-        ("add", {"name": "max", "role": "annotator"}, "expected a manager, who sees all verdicts, to judge nothing"),
-        ("add", {"name": "ann", "role": "manager"}, "expected a manager, who sees all verdicts, to judge nothing"),
-        ("leave", {"name": "nobody"}, "expected somebody of people.tsv who has left, got 'nobody'"),
+        ("add", {"name": "x" * 201, "role": "annotator"}, "at most 200 characters, got 201"),
+        ("add", {"name": "cleo", "role": "admin"}, "a role of"),
+        ("add", {"name": "max", "role": "annotator"}, "to judge nothing"),
+        ("add", {"name": "ann", "role": "manager"}, "to judge nothing"),
+        ("leave", {"name": "nobody"}, "got 'nobody'"),
         ("leave", {"name": "max"}, "you cannot remove yourself"),
         ("hand_over", {"name": "max"}, "you cannot remove yourself"),
         ("hand_over", {"name": "ann"}, "expected at least 2 active annotators"),
         ("link", {"name": "gone"}, "expected somebody who takes part, found 'gone'"),
         ("link", {"name": "../ann"}, "expected somebody who takes part, found '../ann'"),
-        ("share", {"per_triple": "0"}, "expected 1 to 100 annotators per triple, got '0'"),
+        ("share", {"per_triple": "0"}, "per triple, got '0'"),
         ("share", {"per_triple": "9"}, "expected at least 9 active annotators"),
-        ("share", {"per_triple": "x"}, "expected 1 to 100 annotators per triple, got 'x'"),
-        ("drop", {}, "expected something to do among add, leave, hand_over, share, link, found 'drop'"),
-    ],
-    ids=[
-        "two lines",
-        "blanks",
-        "empty",
-        "long",
-        "no role",
-        "manager judges",
-        "annotator manages",
-        "nobody leaves",
-        "oneself leaves",
-        "oneself hands over",
-        "too few are left",
-        "link of who has left",
-        "link of a path",
-        "none per triple",
-        "too many per triple",
-        "no number",
-        "no action",
+        ("share", {"per_triple": "x"}, "per triple, got 'x'"),
+        ("drop", {}, "found 'drop'"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_the_form(judged: Page, action: str, fields: dict[str, str], message: str):
+def test_what_cannot_be_done_is_said_in_the_form(
+    judged: Page, manager: Browser, action: str, fields: dict[str, str], message: str
+):
     """With what was typed, and nothing is changed."""
-    browser = judged.browser("max")
-    before = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
+    before = contents(judged.folder)
     links = judged.state.links()
-    answer = posted(browser, MANAGE, action=action, **fields)
+    answer = posted(manager, MANAGE, action=action, **fields)
     assert answer.status_code == 422
     assert message in html.unescape(answer.text)
     if action == "add" and "\n" not in fields["name"]:
         assert f'value="{fields["name"]}"' in answer.text
-    after = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
-    assert after == before
+    assert contents(judged.folder) == before
     assert judged.state.links() == links
 
 
@@ -565,26 +538,24 @@ def test_names_are_text_wherever_they_stand(judged: Page, name: str):
     assert act(browser, "leave", name=name).status_code == 200
 
 
-def test_a_form_of_a_manager_needs_its_token_and_its_origin(judged: Page):
+def test_a_form_of_a_manager_needs_its_token_and_its_origin(judged: Page, manager: Browser):
     """Each of them; and nothing is changed."""
-    browser = judged.browser("max")
-    token, before = browser.token(MANAGE), (judged.folder / PEOPLE).read_bytes()
+    token, before = manager.token(MANAGE), (judged.folder / PEOPLE).read_bytes()
     fields = {"action": "add", "name": "cleo", "role": "manager", "relation": "capital", "save": "yes"}
     for path in (MANAGE, "/manage/template"):
         for data, origin in (({}, URL), ({"token": "x"}, URL), ({"token": token}, "https://evil.example.org")):
-            answer = browser.client.post(path, base_url=URL, data=fields | data, headers={"Origin": origin})
+            answer = manager.client.post(path, base_url=URL, data=fields | data, headers={"Origin": origin})
             assert answer.status_code == 403
     assert (judged.folder / PEOPLE).read_bytes() == before
 
 
-def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page):
+def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page, manager: Browser):
     """Under its lock, like those of the commands."""
-    browser = judged.browser("max")
-    token = browser.token(MANAGE)
+    token = manager.token(MANAGE)
     done = threading.Event()
 
     def add() -> None:
-        browser.post(MANAGE, token=token, action="add", name="cleo", role="annotator")
+        manager.post(MANAGE, token=token, action="add", name="cleo", role="annotator")
         done.set()
 
     with campaign_lock(judged.folder):
@@ -681,14 +652,13 @@ def test_another_relation_that_was_edited_meanwhile_is_no_conflict(judged: Page)
     ("template", "message"),
     [
         ("Is {head} it?", "expected a template with {head} and {tail}, found no {tail}"),
-        ("{head.__class__} {head} {tail}", "expected nothing but {head} and {tail} in braces"),
-        ("{{7*7}} {head} {tail}", "expected nothing but {head} and {tail} in braces"),
-        ("{head} {tail} {0}", "expected nothing but {head} and {tail} in braces"),
+        ("{head.__class__} {head} {tail}", "nothing but"),
+        ("{{7*7}} {head} {tail}", "nothing but"),
+        ("{head} {tail} {0}", "nothing but"),
         ("{head}\n{tail}", "expected a template of one line of text"),
         ("", "found no {head} and no {tail}"),
         ("{head}{tail}" + "x" * 2_000, "expected a template of at most 2,000 characters"),
     ],
-    ids=["no tail", "attribute", "expression", "number", "two lines", "empty", "long"],
 )
 @pytest.mark.parametrize("button", ["save", "preview"])
 def test_a_template_that_cannot_be_filled_in_is_refused(judged: Page, template: str, message: str, button: str):
@@ -720,13 +690,12 @@ def test_markup_in_a_template_is_text(judged: Page):
 
 
 @pytest.mark.parametrize("relation", ["", "nothing", "../capital", "{{7*7}}", "capital\t"])
-def test_a_relation_that_is_not_of_the_pool_has_no_template(judged: Page, relation: str):
+def test_a_relation_that_is_not_of_the_pool_has_no_template(manager: Browser, relation: str):
     """Whatever it is called."""
-    browser = judged.browser("max")
-    answer = browser.client.get("/manage/template", base_url=URL, query_string={"relation": relation})
+    answer = manager.client.get("/manage/template", base_url=URL, query_string={"relation": relation})
     assert answer.status_code == 404
     fields = {"relation": relation, "template": "{head} {tail}", "save": "yes"}
-    assert posted(browser, "/manage/template", **fields).status_code == 404
+    assert posted(manager, "/manage/template", **fields).status_code == 404
 
 
 # --- downloads
@@ -754,9 +723,6 @@ def test_qrels_of_nothing_are_refused_kindly(tmp_path: Path, make: Callable[...,
     """The page says why."""
     made = make()
     (made.folder / "seeds.txt").write_text("")
-    import hashlib
-    import json
-
     settings = json.loads((made.folder / "campaign.json").read_text())
     settings["files"]["seeds.txt"] = hashlib.sha256(b"").hexdigest()
     (made.folder / "campaign.json").write_text(json.dumps(settings))
@@ -845,32 +811,20 @@ def test_one_download_is_made_at_a_time(judged: Page):
     assert raw(browser, "/manage/downloads/qrels").status_code == 200
 
 
-def test_a_full_disk_leaves_nothing(judged: Page, monkeypatch: pytest.MonkeyPatch):
-    """507, and the next download works."""
-    import errno
-
-    def full(*_: Any, **__: Any) -> Any:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    browser = judged.browser("max")
-    with monkeypatch.context() as patched:
-        patched.setattr("kgtrec.serve.manager_downloads._fill", full)
-        assert raw(browser, "/manage/downloads/campaign").status_code == 507
-    assert raw(browser, "/manage/downloads/campaign").status_code == 200
+def full(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_change_on_a_full_disk_changes_nothing(judged: Page, monkeypatch: pytest.MonkeyPatch):
-    """Who was added is not in the list, and no file is half written."""
-    import errno
-
-    def full(*_: Any, **__: Any) -> Any:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    browser = judged.browser("max")
+def test_a_full_disk_leaves_nothing(judged: Page, manager: Browser, monkeypatch: pytest.MonkeyPatch):
+    """507, and the next download works; who was added is not in the list, and no file is half written."""
     before = {path.name for path in judged.folder.iterdir()}
+    with monkeypatch.context() as patched:
+        patched.setattr(zipfile.ZipFile, "open", full)
+        assert raw(manager, "/manage/downloads/campaign").status_code == 507
+    assert raw(manager, "/manage/downloads/campaign").status_code == 200
     with monkeypatch.context() as patched, suppress(KgtrecError):
         patched.setattr("kgtrec.formats.output.together._do", full)
-        assert act(browser, "add", name="cleo", role="annotator").status_code == 507
+        assert act(manager, "add", name="cleo", role="annotator").status_code == 507
     assert "cleo" not in list(read_people(judged.folder / PEOPLE).names)
     assert {path.name for path in judged.folder.iterdir()} == before
 

@@ -88,21 +88,26 @@ def require_the_same(folder: Path, n_questions: int, n_known: int) -> None:
     for number, asked in zip(work.numbers.tolist(), data["questions"], strict=True):
         shown = work.page(number)
         assert shown is not None
-        assert asked["title"] == shown.title
+        assert asked["title"] == shown["title"]
         assert [(card["task"], card["question"]) for card in asked["cards"]] == [
-            (one.task, one.question) for one in shown.candidates
+            (one["task"], one["question"]) for one in shown["candidates"]
         ]
         names = [(data["entities"][row] * 2)[1] for row in asked["known"]]
-        assert names == [one.name for one in shown.known]
-        assert [host for host, _ in data["searches"]] == [search.host for search in shown.searches]
+        assert names == [one["name"] for one in shown["known"]]
+        assert [host for host, _ in data["searches"]] == [host for host, _ in shown["searches"]]
         assert [url + asked["search"].replace(" ", "+") for _, url in data["searches"]] == [
-            search.url.replace("%7B", "{").replace("%7D", "}") for search in shown.searches
+            url.replace("%7B", "{").replace("%7D", "}") for _, url in shown["searches"]
         ]
 
 
 def test_the_file_asks_what_the_page_asks(tmp_path: Path):
     """With the known answer of one question."""
     require_the_same(folder_of(campaign_with_roles(), tmp_path / "campaign"), n_questions=2, n_known=1)
+
+
+def test_the_file_counts_known_answers():
+    """There are as many as the script finds, which says so where there is one."""
+    assert "[[n_known]] answers are known already" in file_of()
 
 
 def test_equal_tasks_give_equal_bytes():

@@ -97,6 +97,7 @@ def test_the_whole_way_without_a_server(browser: Any, open_file: Any, ann: Path,
     until(lambda: counts(browser) == (2, 3))
     keys(browser, Keys.ENTER)
     until(lambda: counts(browser) == (2, 3) and "France" in browser.title)
+    assert "1 answer is known already\nYou are not asked about it." in text(browser)
     keys(browser, "n")
     until(lambda: "expected a link to the source of a No, found none" in text(browser))
     keys(browser, f"{WIKI}#b", Keys.ENTER)

@@ -73,112 +73,56 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
     assert found.label_set("more").collection == "some"
 
 
+BASELINES, SIZE, SOME = 'baselines = ["rules", "popularity"]', "size = 0.5", 'name = "some"'
+
+
 @pytest.mark.parametrize(
-    ("change", "to", "message"),
+    ("change", "to", "place", "word"),
     [
-        ('title = "T"\n', "", "s.toml: expected a title, found none"),
-        ('title = "T"', "title = 3", "s.toml:1: expected title to be a string, found 3"),
-        ('title = "T"', 'title = "T', "s.toml:1: expected TOML, found"),
-        ("[data]", "[dta]", "s.toml:2: unknown option [dta]; did you mean [data]?"),
-        ("baselines", "baseline", "s.toml:5: unknown option 'baseline' of [systems]; did you mean baselines?"),
-        (
-            'baselines = ["rules", "popularity"]',
-            "",
-            "expected a section [systems] with scores, baselines, ranks or runs",
-        ),
-        (
-            'baselines = ["rules", "popularity"]',
-            'runs = ["runs"]',
-            "expected scores, baselines or answer ranks for label set some, a sample, found a run: runs/one.run",
-        ),
-        (
-            'baselines = ["rules", "popularity"]',
-            'scores = ["runs"]',
-            "s.toml:5: expected scores to name files that end",
-        ),
-        (
-            "${HERE}",
-            "${THERE}",
-            "s.toml:3: expected the environment variable THERE to be set, which folder uses, found none",
-        ),
-        ("${HERE}/kg", "nowhere", "s.toml:3: expected a folder for folder, found nothing there"),
-        ("folder = ", 'collection = "kg"\nfolder = ', "found folder and collection"),
-        ("folder = ", "train = ", "expected train, valid and test, or a folder"),
-        (
-            '"test"',
-            '"tset"',
-            "s.toml:8: expected kind to be one of test, sample, qrels, campaign, published, found 'tset'; "
-            "did you mean test?",
-        ),
-        ('name = "some"', 'name = "all"', "s.toml:10: expected a different name for each label set, found 'all' again"),
-        (
-            'name = "some"',
-            'name = "a b"',
-            "s.toml:10: expected name to be a name of at most 64 letters, digits, dots and dashes",
-        ),
-        ('name = "some"\n', "", "s.toml:9: expected a name for each label set, found none"),
-        ("size = 0.5", "", "expected triples or a size for a label set of kind 'sample', found none"),
-        (
-            "size = 0.5",
-            "size = 1.5",
-            "s.toml:12: expected size to be a number of triples, or a fraction of them, found 1.5",
-        ),
-        ("size = 0.5", 'size = 0.5\non = "all"', "s.toml:13: expected no on for a label set of kind 'sample'"),
-        (
-            "size = 0.5",
-            'size = 0.5\n[power]\nlabels = ["al"]',
-            "s.toml:14: expected a label set among all, some, found 'al'",
-        ),
-        (
-            "size = 0.5",
-            "size = 0.5\n[power]\nalpha = 5",
-            "s.toml:14: expected alpha to be a number between 0 and 1, found 5",
-        ),
-        (
-            "size = 0.5",
-            'size = 0.5\n[correlation]\npairs = [["all", "all"]]',
-            "expected two label sets, found 'all' twice",
-        ),
-        ('name = "some"', f'name = "{"s" * 65}"', "s.toml:10: expected name to be a name of at most 64 letters"),
-        ("${HERE}/kg", "${A=B}", "s.toml:3: expected the name of an environment variable in ${...} of folder"),
-        ("${HERE}/kg", "k\\u0000g", "s.toml:3: expected a path in UTF-8 without NUL for folder"),
-        ("${HERE}/kg", "x" * 5000, "s.toml:3: expected a folder for folder, found a path that cannot be read"),
-        (
-            'baselines = ["rules", "popularity"]',
-            'runs = ["r**/*.run"]',
-            "s.toml:5: expected a pattern of files for runs",
-        ),
-        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML, found: Exceeds the limit"),
-        ('title = "T"', f"title = {'[' * 5000}", "s.toml: expected TOML, found brackets nested too deeply"),
-        ('/kg"', '/kg"\nthreshold = inf', "s.toml:4: expected threshold to be a number above 1, found inf"),
-        ('title = "T"', f'title = "T"\nabout = [{"3, " * 5000}]', "3, 3..."),
-        (
-            "size = 0.5",
-            'size = 0.5\n[correlation]\ncoefficients = ["tau", "tau"]',
-            "s.toml:14: expected coefficients to be a list of tau, tau_ap, spearman, rbo, each at most once",
-        ),
-        (
-            "size = 0.5",
-            'size = 0.5\n[measures]\nnames = ["RR", "MRR"]',
-            "s.toml:14: MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR",
-        ),
-        (
-            "size = 0.5",
-            'size = 0.5\n[ties]\nmeasures = ["AP@20", "nDGC@20"]',
-            "s.toml:14: unknown measure 'nDGC@20'; did you mean",
-        ),
-        (
-            "size = 0.5",
-            "size = 0.5\n[stability]\nrepeats = true",
-            "expected repeats to be a whole number from 1 to 1,000,000",
-        ),
+        ('title = "T"\n', "", "", "a title, found none"),
+        ('title = "T"', "title = 3", ":1", "title to be a string, found 3"),
+        ('title = "T"', 'title = "T', ":1", "TOML"),
+        ('title = "T"', f"title = {'9' * 5000}", "", "Exceeds the limit"),
+        ('title = "T"', f"title = {'[' * 5000}", "", "brackets"),
+        ('title = "T"', f'title = "T"\nabout = [{"3, " * 5000}]', ":2", "3, 3..."),
+        ("[data]", "[dta]", ":2", "unknown option [dta]; did you mean [data]?"),
+        ("baselines", "baseline", ":5", "'baseline' of [systems]; did you mean baselines?"),
+        (BASELINES, "", "", "[systems]"),
+        (BASELINES, 'runs = ["runs"]', ":4", "label set some, a sample, found a run: runs/one.run"),
+        (BASELINES, 'scores = ["runs"]', ":5", "scores to name files that end"),
+        (BASELINES, 'runs = ["r**/*.run"]', ":5", "pattern"),
+        ("${HERE}", "${THERE}", ":3", "variable THERE to be set, which folder uses"),
+        ("${HERE}/kg", "${A=B}", ":3", "name of an environment variable"),
+        ("${HERE}/kg", "k\\u0000g", ":3", "without NUL"),
+        ("${HERE}/kg", "x" * 5000, ":3", "cannot be read"),
+        ("${HERE}/kg", "nowhere", ":3", "found nothing there"),
+        ("folder = ", 'collection = "kg"\nfolder = ', ":2", "found folder and collection"),
+        ("folder = ", "train = ", ":2", "train, valid and test, or a folder"),
+        ('/kg"', '/kg"\nthreshold = inf', ":4", "a number above 1, found inf"),
+        ('"test"', '"tset"', ":8", "published, found 'tset'; did you mean test?"),
+        (SOME, 'name = "all"', ":10", "found 'all' again"),
+        (SOME, 'name = "a b"', ":10", "at most 64"),
+        (SOME, f'name = "{"s" * 65}"', ":10", "at most 64"),
+        (f"{SOME}\n", "", ":9", "a name for each label set"),
+        (SIZE, "", ":11", "triples or a size for a label set of kind 'sample', found none"),
+        (SIZE, "size = 1.5", ":12", "fraction of them, found 1.5"),
+        (SIZE, 'size = 0.5\non = "all"', ":13", "no on for a label set of kind 'sample'"),
+        (SIZE, 'size = 0.5\n[power]\nlabels = ["al"]', ":14", "among all, some, found 'al'"),
+        (SIZE, "size = 0.5\n[power]\nalpha = 5", ":14", "between 0 and 1, found 5"),
+        (SIZE, 'size = 0.5\n[correlation]\npairs = [["all", "all"]]', ":14", "found 'all' twice"),
+        (SIZE, 'size = 0.5\n[correlation]\ncoefficients = ["tau", "tau"]', ":14", "each at most once"),
+        (SIZE, 'size = 0.5\n[measures]\nnames = ["RR", "MRR"]', ":14", "MRR: expected micro.MRR"),
+        (SIZE, 'size = 0.5\n[ties]\nmeasures = ["AP@20", "nDGC@20"]', ":14", "'nDGC@20'; did you mean"),
+        (SIZE, "size = 0.5\n[stability]\nrepeats = true", ":14", "repeats"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(folder: Path, change: str, to: str, message: str):
+def test_a_mistake_is_told_in_one_line(folder: Path, change: str, to: str, place: str, word: str):
+    """With the line of the option, or of its section."""
     assert change in GOOD
     with pytest.raises(FormatError) as told:
         read(folder, GOOD.replace(change, to, 1))
-    assert message in str(told.value)
+    assert f"s.toml{place}: " in str(told.value)
+    assert word in str(told.value)
     assert "\n" not in str(told.value)
 
 

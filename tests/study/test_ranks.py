@@ -25,6 +25,8 @@ from kgtrec.study import Study, run_study
 from kgtrec.study.ranks import ranks_on_sample
 from kgtrec.study.report import study_report
 from kgtrec.systems.baselines import baseline_blocks
+from tests.studies import sample as sample_labels
+from tests.studies import study_toml
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 ENTITIES = [f"e{n}" for n in range(6)]
@@ -83,27 +85,15 @@ def test_ranks_on_a_sample_are_those_that_ranking_on_the_sample_gives(draw: st.D
     assert (found.collection, found.filtered_by) == (sample.stamp, expected.filtered_by)
 
 
-CONFIG = """title = "Given ranks"
-[data]
-folder = "cities"
-[systems]
-ranks = ["ranks"]
-[[labels]]
-name = "all"
-kind = "test"
-[[labels]]
-name = "some"
-kind = "sample"
-size = 0.75
-[measures]
-names = ["micro.MRR", "macro.MRR", "AP@20"]
-resamples = 20
-[stability]
-sizes = [0.5]
-repeats = 3
-[report]
-formats = ["csv"]
-"""
+CONFIG = study_toml(
+    "Given ranks",
+    data={"folder": "cities"},
+    systems={"ranks": ["ranks"]},
+    labels=sample_labels(0.75),
+    measures={"names": ["micro.MRR", "macro.MRR", "AP@20"], "resamples": 20},
+    stability={"sizes": [0.5], "repeats": 3},
+    report={"formats": ["csv"]},
+)
 
 
 def write_study(folder: Path, systems: Mapping[str, str], filtered_by: Sequence[str] = SPLITS) -> Path:

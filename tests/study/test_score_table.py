@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgtrec.data.scores import Scores
-from kgtrec.study.score_table import score_table
+from kgtrec.study.report import score_table
 from tests.report.sample import SYSTEMS, sample_scores
 
 

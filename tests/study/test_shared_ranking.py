@@ -25,35 +25,18 @@ from kgtrec.ranking import grid, tiles
 from kgtrec.study.run import run_study
 from tests.examples import examples
 from tests.executors import threads
+from tests.studies import MORE, sample, study_toml
 from tests.trees import tree
 
-CONFIG = """title = "T"
-[data]
-folder = "kg"
-[systems]
-scores = ["a.npz", "b.npz"]
-baselines = ["popularity"]
-[[labels]]
-name = "all"
-kind = "test"
-[[labels]]
-name = "some"
-kind = "sample"
-size = 6
-[[labels]]
-name = "more"
-kind = "qrels"
-file = "more.txt"
-[measures]
-names = ["micro.MRR", "AP@5"]
-resamples = 2
-[stability]
-labels = []
-[power]
-labels = []
-[report]
-formats = ["csv"]
-"""
+CONFIG = study_toml(
+    data={"folder": "kg"},
+    systems={"scores": ["a.npz", "b.npz"], "baselines": ["popularity"]},
+    labels=sample(6) | MORE,
+    measures={"names": ["micro.MRR", "AP@5"], "resamples": 2},
+    stability={"labels": []},
+    power={"labels": []},
+    report={"formats": ["csv"]},
+)
 
 
 def write_study(folder: Path, seed: int) -> Path:

@@ -23,40 +23,26 @@ from kgtrec.ranking.rank import rank_scores
 from kgtrec.study.run import run_study
 from tests.collections_by_hand import collection_of
 from tests.examples import examples
+from tests.studies import ALL, MORE, study_toml
 
 N_QUESTIONS, N_ENTITIES = 8, 12
 COLLECTION = collection_of(N_QUESTIONS, N_ENTITIES, {(q, e): 1 for q in range(N_QUESTIONS) for e in (q, q + 2)})
-CONFIG = """title = "T"
-[data]
-collection = "C"
-[systems]
-{kind} = ["{folder}"]
-[[labels]]
-name = "all"
-kind = "test"
-[[labels]]
-name = "more"
-kind = "qrels"
-file = "more.txt"
-[measures]
-names = [{measures}]
-unlisted_answers = "candidates"
-resamples = 20
-[stability]
-sizes = [0.5]
-repeats = 3
-[correlation]
-pairs = [["all", "more"]]
-[report]
-formats = ["csv"]
-"""
-MORE = {(q, e): grade for q in range(N_QUESTIONS) for e, grade in ((q, 1), (q + 1, 1), (q + 2, 0))}
-JUDGED = collection_of(N_QUESTIONS, N_ENTITIES, MORE).qrels
+GRADES = {(q, e): grade for q in range(N_QUESTIONS) for e, grade in ((q, 1), (q + 1, 1), (q + 2, 0))}
+JUDGED = collection_of(N_QUESTIONS, N_ENTITIES, GRADES).qrels
 
 
-def write_config(folder: Path, name: str, kind: str, systems: str, measures: str) -> Path:
+def write_config(folder: Path, name: str, systems: dict[str, list[str]], *measures: str) -> Path:
     path = folder / f"{name}.toml"
-    path.write_text(CONFIG.format(kind=kind, folder=systems, measures=measures))
+    text = study_toml(
+        data={"collection": "C"},
+        systems=systems,
+        labels=ALL | MORE,
+        measures={"names": measures, "unlisted_answers": "candidates", "resamples": 20},
+        stability={"sizes": [0.5], "repeats": 3},
+        correlation={"pairs": [["all", "more"]]},
+        report={"formats": ["csv"]},
+    )
+    path.write_text(text)
     return path
 
 
@@ -124,7 +110,7 @@ def test_runs_in_parts_have_the_tables_of_text(place, seed, rows):
         write_run(place / folders["file"] / f"{name}.parquet", run)
     found = {}
     for kind, folder in folders.items():
-        config = write_config(place, f"study-{folder}", "runs", f"{folder}", '"AP@5", "macro.MRR", "nDCG@5"')
+        config = write_config(place, f"study-{folder}", {"runs": [f"{folder}"]}, "AP@5", "macro.MRR", "nDCG@5")
         with mock.patch.object(streamed_runs, "ROWS_IN_MEMORY", 0 if kind == "file" else 1 << 24):
             run_study(config)
         found[kind] = tables(config.with_suffix(""))
@@ -150,13 +136,8 @@ def test_answer_ranks_in_parts_have_the_tables_of_one_file(place):
             own = replace(ranks, **{column: getattr(ranks, column)[rows] for column in columns})
             write_answer_ranks(place / "parts" / "a.ranks" / f"part-{part:05}.parquet", own)
     found = []
-    for name, systems in (
-        ("1", "one"),
-        ("2", "parts"),
-        ("3", "parts/*"),
-        ("4", 'parts/a.ranks", "parts/b.ranks.parquet'),
-    ):
-        config = write_config(place, f"ranks-{name}", "ranks", systems, '"micro.MRR", "macro.MRR"')
+    for n, ranks in enumerate((["one"], ["parts"], ["parts/*"], ["parts/a.ranks", "parts/b.ranks.parquet"])):
+        config = write_config(place, f"ranks-{n}", {"ranks": ranks}, "micro.MRR", "macro.MRR")
         run_study(config)
         found.append(tables(config.with_suffix("")))
     assert found[1:] == [found[0]] * 3
@@ -171,7 +152,7 @@ def test_a_part_that_changes_is_computed_again(place):
         for number, name in enumerate("ab"):
             path = place / "changing" / ("a.run/part-00000.parquet" if name == "a" else "b.run")
             write_run(path, ranked(seed * (2 - number), name)[1], force=True)
-        run_study(write_config(place, "change", "runs", "changing", '"AP@5"'), say=told.append)
+        run_study(write_config(place, "change", {"runs": ["changing"]}, "AP@5"), say=told.append)
     counts = [line for line in told if "computed" in line and "already" in line]
     assert counts[1].startswith("0 steps computed")
     assert not counts[2].startswith("0 steps computed")

@@ -71,8 +71,8 @@ def _new_links(folder: str, names: Collection[str], url: str | None) -> list[str
     """A new link for each person; no link changes, and no file is made, where that is refused for one of them."""
     from kgtrec.formats.campaign.folder import require_initialised
     from kgtrec.formats.output.folders import SERVE_STATE
-    from kgtrec.serve.auth import Access, require_active
-    from kgtrec.serve.state import State, key_of
+    from kgtrec.serve.auth import require_active
+    from kgtrec.serve.state import State
 
     require_initialised(folder)
     for name in names:
@@ -82,8 +82,7 @@ def _new_links(folder: str, names: Collection[str], url: str | None) -> list[str
     if url or Path(folder, SERVE_STATE).exists():
         with contextlib.closing(State(folder)) as state:
             if own := url or state.url():
-                access = Access(state, key_of(folder))
-                return [access.link(own, name) for name in names]
+                return [state.link(name, own) for name in names]
     raise KgtrecError("expected --url URL, since the page was not served yet")
 
 
@@ -95,7 +94,7 @@ def _print_links(site: Site) -> None:
     roles = active_roles(folder)
     for name, own in roles.items():
         if name not in linked:
-            click.echo(f"{name} ({', '.join(own)}): {site.access.link(site.url, name)}")
+            click.echo(f"{name} ({', '.join(own)}): {site.state.link(name, site.url)}")
     if known := [name for name in roles if name in linked]:
         say(
             f"{', '.join(known)}: links are made already; for a new one: kgtrec campaign serve "

@@ -141,6 +141,10 @@
     for (const own of [...page.querySelectorAll(".side")].map((side) => side.closest(".card")))
       each(own, ".side", tasks.get(Number(own.dataset.task)).sides.map((side) => ({ ...side, side_note: judging.visible(side.side_note) })));
     page.querySelector(".known").open = known.length <= 8;
+    if (known.length === 1) {
+      page.querySelector(".known summary").textContent = "1 answer is known already";
+      page.querySelector(".known p").textContent = "You are not asked about it.";
+    }
     if (!known.length) page.querySelector(".known").remove();
     if (!place) page.querySelector(".steps a").remove();
     if (next === undefined) page.querySelector("#next").href = home;
