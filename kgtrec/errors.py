@@ -155,7 +155,7 @@ def one_of(
     choices = list(choices)
     if value not in choices:
         message = f"expected {what} {', '.join(choices)}, found {value!r}{nearest(str(value), choices)}"
-        raise KgtrecError(message) if path is None else FormatError(message, path=path, line=line)
+        raise KgtrecError(message) if path is None else FormatError(message, path, line=line)
 
 
 def require(is_right: NDArray[np.bool_], error: Callable[[int], KgtrecError]) -> None:
@@ -344,5 +344,5 @@ def in_file(path: str | os.PathLike[str], line: int | None = None, *, name: str 
     except KgtrecError as error:
         message = str(error).removeprefix(f"{path}: ").removeprefix(f"{name}: ")
         if type(error) is KgtrecError:
-            raise FormatError(message, path=path, line=line) from None
+            raise FormatError(message, path, line=line) from None
         raise type(error)(f"{path}: {message}") from None

@@ -152,9 +152,7 @@ class OpenCampaign:
         rows, path = list(incoming), self.folder / JUDGEMENTS
         with campaign_lock(self.folder):
             if not path.exists():
-                raise FormatError(
-                    "expected the judgements of this campaign, found no such file; put it back", path=path
-                )
+                raise FormatError("expected the judgements of this campaign, found no such file; put it back", path)
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time is None else time
             campaign, judgements = self._updated()
             triples = triples_about(campaign, rows)

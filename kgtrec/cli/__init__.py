@@ -193,7 +193,7 @@ def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) ->
         if is_pipe:
             raise FormatError(
                 "expected a file, found a named pipe, which can be read only once; write its contents to a file first",
-                path=path,
+                path,
             )
     return inputs
 

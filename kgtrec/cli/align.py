@@ -172,13 +172,13 @@ def _files(path: Path) -> list[Path]:
             return [path]
         files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".npz", ".npy"))
         if not files:
-            raise FormatError("expected .npz or .npy files in this folder, found none", path=path)
+            raise FormatError("expected .npz or .npy files in this folder, found none", path)
         return files
     if path.suffix.lower() not in (".npz", ".npy"):
         raise FormatError(
             "expected vectors (.npz, or a folder with left.npy and right.npy) or a similarity matrix (.npy), found "
             + (f"a file that ends in {path.suffix!r}" if path.suffix else "a name without a suffix"),
-            path=path,
+            path,
         )
     return [path]
 

@@ -269,10 +269,10 @@ def _run_files(runs: Sequence[str]) -> list[str]:
 def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
     ids = read_label_lines(path)
     if not len(ids):
-        raise FormatError("expected ids of questions, one per line, found an empty file", path=path)
+        raise FormatError("expected ids of questions, one per line, found an empty file", path)
     row = test.questions.ids.encode(ids.labels)
     expected = "expected ids of questions of the collection, one per line"
-    require(row >= 0, lambda place: FormatError(f"{expected}, found {ids[place]!r}", path=path))
+    require(row >= 0, lambda place: FormatError(f"{expected}, found {ids[place]!r}", path))
     return row
 
 

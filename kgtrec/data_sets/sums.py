@@ -43,11 +43,11 @@ def is_published(file: DataFile, path: Path) -> bool:
     if not path.exists():
         return False
     if not path.is_file():
-        raise FormatError("expected a file of a data set, found something else; move it away", path=path)
+        raise FormatError("expected a file of a data set, found something else; move it away", path)
     try:
         require_published(file, path)
     except WrongFileError as error:
-        raise FormatError(f"{error}; move it away, and what was published is put there", path=path) from None
+        raise FormatError(f"{error}; move it away, and what was published is put there", path) from None
     return True
 
 

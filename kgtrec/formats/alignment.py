@@ -93,7 +93,7 @@ def read_pairs(path: PathLike, left: Vocabulary | int, right: Vocabulary | int) 
     """
     lines = Lines.read(path)
     if not lines.data.strip():
-        raise FormatError("expected alignments, left TAB right a line, found an empty file", path=path)
+        raise FormatError("expected alignments, left TAB right a line, found an empty file", path)
     columns = read_fields(lines, 2, "2 columns (left, right) separated by TAB")
     rows = [
         _rows(lines, column, entities, side)

@@ -104,22 +104,22 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
     metadata = metadata_of(path, read_schema(path))
     if metadata.get("format") != FORMAT:
         found = metadata.get("format", "a Parquet file of another tool")
-        raise FormatError(f"expected answer ranks, as kgtrec rank writes them, found {found}", path=path)
+        raise FormatError(f"expected answer ranks, as kgtrec rank writes them, found {found}", path)
     version = metadata.get("version")
     if version not in (1, _WITH_CUT):
         raise FormatError(
             f"expected answer ranks of format version 1 or {_WITH_CUT}, found version {version}; "
             "read them with the kgtrec that wrote them",
-            path=path,
+            path,
         )
     name, collection, filtered_by = (metadata.get(key) for key in ("name", "collection", "filtered_by"))
     if not isinstance(name, str) or not isinstance(collection, str) or not are_splits(filtered_by):
-        raise FormatError("expected a name, a collection and splits in the file's metadata, found others", path=path)
+        raise FormatError("expected a name, a collection and splits in the file's metadata, found others", path)
     kinds = _VALUES | ({"cut": pa.bool_()} if version == _WITH_CUT else {})
     table = read_named_columns(path, dict.fromkeys((*_LABELS, *kinds), ()))
     for column, kind in kinds.items():
         if table.column(column).type != kind:
-            raise FormatError(f"expected {kind} in column {column}, found {table.column(column).type}", path=path)
+            raise FormatError(f"expected {kind} in column {column}, found {table.column(column).type}", path)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
     counts = {column: values_of(table.column(column)) for column in kinds}

@@ -68,7 +68,7 @@ def read_chance_table(name: PathLike) -> ChanceTable:
         row.once(lines, (measure, side), f"{measure}, {side}", "each measure and side")
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
-        raise FormatError("expected rows of a chance table, found none", path=path)
+        raise FormatError("expected rows of a chance table, found none", path)
     warn_of_bare(names, str(path))
     return ChanceTable.of(rows)
 

@@ -171,7 +171,7 @@ def read_collection(folder: PathLike) -> Collection:
         raise FormatError(
             f"expected questions with the numbering {manifest['numbering']}, found {collection.numbering}; "
             "build it again with kgtrec questions",
-            path=path,
+            path,
         )
     return collection
 
@@ -287,7 +287,7 @@ def _read_qrels(path: Path, questions: Questions) -> Qrels:
         (own.entity, qrels.decoded("entity"), "entities of the collection"),
     ):
         if (codes < 0).any():
-            raise FormatError(f"expected {what}, found {labels[int(np.argmin(codes))].as_py()!r}", path=path)
+            raise FormatError(f"expected {what}, found {labels[int(np.argmin(codes))].as_py()!r}", path)
     return Qrels.of(own.question, own.entity, own.grade, own.questions, own.entities)
 
 

@@ -79,5 +79,5 @@ def kind_of_parquet(path: PathLike) -> Kind:
     raise FormatError(
         f"expected a run (question, entity, score), qrels (question, entity, grade) or answer ranks, found the columns "
         f"{', '.join(schema.names) or 'of an empty table'}",
-        path=path,
+        path,
     )

@@ -57,5 +57,5 @@ def read_relation_types(path: PathLike) -> RelationTypes:
 def _columns(path: PathLike, n_columns: int, expected: str) -> list[pa.StringArray]:
     columns = read_fields(Lines.read(path), n_columns, expected)
     if len(columns[0]) == 0:
-        raise FormatError(f"expected lines of {expected}, found none", path=path)
+        raise FormatError(f"expected lines of {expected}, found none", path)
     return columns

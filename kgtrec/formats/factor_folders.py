@@ -114,12 +114,10 @@ def checked(made: FactorArrays, path: PathLike, called: Mapping[str, str]) -> Fa
         if array.shape != shape or (name != "b" and len(shape) != 2):
             lacking = "; is a shard missing?" if " to " in called[name] else ""
             count = "" if name == "Q" else f", {shape[0]:,}"
-            raise FormatError(
-                f"expected {what} in {called[name]}{count}, found shape {array.shape}{lacking}", path=path
-            )
+            raise FormatError(f"expected {what} in {called[name]}{count}, found shape {array.shape}{lacking}", path)
         if array.dtype.kind not in ("iu" if name == "questions" else "fiu"):
             whole = "whole " if name == "questions" else ""
-            raise FormatError(f"expected {whole}numbers in {called[name]}, found {array.dtype}", path=path)
+            raise FormatError(f"expected {whole}numbers in {called[name]}, found {array.dtype}", path)
     return made
 
 
@@ -185,7 +183,7 @@ def read_factor_archive(
         if not Path(labels).exists():
             raise FormatError(
                 f"expected the labels of the archive's {what} in {labels}, found no such file; name it with --{what}",
-                path=path,
+                path,
             )
     made = FactorArrays(BY_QUESTION, {}, False, read_entity_names(entities), read_label_lines(relations), **arrays)
     return checked(made, path, {name: name for name in arrays})
@@ -205,6 +203,6 @@ def numbered_questions(
     for column, numbers, bound in ((0, side, 2), (1, relation, len(relations)), (2, anchor, len(entities))):
         if (wrong := np.flatnonzero((numbers < 0) | (numbers >= bound))).size:
             expected = f"expected numbers from 0 to {bound - 1} in column {column} of questions"
-            raise FormatError(f"{expected}, found {numbers[wrong[0]]} in row {wrong[0]}", path=path)
+            raise FormatError(f"{expected}, found {numbers[wrong[0]]} in row {wrong[0]}", path)
     ids = Vocabulary.of([str(number) for number in range(len(side))])
     return Questions(ids, side == 1, relation.astype(np.int32), anchor.astype(np.int32), entities, relations)

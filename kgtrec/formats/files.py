@@ -258,7 +258,7 @@ def require_regular(*paths: PathLike) -> None:
             mode = Path(path).stat().st_mode
             if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
                 kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-                raise FormatError(f"expected a file of the campaign, found a {kind}; remove it", path=path)
+                raise FormatError(f"expected a file of the campaign, found a {kind}; remove it", path)
 
 
 def sha256_of(path: PathLike) -> str:

@@ -43,7 +43,7 @@ def opened_hdf5(path: PathLike) -> Iterator[Any]:
         raise
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:  # h5py's, of damaged data
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(f"expected a whole HDF5 file, found other or damaged data ({reason})", path=path) from None
+        raise FormatError(f"expected a whole HDF5 file, found other or damaged data ({reason})", path) from None
 
 
 def hdf5_dataset(file: Any, name: str, path: PathLike, *, dimensions: int | None = None) -> Any:
@@ -62,15 +62,15 @@ def hdf5_dataset(file: Any, name: str, path: PathLike, *, dimensions: int | None
         if link is None:
             raise FormatError(
                 f"expected a data set {name}, found none; the file holds {', '.join(sorted(file)[:6]) or 'nothing'}",
-                path=path,
+                path,
             )
         if not isinstance(link, h5py.HardLink):
             raise FormatError(
-                f"expected {name} in the file itself, found a link to elsewhere; copy the data into the file", path=path
+                f"expected {name} in the file itself, found a link to elsewhere; copy the data into the file", path
             )
         dataset = dataset[step]
     if not isinstance(dataset, h5py.Dataset):
-        raise FormatError(f"expected a data set {name}, found a group", path=path)
+        raise FormatError(f"expected a data set {name}, found a group", path)
     rules = (
         (not dataset.external and not dataset.is_virtual, f"{name} in the file itself", "its data in other files"),
         (dataset.dtype.kind in "fiu", f"numbers in {name}", dataset.dtype),
@@ -79,12 +79,12 @@ def hdf5_dataset(file: Any, name: str, path: PathLike, *, dimensions: int | None
     )
     for is_right, expected, found in rules:
         if not is_right:
-            raise FormatError(f"expected {expected}, found {found}", path=path)
+            raise FormatError(f"expected {expected}, found {found}", path)
     if dataset.chunks and (n_bytes := math.prod(dataset.chunks) * dataset.dtype.itemsize) > _LARGEST_CHUNK:
         raise FormatError(
             f"expected {name} in chunks of at most {_LARGEST_CHUNK >> 20} MiB, found chunks of {n_bytes >> 20:,} MiB, "
             f"{' x '.join(f'{side:,}' for side in dataset.chunks)}; store it in smaller ones, such as with chunks=True",
-            path=path,
+            path,
         )
     return dataset
 
@@ -101,7 +101,7 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
     try:
         return np.asarray(dataset[...])
     except MemoryError:
-        raise FormatError(f"expected {name} to fit in memory, found the shape {dataset.shape}", path=path) from None
+        raise FormatError(f"expected {name} to fit in memory, found the shape {dataset.shape}", path) from None
 
 
 def hdf5_matrix(path: PathLike, name: str) -> LargeArray:
@@ -122,7 +122,7 @@ def hdf5_matrix(path: PathLike, name: str) -> LargeArray:
     try:
         return np.memmap(Path(path), matrix.dtype, "r", matrix.offset, (matrix.shape[0], matrix.shape[1]))
     except (ValueError, OverflowError) as error:
-        raise FormatError(f"expected a whole HDF5 file, found cut-off data ({error})", path=path) from None
+        raise FormatError(f"expected a whole HDF5 file, found cut-off data ({error})", path) from None
 
 
 class Hdf5Matrix:

@@ -65,7 +65,7 @@ def json_value(
     except ValueError:
         found = "a number too long to read"
     message = f"expected JSON{where and f' {where}'}, found {found}{way_out and f'; {way_out}'}"
-    raise FormatError(message, path=path, line=None if where else line)
+    raise FormatError(message, path, line=None if where else line)
 
 
 class _RepeatedKeyError(Exception):

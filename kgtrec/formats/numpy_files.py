@@ -35,7 +35,7 @@ def mapped_matrix(path: PathLike) -> NDArray[Any]:
     """
     matrix = mapped_array(path, "matrix")
     if matrix.ndim != 2:
-        raise FormatError(f"expected a .npy matrix, found an array of shape {matrix.shape}", path=path)
+        raise FormatError(f"expected a .npy matrix, found an array of shape {matrix.shape}", path)
     return matrix
 
 
@@ -50,7 +50,7 @@ def mapped_array(path: PathLike, what: str = "array") -> NDArray[Any]:
     with reading(path) as stream:
         magic = stream.read(len(_MAGIC))
     if magic.startswith(b"PK"):
-        raise FormatError("expected a .npy matrix, found an .npz archive", path=path)
+        raise FormatError("expected a .npy matrix, found an .npz archive", path)
     try:
         if magic != _MAGIC:
             raise ValueError(f"the {what} does not begin like an array of numpy: {magic!a}" if magic else "no bytes")
@@ -65,7 +65,7 @@ def mapped_array(path: PathLike, what: str = "array") -> NDArray[Any]:
         raise FormatError(
             f"expected a whole .npy {what} of numbers, found other or cut-off data ({_line(error)}); copy or write the "
             "file again",
-            path=path,
+            path,
         ) from None
     _require_numbers(path, array, f"the {what}")
     return array
@@ -83,7 +83,7 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
     arrays, at = {}, ""
     with reading(path) as stream:
         if stream.read(len(_MAGIC)) == _MAGIC:
-            raise FormatError("expected an .npz archive, found a single array", path=path)
+            raise FormatError("expected an .npz archive, found a single array", path)
         stream.seek(0)
         try:
             with zipfile.ZipFile(stream) as archive:
@@ -102,7 +102,7 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise  # the disk failed; EINVAL: an offset before the beginning of the file
             raise FormatError(
-                f"expected a whole .npz archive of numbers, found other or damaged data ({at}{_line(error)})", path=path
+                f"expected a whole .npz archive of numbers, found other or damaged data ({at}{_line(error)})", path
             ) from None
     for name, array in arrays.items():
         _require_numbers(path, array, name)
@@ -115,7 +115,7 @@ def _line(error: Exception) -> str:
 
 def _require_numbers(path: PathLike, array: NDArray[Any], name: str) -> None:
     if array.dtype.kind not in "biuf":
-        raise FormatError(f"expected numbers in {name}, found {str(array.dtype)[:40]}", path=path)
+        raise FormatError(f"expected numbers in {name}, found {str(array.dtype)[:40]}", path)
 
 
 def _require_names(path: PathLike, names: Sequence[str], needed: Sequence[str], optional: Sequence[str]) -> None:
@@ -125,10 +125,10 @@ def _require_names(path: PathLike, names: Sequence[str], needed: Sequence[str], 
             f"expected the arrays {' and '.join(filter(None, [', '.join(needed[:-1]), needed[-1]]))} "
             f"(and {', '.join(optional)}, if there is one), "
             f"found {', '.join(counts) or 'none'}",
-            path=path,
+            path,
         )
     if twice := next((name for name in (*needed, *optional) if counts[name] > 1), None):
-        raise FormatError(f"expected the array {twice} once, found it {counts[twice]} times", path=path)
+        raise FormatError(f"expected the array {twice} once, found it {counts[twice]} times", path)
 
 
 _PIECE = 16 << 20  # bytes that are in memory at a time
@@ -188,7 +188,7 @@ def mapped_rows(paths: Sequence[PathLike]) -> LargeArray:
             raise FormatError(
                 f"expected rows of {first.dtype} and of the shape {first.shape[1:]}, as in {name}, found {part.dtype} "
                 f"and the shape {part.shape}; write all shards again from one model, each with rows",
-                path=path,
+                path,
             )
     return JoinedRows(parts)
 

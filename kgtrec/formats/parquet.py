@@ -63,7 +63,7 @@ def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
         attrs = json_value(stored[_OF_FRAME], path, where="in the file's metadata")
         metadata = attrs.get(_KEY.decode(), {}) if isinstance(attrs, dict) else {}
     if not isinstance(metadata, dict):
-        raise FormatError("expected a JSON object in the file's metadata, found another value", path=path)
+        raise FormatError("expected a JSON object in the file's metadata, found another value", path)
     return metadata
 
 
@@ -112,7 +112,7 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
     table = table.replace_schema_metadata(file.schema_arrow.metadata)
     _require_values(path, table, 0)
     if table.num_rows == 0:
-        raise FormatError("expected rows, found an empty table", path=path)
+        raise FormatError("expected rows, found an empty table", path)
     return table
 
 
@@ -193,7 +193,7 @@ def _columns_named(path: PathLike, schema: pa.Schema, names: Mapping[str, tuple[
         if not present:
             raise FormatError(
                 f"expected a column {' or '.join((ours, *others))}, found {', '.join(schema.names) or 'no columns'}",
-                path=path,
+                path,
             )
         our_name[present[0]] = ours
     return our_name
@@ -204,7 +204,7 @@ def _require_values(path: PathLike, table: pa.Table, before: int) -> None:
     for name in table.column_names:
         if table.column(name).null_count:
             row = before + table.column(name).is_null().index(True).as_py()
-            raise FormatError(f"expected a value in every row of column {name}, found none in row {row}", path=path)
+            raise FormatError(f"expected a value in every row of column {name}, found none in row {row}", path)
 
 
 def read_whole_table(path: PathLike) -> pa.Table:
@@ -231,7 +231,7 @@ def _opened(path: PathLike, stream: BinaryIO, dictionaries: Sequence[str] = ()) 
         file = pq.ParquetFile(stream, read_dictionary=list(dictionaries))
         counts = Counter(file.schema_arrow.names)
     if twice := [name for name, count in counts.items() if count > 1]:
-        raise FormatError(f"expected each column once, found {twice[0]!r} {counts[twice[0]]} times", path=path)
+        raise FormatError(f"expected each column once, found {twice[0]!r} {counts[twice[0]]} times", path)
     return file
 
 
@@ -243,7 +243,7 @@ def _refusing_damage(path: PathLike) -> Iterator[None]:
     except (pa.ArrowException, UnicodeDecodeError, OverflowError, OSError) as error:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
             raise  # the memory or the disk failed
-        raise FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path) from None
+        raise FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path) from None
 
 
 def _require_bits(path: PathLike, file: Any) -> None:
@@ -253,7 +253,7 @@ def _require_bits(path: PathLike, file: Any) -> None:
         raise FormatError(
             f"expected at least one bit per row, found {n_rows:,} rows in {size:,} bytes, which can only be "
             "repetitions; create the file again",
-            path=path,
+            path,
         )
 
 
@@ -267,7 +267,7 @@ def label_column(path: PathLike, table: pa.Table, name: str) -> tuple[Vocabulary
     """Return a label column as codes; numbers are refused, since 7 and 007 would become one label."""
     column, kind = table.column(name), value_type(table, name)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-        raise FormatError(f"expected text in column {name}, found {kind}; store labels as strings", path=path)
+        raise FormatError(f"expected text in column {name}, found {kind}; store labels as strings", path)
     with _refusing_damage(path):
         if column.type != pa.dictionary(pa.int32(), pa.string()):
             column = column.cast(pa.string()).dictionary_encode()

@@ -101,7 +101,7 @@ def read_score_matrix(
                 f"({' '.join(options)}), put {' and '.join(files)} beside the matrix, or, if it was made in the "
                 f"collection's own order, say so once "
                 f"(kgtrec convert --stamp COLLECTION {os.fspath(path)}; in Python kgtrec.write_score_matrix)",
-                path=path,
+                path,
             )
     questions = known if topics is None else read_questions_in_order(topics)
     rows = question_places(collection, questions, where=os.fspath(topics or path))
@@ -159,7 +159,7 @@ def stamp_score_matrix(path: PathLike, collection: Collection, *, force: bool = 
             raise FormatError(
                 f"expected the order of the collection, found another one in {beside}, which gives that of this "
                 "matrix; rank it without a stamp, or move that file away",
-                path=path,
+                path,
             )
     write_origin(path, "scores", Origin(collection.matrix_stamp))
 
@@ -168,7 +168,7 @@ def _require_shape(path: PathLike, found: tuple[int, ...], expected: tuple[int, 
     if found != expected:
         matrix = f"a matrix of {expected[0]} questions x {expected[1]} entities{why}"
         shape = " x ".join(map(str, found)) or "a single number"
-        raise FormatError(f"expected {matrix} found {shape}", path=path)
+        raise FormatError(f"expected {matrix} found {shape}", path)
 
 
 def _stamped(path: PathLike, collection: Collection, made_for: Collection | None) -> Collection | None:
@@ -183,7 +183,7 @@ def _stamped(path: PathLike, collection: Collection, made_for: Collection | None
             f"expected scores of collection {' or '.join(each.matrix_stamp for each in whole)}, found those of "
             f"{origin.collection}, according to {origin_path(path).name}; name the questions and the entities in their "
             "order, both (--topics FILE --entities FILE), such as topics.tsv and entities.txt of that collection",
-            path=path,
+            path,
         )
     return found
 
@@ -207,7 +207,7 @@ def read_questions_in_order(path: PathLike) -> Questions:
     if ids.is_file():
         anchors = read_label_lines(ids, column=0).encode(topics.anchor)
         expected, labels = f"expected entity ids of {ENTITY_IDS} beside it as anchors", topics.anchor
-        require(anchors >= 0, lambda row: FormatError(f"{expected}, found {labels[row]}", path=path))
+        require(anchors >= 0, lambda row: FormatError(f"{expected}, found {labels[row]}", path))
         topics = replace(topics, anchor=read_entity_names(ids).decode(anchors))
     with in_file(path):
         return topics.questions()

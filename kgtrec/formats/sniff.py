@@ -84,13 +84,13 @@ def read_any(
         if kind == "answer ranks":
             return read_answer_ranks(path)
         if kind == "topics":
-            raise FormatError("expected topics as text, found a Parquet file", path=path)
+            raise FormatError("expected topics as text, found a Parquet file", path)
         return read_run_file(path) if kind == "run" else read_qrels_file(path)
     with reading(path) as stream:
         if kind is None:
             kind, stream = opened_kind(path, stream)
         if kind == "answer ranks":
-            raise FormatError("expected answer ranks as a .parquet file, found text", path=path)
+            raise FormatError("expected answer ranks as a .parquet file, found text", path)
         if kind == "topics":
             return read_topics(path, stream=stream)
         if kind == "run":
@@ -100,7 +100,7 @@ def read_any(
 
 def _kind_of_text(path: PathLike, head: bytes) -> Kind:
     if head.startswith(MAGIC):
-        raise FormatError("expected text, found Parquet data; give the file a name that ends in .parquet", path=path)
+        raise FormatError("expected text, found Parquet data; give the file a name that ends in .parquet", path)
     whole = b"".join(whole_lines(io.BytesIO(head), str(path)))
     numbered = enumerate(whole.split(b"\n"), start=1)
     lines = {number: line for number, line in numbered if line.strip() and not line.lstrip().startswith(b"#")}
@@ -116,13 +116,13 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
     if named := next((kind for part, kind in kinds.items() if part in name), None):
         return named
     if not lines:
-        raise FormatError("expected a run, qrels or topics, found an empty file", path=path)
+        raise FormatError("expected a run, qrels or topics, found an empty file", path)
     number, line = next(iter(lines.items()))
     found = len(line.split())
     raise FormatError(
         f"expected a run (6 columns), qrels (4 columns) or topics (3 columns separated by tabs), found "
         f"{found} column{'' if found == 1 else 's'}: {shown(line)}",
-        path=path,
+        path,
         line=number,
     )
 

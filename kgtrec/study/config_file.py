@@ -203,15 +203,15 @@ class _Reader:
             self.text = self.written.decode("utf-8-sig").replace("\r\n", "\n")
             self.found = tomllib.loads(self.text)
         except OSError as error:
-            raise FormatError(f"cannot read it: {error.strerror}", path=path) from None
+            raise FormatError(f"cannot read it: {error.strerror}", path) from None
         except UnicodeDecodeError:
-            raise FormatError("expected TOML in UTF-8, found other bytes", path=path) from None
+            raise FormatError("expected TOML in UTF-8, found other bytes", path) from None
         except RecursionError:
-            raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
+            raise FormatError("expected TOML, found brackets nested too deeply", path) from None
         except ValueError as error:  # other syntax than TOML, or too many digits
             match = _SYNTAX.fullmatch(str(error))
             line = int(match[2]) if match else None
-            raise FormatError(f"expected TOML, found: {match[1] if match else error}", path=path, line=line) from None
+            raise FormatError(f"expected TOML, found: {match[1] if match else error}", path, line=line) from None
         self.sections: dict[str, Any] = {name: self.found.get(name, {}) for name in _SECTIONS}
 
     def config(self) -> StudyConfig:

@@ -170,7 +170,7 @@ def _sum_of(manifest: Mapping[str, Any]) -> str:
 
 def _json(path: Path) -> Any:
     if not path.is_file():
-        raise FormatError("expected a file of the study, found none; run kgtrec study again", path=path)
+        raise FormatError("expected a file of the study, found none; run kgtrec study again", path)
     return read_json(path, way_out="run kgtrec study again")
 
 
@@ -179,9 +179,7 @@ def _table(path: Path, sha256: str) -> pa.Table:
         raise FormatError("expected a step of the study, found none; run kgtrec study again", path=path.parent)
     try:
         if sha256_of(path) != sha256:
-            raise FormatError(
-                "expected the table that the study computed, found another; run kgtrec study again", path=path
-            )
+            raise FormatError("expected the table that the study computed, found another; run kgtrec study again", path)
     except OSError:
-        raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None
+        raise FormatError("expected a table, found a damaged file; run kgtrec study again", path) from None
     return read_whole_table(path)

@@ -119,7 +119,7 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
     for first_line, data in numbered_blocks(path, _BLOCK_SIZE):
         lines.add(data, first_line)
     if not lines.line:
-        raise FormatError("expected triples with ranked heads and tails, found an empty file", path=path)
+        raise FormatError("expected triples with ranked heads and tails, found an empty file", path)
     if len(lines.line) % _GROUP:
         raise lines.error(
             "expected a list of heads and one of tails below each triple, found the end of the file; was it cut off?",

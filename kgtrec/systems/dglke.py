@@ -78,7 +78,7 @@ def _matrix(path: Path, config: dict[str, Any], ending: str) -> NDArray[Any]:
     found = [named] if named.is_file() else sorted(path.glob(f"*{ending}"))
     if len(found) != 1:
         those = ", ".join(each.name for each in found) or "none"
-        raise FormatError(f"expected embeddings in {named.name}, found {those}", path=path)
+        raise FormatError(f"expected embeddings in {named.name}, found {those}", path)
     matrix = mapped_matrix(found[0])
     if matrix.dtype.kind != "f":
         raise FormatError(f"expected decimal numbers, found {matrix.dtype}", path=found[0])

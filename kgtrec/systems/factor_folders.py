@@ -48,7 +48,7 @@ def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factor
         labels = arrays.entities, arrays.relations
         return Factors(name, *labels, arrays.E, arrays.b, *queries, PRODUCT, kind, (), stored, own)
     if arrays.R is None:
-        raise FormatError("expected R.npy, or Q.npy and questions.npy, found neither", path=path)
+        raise FormatError("expected R.npy, or Q.npy and questions.npy, found neither", path)
     try:
         factors = factorised(name, arrays, kind)
         first = np.zeros(1 if len(arrays.E) and len(arrays.R) else 0, np.int64)
@@ -56,7 +56,7 @@ def factors_of(arrays: FactorArrays, path: Path, name: str, kind: str) -> Factor
             factors.comparison.pairs(cast("Scoring", factors.head_queries)(first, first), wide(arrays.E[first]))
     except (KgtrecError, ValueError, IndexError) as error:
         raise FormatError(
-            f"expected vectors that the score {arrays.score!r} takes, found others ({error})", path=path
+            f"expected vectors that the score {arrays.score!r} takes, found others ({error})", path
         ) from None
     return factors
 

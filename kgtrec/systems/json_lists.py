@@ -40,12 +40,12 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
                 try:
                     question, (candidates, begins_level) = _question(value), _candidates(value)
                 except _WrongError as error:
-                    raise FormatError(f"{error}: {shown(text)}", path=path, line=number) from None
+                    raise FormatError(f"{error}: {shown(text)}", path, line=number) from None
                 rows.append((number, *question, len(candidates), begins_level))
                 labels += candidates
         listed.append(pa.array(labels, pa.string()).dictionary_encode())
     if not rows:
-        raise FormatError(f"expected lines such as {_EXAMPLE}, found an empty file", path=path)
+        raise FormatError(f"expected lines such as {_EXAMPLE}, found an empty file", path)
     line, is_head, anchor, relation, answers, length, levels = zip(*rows, strict=True)
     n, made_for = len(rows), [answer for answer in answers if answer is not None]
     asked = pa.array([*anchor, *made_for], pa.string()).dictionary_encode()
@@ -74,7 +74,7 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
             f"expected each entity once among the candidates, found {label!r} more than once"
             + ("" if options.entities is None else ", perhaps under two names")
             + "; keep the first",
-            path=path,
+            path,
             line=line[row],
         )
     )

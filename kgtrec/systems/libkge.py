@@ -66,7 +66,7 @@ def _is_trace(path: Path) -> bool:
 def _read_checkpoint(path: Path, options: ReadOptions) -> Factors | Scorer:
     source = path if path.is_file() else next(reversed(_checkpoints(path)), None)  # "best" is after all numbers
     if source is None:
-        raise FormatError("expected checkpoint_best.pt or another checkpoint of LibKGE, found none", path=path)
+        raise FormatError("expected checkpoint_best.pt or another checkpoint of LibKGE, found none", path)
     checkpoint = load_tensors(source, "a checkpoint of LibKGE", stand_ins=(_CONFIG_CLASS,))
     model = checkpoint.get("model") if isinstance(checkpoint, dict) else None
     state = model[0] if isinstance(model, tuple | list) and model else None
@@ -139,7 +139,7 @@ def _labels(path: Path, checkpoint: Any, options: ReadOptions) -> tuple[Vocabula
         packaged = meta.get(key) if isinstance(meta, dict) else None
         if getattr(options, what) is None and options.data is None and isinstance(packaged, list):
             if not all(isinstance(label, str) for label in packaged):
-                raise FormatError(f"expected labels in {key}, found other values", path=path)
+                raise FormatError(f"expected labels in {key}, found other values", path)
             with in_file(path):
                 labels.append(Vocabulary.of(packaged))
         else:
@@ -159,7 +159,7 @@ def _through_package(path: Path, settings: dict[str, Any], options: ReadOptions,
             f"expected {', '.join(_PRODUCTS)} or TransE with its own embeddings, found {settings['model']!r}, which is "
             "read through the package kge of LibKGE, not installed here; rank it where LibKGE is, or rank its scores "
             "in Python (kgtrec.rank_model)",
-            path=path,
+            path,
         ) from None
     checkpoint = load_trusted(path, what, options)
     checkpoint["file"], checkpoint["folder"] = str(path), str(path.parent)
@@ -191,7 +191,7 @@ class _Trace:
         try:
             self.lines: pa.StringArray = pc.cast(lines, pa.string())
         except pa.ArrowInvalid:
-            raise FormatError("expected UTF-8 text, found other bytes", path=path) from None
+            raise FormatError("expected UTF-8 text, found other bytes", path) from None
         self.path, self.number = path, np.arange(1, len(lines) + 1)
 
     def keep(self, kept: pa.BooleanArray) -> None:

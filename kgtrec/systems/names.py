@@ -22,7 +22,7 @@ def _labelled(names: Vocabulary, path: Path, noun: str) -> tuple[Vocabulary, Cod
     n_columns = max(lines.data.partition(b"\n")[0].count(b"\t") + 1, 2)
     label, name = read_fields(lines, n_columns, "a label, a tab and a name")[:2]
     if len(label) == 0:
-        raise FormatError("expected lines of a label, a tab and a name, found an empty file", path=path)
+        raise FormatError("expected lines of a label, a tab and a name, found an empty file", path)
     labels, label_code = Vocabulary.encoding(label)
     known, name_code = Vocabulary.encoding(name)
     # of each name the first label that has it, and another one that has it too; -1: none
@@ -39,7 +39,7 @@ def _labelled(names: Vocabulary, path: Path, noun: str) -> tuple[Vocabulary, Cod
             f"expected each name to belong to one {noun}, found {names[several[0]]!r} for {labels[first[one]]} and "
             f"{labels[other[one]]} ({counted(len(several), 'such name')} in the lists); put labels there in place of "
             "these names",
-            path=path,
+            path,
         )
     texts = names.labels.to_pylist()
     for row, text in zip(rows.tolist(), labels.decode(first[code[rows]]).to_pylist(), strict=True):

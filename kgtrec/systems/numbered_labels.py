@@ -80,4 +80,4 @@ def require_labels(
     if len(labels) * of_each != expected:
         several = "" if of_each == 1 else f", {of_each} for each label"
         message = f"expected labels for the {expected:,} {what} of the model{several}, found {len(labels):,}; {way_out}"
-        raise KgtrecError(message) if path is None else FormatError(message, path=path)
+        raise KgtrecError(message) if path is None else FormatError(message, path)

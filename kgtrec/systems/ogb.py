@@ -49,14 +49,14 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
         raise FormatError(
             f"expected {_ARRAY} as numbers of entities, questions x 10, found {best.dtype} of shape "
             f"{' x '.join(map(str, best.shape)) or 'a single number'}",
-            path=path,
+            path,
         )
     asked = _asked(path, options)
     if len(asked) != len(best):
         raise FormatError(
             f"expected tails for each of {len(asked):,} questions, found them for {len(best):,}; --data gives the "
             "questions of the submission",
-            path=path,
+            path,
         )
     is_listed, n = best >= 0, len(best)  # negative numbers are padding
     length = is_listed.sum(axis=1)
@@ -68,7 +68,7 @@ def _read(path: Path, options: ReadOptions) -> RankedLists:
     kind = f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions"
     return RankedLists(default_name(path.with_suffix("")), *columns, *lists, kind).require_once(
         lambda label, row: FormatError(
-            f"expected each entity once in a row, found {label} more than once in row {row}", path=path
+            f"expected each entity once in a row, found {label} more than once in row {row}", path
         )
     )
 
@@ -80,7 +80,7 @@ def _asked(path: Path, options: ReadOptions) -> NDArray[np.int64]:
         raise FormatError(
             f"expected --data, the heads and relations of the questions ({split}_hr.npy, or the folder with it: "
             "processed/ of WikiKG90Mv2), found none; a submission has tails alone",
-            path=path,
+            path,
         )
     file = options.data / f"{split}_hr.npy" if options.data.is_dir() else options.data
     asked = mapped_matrix(file)
@@ -95,7 +95,7 @@ def _asked(path: Path, options: ReadOptions) -> NDArray[np.int64]:
 
 def _whole(numbers: NDArray[Any], path: Path) -> NDArray[np.int64]:
     if numbers.size and (numbers.min() < 0 or numbers.max() > _MOST):
-        raise FormatError(f"expected numbers from 0 to {_MOST:,}, found {numbers.min()} to {numbers.max()}", path=path)
+        raise FormatError(f"expected numbers from 0 to {_MOST:,}, found {numbers.min()} to {numbers.max()}", path)
     return numbers.astype(np.int64)
 
 
@@ -111,6 +111,6 @@ def _labelled(
         raise FormatError(
             f"expected numbers below {len(known):,}, of which {labels} has labels, found {distinct[-1]} among the "
             f"{what}",
-            path=path,
+            path,
         )
     return Vocabulary(known.labels.take(arrow_of(distinct))), code.astype(np.int32)

@@ -84,16 +84,16 @@ def _read(path: Path, options: ReadOptions) -> TripleRanks:
     try:
         table = csv.read_csv(path, convert_options=texts)
     except pa.ArrowInvalid as error:
-        raise FormatError(f"expected a CSV file of head, relation, tail, side, rank: {error}", path=path) from None
+        raise FormatError(f"expected a CSV file of head, relation, tail, side, rank: {error}", path) from None
     heading = table.column_names[0]
     if signs := [sign for mark, sign in (("\t", "tabs"), (";", "semicolons")) if mark in heading]:
-        raise FormatError(f"expected commas between columns, found {signs[0]}: {heading!r}", path=path, line=1)
+        raise FormatError(f"expected commas between columns, found {signs[0]}: {heading!r}", path, line=1)
     try:
         return triple_ranks(table, path.stem.removesuffix(".ranks"))
     except KgtrecError as error:  # by line, as in other files, and of no data frame
         row = _IN_ROW.search(str(error))
         message = _IN_ROW.sub("", str(error)).replace(" in the data frame", "")
-        raise FormatError(message, path=path, line=_line(path, int(row[1])) if row else None) from None
+        raise FormatError(message, path, line=_line(path, int(row[1])) if row else None) from None
 
 
 def _line(path: Path, row: int) -> int:

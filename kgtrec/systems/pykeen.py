@@ -167,12 +167,12 @@ def _labels(path: Path) -> Vocabulary:
         raise FormatError(
             "expected the labels that PyKEEN's save_to_directory writes, found no such file; save with "
             "save_training=True, or rank the model in Python (kgtrec.systems.pykeen.pykeen_system)",
-            path=path,
+            path,
         )
     rows = csv_rows(str(path), csv_text(path, "labels of PyKEEN"), "\t")
     head = next((row.cells for row in rows), [])
     if sorted(head) != ["id", "label"]:
-        raise FormatError(f"expected columns id and label, found {', '.join(head) or 'nothing'}", path=path, line=1)
+        raise FormatError(f"expected columns id and label, found {', '.join(head) or 'nothing'}", path, line=1)
     at_id, at_label = head.index("id"), head.index("label")
     labels: list[str] = []
     for row in rows:

@@ -59,7 +59,7 @@ def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
     if name is not None:
         one_of("a kind of source among", name, known)
     if not Path(path).exists():
-        raise FormatError("no such file or folder", path=path)
+        raise FormatError("no such file or folder", path)
     if name is not None:
         return known[name]
     adapter = next((adapter for adapter in known.values() if adapter.recognises(Path(path))), None)
@@ -67,7 +67,7 @@ def adapter_of(path: PathLike, name: str | None = None) -> Adapter:
         raise FormatError(
             f"expected scores, a trained model, ranked lists or ranks of a known kind, found {_other(Path(path))}; "
             "kgtrec rank --list-sources shows the kinds, and --from says which it is",
-            path=path,
+            path,
         )
     return adapter
 

@@ -53,7 +53,7 @@ def _simkgc(path: Path, options: ReadOptions) -> TripleRanks:
         raise FormatError(
             "expected --data, the folder in which SimKGC's preprocess.py left test.txt.json and relations.json, found "
             "none; entity names alone are ambiguous",
-            path=path,
+            path,
         )
     files = _evaluations(path)
     parts = [_evaluation(file, side, options.data) for side, file in files.items()]
@@ -96,7 +96,7 @@ def _evaluations(path: Path) -> dict[str, Path]:
         if other is not file:
             raise FormatError(
                 f"expected one evaluation of each direction, found {other.name} and {file.name}; name one of the files",
-                path=path,
+                path,
             )
     return files
 
@@ -105,7 +105,7 @@ def _direction(path: Path) -> str:
     named = [side for side in _SIDES if side in path.name]
     if len(named) != 1:
         raise FormatError(
-            "expected a file named as SimKGC does, with forward or backward in its name, found another one", path=path
+            "expected a file named as SimKGC does, with forward or backward in its name, found another one", path
         )
     return named[0]
 
@@ -118,20 +118,19 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
         raise FormatError(
             f"expected a rank in each prediction, found none in number {rank.is_null().index(True).as_py() + 1}; "
             "older versions of SimKGC's evaluate.py leave it out",
-            path=path,
+            path,
         )
     rank = values_of(rank)
     require(
         (rank >= 1) & (rank <= _MOST),
-        lambda row: FormatError(f"expected ranks from 1 on, found {rank[row]} in number {row + 1}", path=path),
+        lambda row: FormatError(f"expected ranks from 1 on, found {rank[row]} in number {row + 1}", path),
     )
     named = re.fullmatch(r"eval_(.+\.json)_(?:forward|backward)_.*", path.name)
     split = data if data.is_file() else data / (named[1] if named else "test.txt.json")
     triples = _table(split, _TRIPLE, "triples of SimKGC's preprocess.py")
     if len(triples) != len(predictions):
         raise FormatError(
-            f"expected a rank for each of the {len(triples):,} triples of {split}, found {len(predictions):,}",
-            path=path,
+            f"expected a rank for each of the {len(triples):,} triples of {split}, found {len(predictions):,}", path
         )
     heads, tails, relation = (triples.field(name) for name in ("head", "tail", "relation"))
     if side == "backward":
@@ -142,7 +141,7 @@ def _evaluation(path: Path, side: str, data: Path) -> tuple[list[pa.StringArray]
             raise FormatError(
                 f"expected the triples of {split} in their order, found the {what} {found[row].as_py()!r} in number "
                 f"{row + 1}, where it has {expected[row].as_py()!r}; is it of other data?",
-                path=path,
+                path,
             )
     labels = _relation_labels(split.parent / "relations.json", triples.field("relation"))
     return [triples.field("head_id"), labels, triples.field("tail_id")], rank
@@ -152,16 +151,16 @@ def _table(path: Path, kind: pa.StructType, what: str) -> pa.StructArray:
     """The fields of a JSON array of objects."""
     value = read_json(path)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value) or not value:
-        raise FormatError(f"expected a JSON array of {what}, found something else", path=path)
+        raise FormatError(f"expected a JSON array of {what}, found something else", path)
     try:
         table = pa.array(value, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise FormatError(f"expected {what}, found other values ({str(error).splitlines()[0]})", path=path) from None
+        raise FormatError(f"expected {what}, found other values ({str(error).splitlines()[0]})", path) from None
     for number, name in enumerate(field.name for field in kind):
         column = table.field(number)
         if name != "rank" and column.null_count:
             row = column.is_null().index(True).as_py()
-            raise FormatError(f"expected {what}, found number {row + 1} without {name}", path=path)
+            raise FormatError(f"expected {what}, found number {row + 1} without {name}", path)
     return table
 
 
@@ -169,17 +168,17 @@ def _relation_labels(path: Path, names: pa.StringArray) -> pa.StringArray:
     """The labels of relations, from SimKGC's names for them."""
     value = read_json(path)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value.values()):
-        raise FormatError("expected a JSON object with the name of each relation, found something else", path=path)
+        raise FormatError("expected a JSON object with the name of each relation, found something else", path)
     label_of: dict[str, str] = {}
     for label, name in value.items():
         if label_of.setdefault(name, label) != label:
             raise FormatError(
-                f"expected each name for one relation, found {name!r} for {label_of[name]} and {label}", path=path
+                f"expected each name for one relation, found {name!r} for {label_of[name]} and {label}", path
             )
     known, code = Vocabulary.encoding(names)
     if lacking := [name for name in known if name not in label_of]:
         raise FormatError(
-            f"expected the name of each relation of the test triples, found none for {lacking[0]!r}", path=path
+            f"expected the name of each relation of the test triples, found none for {lacking[0]!r}", path
         )
     return pa.array([label_of[name] for name in known], pa.string()).take(arrow_of(code))
 
@@ -197,7 +196,7 @@ def _kg_bert(path: Path, options: ReadOptions) -> TripleRanks:
         raise FormatError(
             "expected --data, the test triples in the order in which KG-BERT read them (its test.tsv, or the folder "
             "with it), found none; the file of ranks has numbers alone",
-            path=path,
+            path,
         )
     file = options.data / "test.tsv" if options.data.is_dir() else options.data
     triples = read_fields(Lines.read(file), 3, "head, relation and tail")
@@ -208,7 +207,7 @@ def _kg_bert(path: Path, options: ReadOptions) -> TripleRanks:
     if len(columns[0]) != n:
         more = "; KG-BERT appends to an existing file, so that a second run doubles it" if len(columns[0]) > n else ""
         raise FormatError(
-            f"expected a line for each of the {n:,} triples of {file}, found {len(columns[0]):,}{more}", path=path
+            f"expected a line for each of the {n:,} triples of {file}, found {len(columns[0]):,}{more}", path
         )
     return _without_ties(
         path.name.removesuffix("_ranks.txt"),

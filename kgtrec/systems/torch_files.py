@@ -87,16 +87,16 @@ def load_trusted(path: Path, what: str, options: ReadOptions, packages: str = "t
         raise FormatError(
             f"{what} is saved as a pickle, and reading a pickle can run any code that its author put there; if you "
             "made it, or trust who did, say --trust (trust=True in Python)",
-            path=path,
+            path,
         )
     torch = torch_of(what, packages)
     require_device(options.device)
     try:
         return torch.load(path, map_location=options.device or "cpu", weights_only=False)  # nosec B614 # refused above without --trust
     except ImportError as error:
-        raise FormatError(f"{what} needs a package that is not installed here: {error}", path=path) from None
+        raise FormatError(f"{what} needs a package that is not installed here: {error}", path) from None
     except Exception as error:  # whatever a damaged pickle raises
-        raise FormatError(f"expected {what}, found a file that torch cannot read: {error}", path=path) from None
+        raise FormatError(f"expected {what}, found a file that torch cannot read: {error}", path) from None
 
 
 def load_tensors(path: Path, what: str, *, stand_ins: Sequence[str] = ()) -> Any:
@@ -125,7 +125,7 @@ def load_tensors(path: Path, what: str, *, stand_ins: Sequence[str] = ()) -> Any
         with torch.serialization.safe_globals(allowed):
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged or other file raises
-        raise FormatError(f"expected {what} of tensors and plain values, found {_cause(error)}", path=path) from None
+        raise FormatError(f"expected {what} of tensors and plain values, found {_cause(error)}", path) from None
 
 
 def _cause(error: Exception) -> str:

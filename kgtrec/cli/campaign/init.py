@@ -117,7 +117,7 @@ def command(
             return read(path) if name in files.EDITED else None
         if source and path.exists() and not is_replacing():
             text = f"is there already, and may have been edited; replace it by {source} with --force"
-            raise FormatError(text, path=path)
+            raise FormatError(text, path)
         value = read(source) if source else default
         if value is not None:
             writers[name] = partial(write, value)

@@ -216,7 +216,7 @@ def _table(path: str, text: str) -> Iterator[CsvRow]:
     """The rows of a table, header first."""
     header = re.search(r"[^\r\n]*[^\r\n\s][^\r\n]*", text)
     if header is None:
-        raise FormatError(f"expected a table with the columns {', '.join(REQUIRED)}, found an empty file", path=path)
+        raise FormatError(f"expected a table with the columns {', '.join(REQUIRED)}, found an empty file", path)
     if stated := re.match(r"sep=([,;\t])(?:\r\n|\r|\n)", text):  # a line in which some programs give their separator
         return csv_rows(path, text[stated.end() :], stated[1], first=2, way_out=_SPREADSHEET)
 

@@ -255,7 +255,7 @@ def read_text(path: PathLike) -> str:
     """
     lines = Lines.read(path).without_nul()
     if not lines.data.strip():
-        raise FormatError("expected a text, found an empty file", path=path)
+        raise FormatError("expected a text, found an empty file", path)
     return "".join(f"{line.text}\n" for line in lines.every())
 
 
@@ -295,7 +295,7 @@ def read_people(path: PathLike) -> People:
         names, person_code, np.array([role for _, role in rows], np.int8), np.array(list(rows.values()), np.bool_)
     )
     if both := people.judging_managers:
-        raise FormatError(judging_manager_text(both[0]), path=path, line=line_of[both[0], MANAGER])
+        raise FormatError(judging_manager_text(both[0]), path, line=line_of[both[0], MANAGER])
     return people
 
 

@@ -154,7 +154,7 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
     def error(row: int) -> FormatError:
         key = next(key for key, right in is_right.items() if not right[row])
         event = {name: column[row].as_py() for name, column in table.items()}
-        return FormatError(_wrong(key, event), path=path, line=line + row)
+        return FormatError(_wrong(key, event), path, line=line + row)
 
     require(np.logical_and.reduce(list(is_right.values())), error)
     return {
@@ -479,7 +479,7 @@ def _opened(path: Path) -> int:
         require_regular(path)
         return os.open(path, flags, 0o666)
     except OSError as error:
-        raise FormatError(f"cannot be opened for adding lines: {error.strerror}", path=path) from None
+        raise FormatError(f"cannot be opened for adding lines: {error.strerror}", path) from None
 
 
 def _write(descriptor: int, data: bytes) -> None:

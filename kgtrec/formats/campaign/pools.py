@@ -399,7 +399,7 @@ def _read_automatic(path: Path, pool: Pool) -> Automatic:
     lines.require_distinct(row, lambda row: shown(lines.rows[row].data), "each triple")
     rules, code = Vocabulary.encoding(rule)
     if len(rules) > _MOST_RULES:
-        raise FormatError(f"expected at most {_MOST_RULES} rules, found {len(rules)}", path=path)
+        raise FormatError(f"expected at most {_MOST_RULES} rules, found {len(rules)}", path)
     by_row = np.full(len(pool), -1, np.int8)
     by_row[row] = code
     return Automatic(by_row, tuple(rules))

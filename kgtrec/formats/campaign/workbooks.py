@@ -106,10 +106,10 @@ def rows_of_workbook(path: PathLike) -> list[tuple[int, Mapping[int, Cell]]]:
     with reading(path) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
-        raise FormatError(f"expected a workbook of at most {_MOST_BYTES >> 20} MiB; {_SAVE}", path=path)
+        raise FormatError(f"expected a workbook of at most {_MOST_BYTES >> 20} MiB; {_SAVE}", path)
     expected = "expected an Excel workbook (.xlsx), found"
     if data.startswith(_OLE):
-        raise FormatError(f"{expected} an older one or one with a password; save it as .xlsx without", path=path)
+        raise FormatError(f"{expected} an older one or one with a password; save it as .xlsx without", path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings():
             _require_cells_alone(path, archive.infolist())
@@ -119,11 +119,11 @@ def rows_of_workbook(path: PathLike) -> list[tuple[int, Mapping[int, Cell]]]:
         raise
     except Exception as error:  # whatever openpyxl meets in a damaged file
         reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise FormatError(f"{expected} another file or a damaged one ({reason}); {_SAVE}", path=path) from None
+        raise FormatError(f"{expected} another file or a damaged one ({reason}); {_SAVE}", path) from None
 
 
 def _wrong(path: PathLike, expected: str, found: str) -> FormatError:
-    return FormatError(f"expected a workbook with {expected}, found {found}; {_SAVE}", path=path)
+    return FormatError(f"expected a workbook with {expected}, found {found}; {_SAVE}", path)
 
 
 def _require_cells_alone(path: PathLike, parts: Sequence[zipfile.ZipInfo]) -> None:

@@ -183,9 +183,9 @@ def is_device(path: PathLike) -> bool:
     except ValueError:
         return False  # reported by _real
     except OSError as error:  # a name that is too long, or a circle of links
-        raise FormatError(f"cannot write here: {error.strerror}", path=path) from None
+        raise FormatError(f"cannot write here: {error.strerror}", path) from None
     if is_disk:
-        raise FormatError("expected a file to write, found a disk, whose contents would be lost", path=path)
+        raise FormatError("expected a file to write, found a disk, whose contents would be lost", path)
     return is_special
 
 
@@ -258,7 +258,7 @@ def _real(path: PathLike) -> Path:
     try:
         return Path(os.path.realpath(path))
     except FileNotFoundError:
-        raise FormatError("expected a current folder, found a deleted one; change to another", path=path) from None
+        raise FormatError("expected a current folder, found a deleted one; change to another", path) from None
     except ValueError:
         raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
 
@@ -270,12 +270,11 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
         return
     if _is_input(target):
         raise FormatError(
-            "expected another file than those that are read, found one of them; choose another name", path=path
+            "expected another file than those that are read, found one of them; choose another name", path
         )
     if owner := owner_of(target):
         raise FormatError(
-            f"expected a name of its own, found that of a file of the {owner} in this folder; choose another name",
-            path=path,
+            f"expected a name of its own, found that of a file of the {owner} in this folder; choose another name", path
         )
     if not target.exists() or target.stat().st_size == 0:
         return
@@ -284,7 +283,7 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
     content = data_in(target)
     if kind is not None and content != kind:
         what = f"{content}, which nothing else replaces" if content else f"something else than {kind}, which stays"
-        raise FormatError(f"holds {what}; choose another name", path=path)
+        raise FormatError(f"holds {what}; choose another name", path)
     if not force:
         raise existing(path)
 
@@ -292,7 +291,7 @@ def _require_file(target: Path, path: PathLike, kind: str | None, force: bool) -
 def _require_place(target: Path, path: PathLike) -> None:
     """Refuse a path at which no file can be written."""
     if target.is_dir():
-        raise FormatError("expected a file to write, found a folder", path=path)
+        raise FormatError("expected a file to write, found a folder", path)
     _require_parent(target, path)
     _require_writable(target, path)
 
@@ -300,14 +299,14 @@ def _require_place(target: Path, path: PathLike) -> None:
 def _require_parent(target: Path, path: PathLike) -> None:
     folder = next(place for place in target.parents if place.exists())
     if not folder.is_dir():
-        raise FormatError(f"cannot write here: {folder} is a file, not a folder", path=path)
+        raise FormatError(f"cannot write here: {folder} is a file, not a folder", path)
     _require_writable(folder, path)
 
 
 def _require_writable(place: Path, path: PathLike) -> None:
     # even for root, who could write to it: somebody has made it read-only
     if place.exists() and not (os.access(place, os.W_OK) and place.stat().st_mode & 0o222):
-        raise FormatError(f"cannot write here: {place} is read-only; choose another place", path=path)
+        raise FormatError(f"cannot write here: {place} is read-only; choose another place", path)
 
 
 def _is_input(place: Path) -> bool:
@@ -316,19 +315,18 @@ def _is_input(place: Path) -> bool:
 
 def existing(path: PathLike) -> FormatError:
     """Give the error for what exists and is not replaced, with the way out of a command or of Python."""
-    return FormatError(f"exists; {'force=True' if _inputs.get() is None else '--force'} replaces it", path=path)
+    return FormatError(f"exists; {'force=True' if _inputs.get() is None else '--force'} replaces it", path)
 
 
 def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool, locks: ExitStack) -> set[str]:
     """The names of the files in a folder that may be replaced; no other program moves any as long as it is locked."""
     if os.path.lexists(target) and not target.is_dir():
-        raise FormatError("expected a folder to write, found a file", path=path)
+        raise FormatError("expected a folder to write, found a file", path)
     if is_being_made(target):
         return set()
     if kind := owner_of(target):
         raise FormatError(
-            f"expected a name of its own, found that of a part of the {kind} in this folder; choose another name",
-            path=path,
+            f"expected a name of its own, found that of a part of the {kind} in this folder; choose another name", path
         )
     if not target.is_dir():
         _require_parent(target, path)
@@ -340,14 +338,14 @@ def _require_folder(target: Path, path: PathLike, owned: Owned, force: bool, loc
     names = _names_of(target, owned)
     if read := [place for place in (target, *(target / name for name in names)) if _is_input(place)]:
         what = "an input" if read[0] == target else f"one that contains the input {read[0].name}"
-        raise FormatError(f"expected a folder of its own, found {what}; choose another folder", path=path)
+        raise FormatError(f"expected a folder of its own, found {what}; choose another folder", path)
     others = sorted(entry.name for entry in target.iterdir() if entry.name not in names and entry.name[0] != ".")
     if others and not names:
         more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
         raise FormatError(
             "expected a new or empty folder, or one to replace by the same kind, found one with "
             f"{', '.join(others[:_NAMED])}{more}; choose another folder",
-            path=path,
+            path,
         )
     if names and not force:
         raise existing(path)
@@ -407,7 +405,7 @@ def _moves_of_folder(
         return [Move(part, target, old, is_new)]
     new = sorted((entry.name for entry in part.iterdir() if entry != old), key=lambda name: (name in last, name))
     if others := [name for name in new if name not in names and os.path.lexists(target / name)]:
-        raise FormatError(f"expected no other file {others[0]} in this folder, found one; move it away", path=path)
+        raise FormatError(f"expected no other file {others[0]} in this folder, found one; move it away", path)
     gone = [name for name in sorted(names, key=lambda name: name not in last) if name in last or name not in new]
     gone += [left.name for left in _parts_in(target, locks) if left != part]
     return [Move(None, target / name, old / name, False) for name in gone] + [
@@ -536,6 +534,4 @@ def _cannot_write(error: OSError, path: PathLike, folder: Path) -> Exception:
         error.filename = os.fspath(path)
         return error
     files = [place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()]
-    return FormatError(
-        f"cannot write here: {f'{files[0]} is a file, not a folder' if files else error.strerror}", path=path
-    )
+    return FormatError(f"cannot write here: {f'{files[0]} is a file, not a folder' if files else error.strerror}", path)

@@ -102,7 +102,7 @@ def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:
             raise FormatError(
                 f"expected a whole number of 32 bits as grade, got {text[:100]!r}; "
                 "1 = answer, 0 = judged wrong, negative = unjudged",
-                path=path,
+                path,
                 line=columns.line(columns.first_row("grade", text)),
             )
     return np.array([int(text) for text in texts], np.int32)[columns.codes["grade"]]
@@ -119,9 +119,7 @@ def _read_parquet(path: PathLike) -> Qrels:
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise pa.ArrowInvalid(str(kind))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise FormatError(
-            f"expected whole numbers of 32 bits in column grade, found {kind} ({error})", path=path
-        ) from None
+        raise FormatError(f"expected whole numbers of 32 bits in column grade, found {kind} ({error})", path) from None
     with in_file(path):
         return Qrels.of(question, entity, grade, questions, entities)
 

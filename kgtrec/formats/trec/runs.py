@@ -147,7 +147,7 @@ def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
     return FormatError(
         f"expected one run tag, found {len(tags)}: {other!r} here, {one!r} on line {first}; give one with --name, or "
         "split the file by system",
-        path=path,
+        path,
         line=line,
     )
 
@@ -176,7 +176,7 @@ def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
     """Return the column of scores."""
     kind = value_type(table, "score")
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
-        raise FormatError(f"expected numbers in column score, found {kind}", path=path)
+        raise FormatError(f"expected numbers in column score, found {kind}", path)
     return values_of(table.column("score").cast(pa.float64(), safe=False))
 
 
@@ -192,16 +192,16 @@ def parquet_origin(
         raise FormatError(
             "expected a run, found answer ranks, which have the answers only; give the NAME.run beside it, or read it "
             "with kgtrec.read_answer_ranks",
-            path=path,
+            path,
         )
     name = name or metadata.get("name") or unnamed or Path(path).with_suffix("").stem
     if not isinstance(name, str):
-        raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
+        raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path)
     collection, splits = metadata.get("collection"), metadata.get("filtered_by")
     if collection is None:
         return name, None
     if not isinstance(collection, str) or not (splits is None or are_splits(splits)):
-        raise FormatError("expected a collection and splits in the file's metadata, found others", path=path)
+        raise FormatError("expected a collection and splits in the file's metadata, found others", path)
     return name, Origin(collection, None if splits is None else tuple(splits))
 
 
@@ -450,7 +450,7 @@ def stamp_run(
         raise FormatError(
             "expected a run as text, found a Parquet file, whose metadata names its collection; convert it first "
             "(kgtrec convert IN.parquet OUT.run.gz)",
-            path=path,
+            path,
         )
     require_origin_place(path, force=force)
     run = _read_text(path, None).run  # whatever is noted beside it

@@ -125,7 +125,7 @@ def open_run(path: PathLike, *, name: str | None = None, rows_at_a_time: int = _
             is_begun[begun] = True
             n_rows, last = n_rows + table.num_rows, question[-1]
     if n_rows == 0:
-        raise FormatError("expected rows, found an empty table", path=path)
+        raise FormatError("expected rows, found an empty table", path)
 
     def read() -> Iterator[Run]:
         for file, (question, entity, score) in _whole_lists(files, questions, entities, rows_at_a_time):

@@ -165,7 +165,7 @@ def iterate_blocks(stream: BinaryIO, path: str, layout: Layout, workers: ThreadP
         raise FormatError(
             f"expected lines of {layout.expected}, found "
             f"{'only comments and blank lines' if n_blocks else 'an empty file'}",
-            path=path,
+            path,
         )
 
 
@@ -196,7 +196,7 @@ def repeated_lines(path: str, columns: TextColumns) -> FormatError:
     return FormatError(
         f"expected each (question, entity) once, found {pair[0]!r} {pair[1]!r} here and on line "
         f"{columns.line(earlier)}; remove one of the two",
-        path=path,
+        path,
         line=columns.line(later),
     )
 
@@ -285,7 +285,7 @@ def blocks_of_lines(stream: Readable, path: str | os.PathLike[str], size: int = 
         if len(rest) > _LONGEST_LINE:
             raise FormatError(
                 f"expected lines of at most {_LONGEST_LINE >> 20} MiB, found a longer one: {shown(rest[: 2 * _SHOWN])}",
-                path=path,
+                path,
                 line=_line_after(path, before),
             )
     if cut := rest.rfind(b"\n") + 1:  # a file shorter than a byte-order mark
@@ -323,7 +323,7 @@ def decoded(data: bytes, path: PathLike, line: int = 1, *, way_out: str = "") ->
         wrong = data[data.rfind(b"\n", 0, error.start) + 1 :].partition(b"\n")[0]
         line += data.count(b"\n", 0, error.start)
         way_out = way_out and f"; {way_out}"
-        raise FormatError(f"expected UTF-8 text, found {shown(wrong)}{way_out}", path=path, line=line) from None
+        raise FormatError(f"expected UTF-8 text, found {shown(wrong)}{way_out}", path, line=line) from None
 
 
 def _line_after(path: str | os.PathLike[str], n_bytes: int) -> int | None:
@@ -461,7 +461,7 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
 
 
 def _fail(wrong: str, way_out: str, *, path: str, line: int, text: bytes) -> NoReturn:
-    raise FormatError(f"{wrong}: {shown(text)}. {way_out}", path=path, line=line)
+    raise FormatError(f"{wrong}: {shown(text)}. {way_out}", path, line=line)
 
 
 def shown(text: bytes) -> str:

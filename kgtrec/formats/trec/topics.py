@@ -54,7 +54,7 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
         line.once(lines, fields[0], repr(fields[0]), "each id")
         rows.append(fields)
     if not rows:
-        raise FormatError("expected lines of 3 columns (id anchor relation), found none", path=path)
+        raise FormatError("expected lines of 3 columns (id anchor relation), found none", path)
     columns = [labels_of(column) for column in zip(*rows, strict=True)]
     return Topics(Vocabulary.of(columns[0]), columns[1], columns[2])
 
@@ -107,7 +107,7 @@ def read_entity_labels(path: PathLike) -> Vocabulary:
     """
     labels = read_label_lines(path, column=0 if lists_ids(path) else None)
     if not len(labels):
-        raise FormatError("expected one entity per line, found an empty file", path=path)
+        raise FormatError("expected one entity per line, found an empty file", path)
     return labels
 
 

@@ -104,7 +104,7 @@ def read_triples(
     else:
         triples = _read_text(path, columns, delimiter, header=header, may_be_empty=may_be_empty)
     if len(triples) == 0 and not may_be_empty:
-        raise FormatError("expected at least one triple, found none", path=path)
+        raise FormatError("expected at least one triple, found none", path)
     return triples
 
 
@@ -175,12 +175,12 @@ def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
     """
     path = Path(folder)
     if not path.is_dir():
-        raise FormatError("expected a folder of train, valid and test triples, or their files", path=path)
+        raise FormatError("expected a folder of train, valid and test triples, or their files", path)
     if (path / "train_hrt.npy").is_file():
         raise FormatError(
             "expected three files of triples, found OGB's WikiKG90Mv2, whose test answers are not public; name three "
             "files, such as train_hrt.npy val_hr.npy val_hr.npy",
-            path=path,
+            path,
         )
     endings = [
         [f"{ending}{compression}" for ending in kind for compression in _COMPRESSIONS]
@@ -242,9 +242,9 @@ def _require_options(
     one_of("literals to be one of", literals, LITERALS)
     kind = kind or format_of(path)
     if kind != "tsv" and (columns != "hrt" or delimiter != "\t"):
-        raise FormatError(f"expected no columns or delimiter for format {kind}, which has its own", path=path)
+        raise FormatError(f"expected no columns or delimiter for format {kind}, which has its own", path)
     if kind != "tsv" and not header:
-        raise FormatError(f"expected no --no-header for format {kind}, which has no column names", path=path)
+        raise FormatError(f"expected no --no-header for format {kind}, which has no column names", path)
     return kind
 
 
@@ -255,7 +255,7 @@ def _read_text(path: PathLike, columns: str, delimiter: str, *, header: bool, ma
     if not lines.data.strip():
         if may_be_empty:
             return Triples.of([])
-        raise FormatError(f"expected lines of {expected}, found an empty file", path=path)
+        raise FormatError(f"expected lines of {expected}, found an empty file", path)
     if delimiter == WHITESPACE:
         lines, delimiter = lines.separated(), "\t"
     column_of = dict(zip(columns, read_fields(lines, 3, expected, delimiter=delimiter), strict=True))

@@ -36,7 +36,7 @@ def beside(path: PathLike, name: str) -> Path:
     for suffix in ("", ".gz", ".zst"):
         if (found := Path(path).parent / f"{name}{suffix}").is_file():
             return found
-    raise FormatError(f"expected {name} beside it, which has the labels of the numbers, found none", path=path)
+    raise FormatError(f"expected {name} beside it, which has the labels of the numbers, found none", path)
 
 
 def read_openke(path: PathLike) -> Triples:

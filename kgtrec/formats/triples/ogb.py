@@ -43,7 +43,7 @@ def mapping_files(path: PathLike) -> list[Path]:
     for what, found, names in (("entities", tables, (_ENTITIES[0], f"TYPE{_TYPED}")), ("relations", relations, ())):
         if not found:
             expected = " or ".join(names or [name for name, *_ in _RELATIONS])
-            raise FormatError(f"expected labels of {what} in {folder}, as {expected}, found none", path=path)
+            raise FormatError(f"expected labels of {what} in {folder}, as {expected}, found none", path)
     return tables + relations
 
 
@@ -71,7 +71,7 @@ def read_ogb(path: PathLike) -> Triples:
     if not len(head) == len(relation) == len(tail):
         raise FormatError(
             f"expected as many heads as relations and tails, found {len(head):,}, {len(relation):,} and {len(tail):,}",
-            path=path,
+            path,
         )
     return Triples(head, relation, tail, entities, relations)
 
@@ -92,7 +92,7 @@ def tails_beside(path: PathLike) -> list[Path]:
         raise FormatError(
             f"expected the tails in {tails.name} beside it, found no such file; OGB keeps those of test to itself, so "
             "give val_hr.npy as the test triples",
-            path=path,
+            path,
         )
     return [tails]
 
@@ -109,7 +109,7 @@ def read_wikikg90m(path: PathLike) -> Triples:
     array = mapped_array(path)
     width = 2 if tails else 3
     if array.ndim != 2 or array.shape[1] != width:
-        raise FormatError(f"expected numbers of shape (triples, {width}), found {array.shape}", path=path)
+        raise FormatError(f"expected numbers of shape (triples, {width}), found {array.shape}", path)
     columns = [_from_zero(path, array[:, column]) for column in range(width)]
     if tails:
         last = mapped_array(tails[0])
@@ -129,9 +129,9 @@ def read_wikikg90m(path: PathLike) -> Triples:
 
 def _from_zero(path: PathLike, found: NDArray[Any]) -> NDArray[np.int64]:
     if found.dtype.kind not in "iu":
-        raise FormatError(f"expected whole numbers, found {found.dtype}", path=path)
+        raise FormatError(f"expected whole numbers, found {found.dtype}", path)
     if len(found) and found.min() < 0:
-        raise FormatError(f"expected numbers from 0 on, found {found.min()}", path=path)
+        raise FormatError(f"expected numbers from 0 on, found {found.min()}", path)
     return found.astype(np.int64)
 
 
@@ -148,19 +148,19 @@ def _labels(path: Path, numbers: str, labels: str) -> pa.StringArray:
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
         raise FormatError(
             f"expected a table with columns {numbers!r} and {labels!r}, found another: {str(error).splitlines()[0]}",
-            path=path,
+            path,
         ) from None
     places = table.column(numbers).to_numpy()
     order = np.argsort(places, kind="stable")
     if not np.array_equal(places[order], np.arange(len(places))):
-        raise FormatError(f"expected each number from 0 to {len(places) - 1:,} once in {numbers!r}", path=path)
+        raise FormatError(f"expected each number from 0 to {len(places) - 1:,} once in {numbers!r}", path)
     return cast(pa.StringArray, table.column(labels).combine_chunks().take(pa.array(order)))
 
 
 def _numbers(path: PathLike, split: dict[str, Any], name: str) -> NDArray[np.integer[Any]]:
     numbers = split.get(name)
     if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
-        raise FormatError(f"expected a list of numbers {name!r}, found {sorted(split)}", path=path)
+        raise FormatError(f"expected a list of numbers {name!r}, found {sorted(split)}", path)
     return numbers
 
 
@@ -175,11 +175,11 @@ def _typed(path: PathLike, split: dict[str, Any], name: str, sizes: dict[str, in
     """Numbers among those of their type, as numbers among all."""
     found, kinds = _numbers(path, split, name), split.get(f"{name}_type")
     if not isinstance(kinds, list) or len(kinds) != len(found):
-        raise FormatError(f"expected a type of each {name} as {f'{name}_type'!r}, found no such list", path=path)
+        raise FormatError(f"expected a type of each {name} as {f'{name}_type'!r}, found no such list", path)
     encoded = pa.array(kinds, pa.string()).dictionary_encode()
     types = encoded.dictionary.to_pylist()
     if unknown := [kind for kind in types if kind not in sizes]:
-        raise FormatError(f"expected types {', '.join(sizes)} in {name}_type, found {unknown[0]!r}", path=path)
+        raise FormatError(f"expected types {', '.join(sizes)} in {name}_type, found {unknown[0]!r}", path)
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
     size, offset = (
         np.array([of_type[kind] for kind in types], np.int64)[encoded.indices.to_numpy()] for of_type in (sizes, first)
@@ -194,6 +194,6 @@ def _require_below(path: PathLike, name: str, found: NDArray[Any], sizes: NDArra
         lambda row: FormatError(
             f"expected a {name} below {int(sizes[row]):,}, which is how many labels there are, found {found[row]} "
             f"(triple {row + 1:,})",
-            path=path,
+            path,
         ),
     )

@@ -44,13 +44,11 @@ def read_pickled_arrays(path: PathLike) -> dict[str, NDArray[np.integer[Any]] | 
             raise _RefusedError(f"expected a dict, found {type(content).__name__}")
         return {str(name): _value(str(name), value) for name, value in content.items()}
     except _RefusedError as error:
-        raise FormatError(str(error), path=path) from None
+        raise FormatError(str(error), path) from None
     except (FormatError, MemoryError):
         raise
     except Exception as error:  # whatever a damaged pickle raises
-        raise FormatError(
-            f"expected a whole file of torch or pickle, found a damaged one ({error})", path=path
-        ) from None
+        raise FormatError(f"expected a whole file of torch or pickle, found a damaged one ({error})", path) from None
 
 
 class _RefusedError(KgtrecError):

@@ -49,14 +49,14 @@ def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
             for quad in ox.parse(stream, format=ox.RdfFormat.N_TRIPLES):
                 subject, target = quad.subject, quad.object
                 if isinstance(subject, ox.Triple) or isinstance(target, ox.Triple):
-                    raise FormatError(f"expected plain triples, found a triple about a triple: {quad}", path=path)
+                    raise FormatError(f"expected plain triples, found a triple about a triple: {quad}", path)
                 if literals == "skip" and isinstance(target, ox.Literal):
                     skipped += 1
                 else:
                     rows.append((_label(subject, ox), quad.predicate.value, _label(target, ox)))
         except SyntaxError as error:
             raise FormatError(
-                f"expected N-Triples, found something else: {error.msg}", path=path, line=error.lineno
+                f"expected N-Triples, found something else: {error.msg}", path, line=error.lineno
             ) from None
     if skipped:
         warn(
