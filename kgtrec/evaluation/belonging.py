@@ -22,7 +22,7 @@ from kgtrec.evaluation.plausibility import of_other_questions
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
 Measures = Sequence[AnyMeasure]
-_TRUST = "; or declare that the ids are the same (--mixed; in Python, dataclasses.replace(system, collection=''))"
+_SAME_IDS = "; or declare that the ids are the same (--mixed; in Python, dataclasses.replace(system, collection=''))"
 
 
 def different_systems(
@@ -133,7 +133,7 @@ class Belonging:
             raise CollectionError(
                 f"{system.name} was ranked on collection {system.collection}, these qrels are of collection "
                 f"{expected}, {why_another(system.collection, expected)}rank its scores on this one (kgtrec "
-                f"rank){_TRUST}"
+                f"rank){_SAME_IDS}"
             )
         if self._stamp is None:
             self._stamp = system.name, system.collection
@@ -141,7 +141,7 @@ class Belonging:
             raise CollectionError(
                 f"{self._stamp[0]} and {system.name} were ranked on different collections "
                 f"({self._stamp[1]}, {system.collection}) and cannot be compared: the second is of one "
-                f"{why_another(self._stamp[1], system.collection)}rank its scores on the first{_TRUST}"
+                f"{why_another(self._stamp[1], system.collection)}rank its scores on the first{_SAME_IDS}"
             )
 
     def check_filter(self, system: System) -> None:

@@ -385,13 +385,13 @@ def _higher_and_equal(ranks: AnswerRanks, changed: NDArray[np.bool_]) -> tuple[N
 def _place(ranks: AnswerRanks) -> NDArray[np.float64]:
     """(n,) minus the scores, which orders the rows of a question; what is below the end of a cut list is last.
 
-    For lists it is the number of candidates down to the entity, see :func:`kgtrec.ranking.rank_lists`.
+    For lists it is the number of candidates down to the entity, see :func:`kgtrec.ranking.lists.rank_lists`.
     """
     return -ranks.score if ranks.cut is None else np.where(ranks.cut, np.inf, -ranks.score)
 
 
 def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_], grade: NDArray[np.int64], below: Below | None) -> _Counts:
-    """The same, and the counts in the list with answers, which includes filtered entities that are answers now."""
+    """Counts after ranking again, and in the list with answers, which has filtered entities that are answers now."""
     above, tied, n_other = ranked_again(ranks, is_answer)
     question, place, cut = ranks.question, _place(ranks), ranks.cut
     is_other = _no_longer_answers(ranks, is_answer) | (_were_candidates(ranks) & ~is_answer)

@@ -126,10 +126,10 @@ def compare_ties(
     >>> compared.policies, compared.values.tolist(), compared.apart.tolist()
     (('pessimistic', 'expected', 'optimistic'), [[[0.5, 0.75, 1.0]]], [[0.5]])
     """
-    judgements = qrels_of(qrels)
-    how = Scoring(**scoring).without("sides", "ties")
-    if isinstance(judgements, Collection):
-        how, judgements = replace(how, collection=judgements), judgements.qrels
+    qrels = qrels_of(qrels)  # once: a path is read, an iterable is used up
+    how, judgements = Scoring(**scoring).without("sides", "ties"), qrels
+    if isinstance(qrels, Collection):
+        how, judgements = replace(how, collection=qrels), qrels.qrels
     systems, parsed = systems_and_measures(systems, measures)
     asked = _asked(policies)
     names: list[str] = []

@@ -279,7 +279,7 @@ def pool_runs(
     depth = _require_options(chosen, depth, budget, cut, k, p, seed)
     strata = tuple((int(last), float(fraction)) for last, fraction in strata)
     if strategy == "stratified":
-        depth = _require_strata(strata, depth)
+        depth = _require_strata(strata)
         least = whole_number("least", least, 1)
     rows = _require_rows(questions, len(collection.questions))
     candidates = _candidates(collection, rows, _answers_of(collection, known_answers))
@@ -631,7 +631,7 @@ def _require_options(
     return min(depth, _LAST_RANK)
 
 
-def _require_strata(strata: tuple[tuple[int, float], ...], depth: int) -> int:
+def _require_strata(strata: tuple[tuple[int, float], ...]) -> int:
     """The last rank of the last stratum."""
     lasts = [last for last, _ in strata]
     if not strata or lasts[0] < 1 or any(later <= last for last, later in pairwise(lasts)):

@@ -266,10 +266,10 @@ def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDA
     for name in _BY_CATEGORY:
         kind, side, _ = name.split()
         is_head = np.full(len(triples), side == "head")
-        anchors = (triples.tail, triples.head) if side == "head" else (triples.head, triples.tail)
+        anchor = triples.tail if side == "head" else triples.head
         own = pool.triples.tail if side == "head" else pool.triples.head
         was_asked = pool.questions.rows(is_head, pool.triples.relation, own) >= 0
-        row = questions.rows(is_head, triples.relation, anchors[0])
+        row = questions.rows(is_head, triples.relation, anchor)
         has_answer = np.append(answered, False)[row]  # -1 (no such question) is the last element
         taken.append((category == CATEGORIES.index(kind)) & was_asked & has_answer)
     return np.array(taken).reshape(len(_BY_CATEGORY), -1)

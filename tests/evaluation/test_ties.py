@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -290,3 +291,12 @@ def test_two_of_three_tied_candidates_are_relevant():
         ):
             found = evaluate(world.qrels(), system, "macro.MR macro.MRR AP", ties=ties).values.ravel()
             assert found.tolist() == pytest.approx(expected)
+
+
+def test_qrels_that_can_be_read_once_serve_every_policy():
+    """An iterable of named tuples is used up by the first look."""
+    judged = [ir_measures.Qrel("q1", "a", 1)]
+    run = {"q1": {"x": 1.0, "a": 1.0}}
+    assert compare_ties(iter(judged), {"mine": run}, "RR", policies=["expected"]).values.tolist() == [
+        [[0.5, 0.75, 1.0]]
+    ]
