@@ -41,9 +41,9 @@ def candidate_counts() -> tuple[str, np.ndarray, np.ndarray]:
     train, valid, test = (read_triples(folder / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
     collection = build_questions(train, valid, test)
     n_questions = len(collection.questions)
-    known = np.bincount(collection.known.question, minlength=n_questions)
+    filtered = np.bincount(collection.filtered.question, minlength=n_questions)
     answers = np.bincount(collection.qrels.question, minlength=n_questions)
-    counts = (len(collection.entities) - known - answers + 1)[collection.qrels.question]
+    counts = (len(collection.entities) - filtered - answers + 1)[collection.qrels.question]
     relation = collection.questions.relation[collection.qrels.question]
     return "FB15k-237", counts, 1.0 / np.bincount(relation)[relation]
 

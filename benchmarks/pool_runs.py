@@ -3,7 +3,7 @@
     python benchmarks/pool_runs.py [--rounds 3] [--runs 8] [--trectools PYTHON]
 
 Eight seeded runs of FB15k-237's size: 22,850 questions x 100 of 14,541 entities each (2.3 M lines a run), and a
-collection of as many questions with 262,000 known triples, of which each run holds some. First, in this process: the
+collection of as many questions with 262,000 filtered triples, of which each run holds some. First, in this process: the
 time to read the runs, and the time to pool what was read; then the two together against reading alone. PYTHON is the
 interpreter of an environment with trectools, which needs one of its own. Its time grows faster than the number of
 questions (two runs of 200, 500 and 1,000 questions took 2, 6 and 17 s; of 22,850 it did not end within 5 minutes), so
@@ -54,7 +54,7 @@ def collection_of(n_train: int, n_test: int) -> Collection:
 
 
 def write_runs(folder: Path, collection: Collection, n: int) -> list[Path]:
-    """Seeded runs of random entities, filtered as kgtrec rank does but for a known entity now and then."""
+    """Seeded runs of random entities, filtered as kgtrec rank does but for a filtered entity now and then."""
     rng = np.random.default_rng(1)
     questions = min(22_850, len(collection.questions))
     paths = []

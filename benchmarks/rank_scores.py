@@ -99,9 +99,9 @@ def exhaust(parts: Iterable[object]) -> None:
 def count_only(collection: Collection, blocks: Blocks) -> Callable[[], None]:
     """The counting kernel alone, its pairs laid out beforehand."""
     width = len(collection.entities)
-    qrels, known = collection.qrels, collection.known
+    qrels, filtered = collection.qrels, collection.filtered
     answers = qrels.question.astype(np.int64) * width + qrels.entity
-    aside = np.union1d(answers, known.question.astype(np.int64) * width + known.entity)
+    aside = np.union1d(answers, filtered.question.astype(np.int64) * width + filtered.entity)
 
     def pairs(keys: np.ndarray, rows: np.ndarray) -> Pairs:
         own = keys[np.searchsorted(keys, rows[0] * width) : np.searchsorted(keys, (rows[-1] + 1) * width)]
@@ -168,7 +168,7 @@ def main() -> None:
     origin = "FB15k-237, transe" if has_data else "made-up data of FB15k-237's size"
     print(
         f"{origin}: {len(collection.questions):,} questions x {len(collection.entities):,} entities, "
-        f"{len(collection.qrels):,} answers, {len(collection.known):,} known; blocks of {options.block}"
+        f"{len(collection.qrels):,} answers, {len(collection.filtered):,} filtered; blocks of {options.block}"
     )
     works: dict[str, Callable[[], object]] = {
         "scores.max(axis=1)": lambda: exhaust(scores.max(axis=1) for _, scores in blocks),

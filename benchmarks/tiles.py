@@ -40,7 +40,7 @@ from kgtrec.ranking import grid_of, tiles
 from kgtrec.ranking.tiles import Candidates, QuestionBlock, Tiling, count_tile, merged
 from kgtrec.workers.processes import local_workers
 
-FILTERED = 30  # known answers of a question of the synthetic model, at random
+FILTERED = 30  # filtered answers of a question of the synthetic model, at random
 UNIT, COLLECTING, SCHEDULING = 0.02, 0.002, 0.002  # seconds a piece, where data or Dask are not there to measure them
 
 

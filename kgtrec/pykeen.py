@@ -89,8 +89,8 @@ class TrecMetricResults(MetricResults[TrecMetricKey]):
 class TrecEvaluator(Evaluator[TrecMetricKey]):
     """Micro and macro measures, MAP, nDCG and chance-adjusted ones in PyKEEN's pipeline, early stopping and callbacks.
 
-    Ranks are counted by kgtrec, on the device of the model; all other known answers are removed, as by PyKEEN's
-    filtered evaluation.
+    Ranks are counted by kgtrec, on the device of the model; filtered answers and all other answers are removed, as by
+    PyKEEN's filtered evaluation.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
 
     def _collection(self, model: Model, mapped_triples: Any, additional: Any) -> Collection:
         """Questions of the triples, built once for triples that are evaluated again, as in early stopping."""
-        known = [] if additional is None else additional if isinstance(additional, list | tuple) else [additional]
+        filtered = [] if additional is None else additional if isinstance(additional, list | tuple) else [additional]
         triples = mapped_triples.cpu().numpy()
-        others = np.concatenate([np.zeros((0, 3), np.int64), *(each.cpu().numpy() for each in known)])
+        others = np.concatenate([np.zeros((0, 3), np.int64), *(each.cpu().numpy() for each in filtered)])
         size = model.num_entities, n_relations_of(model)
         # by content: a tensor may hold other triples when it is given again
         built = self._built
@@ -284,7 +284,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
 
 
 def _collection_of(test: Any, others: Any, n_entities: int, n_relations: int) -> Collection:
-    """The questions of mapped triples, with numbers as labels; other known triples are removed from the candidates."""
+    """The questions of mapped triples, with numbers as labels; the other triples are removed from the candidates."""
     n_entities = max(n_entities, int(max(part[:, [0, 2]].max(initial=-1) for part in (test, others))) + 1)
     entities, relations = (Vocabulary.of([str(number) for number in range(n)]) for n in (n_entities, n_relations))
 

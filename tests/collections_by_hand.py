@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgtrec.data.collection import Collection, Known, RelationCategories
+from kgtrec.data.collection import Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
@@ -17,10 +17,10 @@ def columns(rows, n):
     return [array[:, i].copy() for i in range(n)]
 
 
-def collection_of(n_questions, n_entities, grades, known=()):
+def collection_of(n_questions, n_entities, grades, filtered=()):
     """A collection of tail questions (anchor = question number, one relation).
 
-    grades: {(question, entity): grade}; known: {(question, entity, split)}.
+    grades: {(question, entity): grade}; filtered: {(question, entity, split)}.
     """
     entities = Vocabulary.of([f"e{i}" for i in range(n_entities)])
     relations = Vocabulary.of(["r"])
@@ -29,12 +29,12 @@ def collection_of(n_questions, n_entities, grades, known=()):
     anchor = np.arange(n_questions, dtype=np.int32)
     questions = Questions(ids, np.zeros(n_questions, bool), zeros, anchor, entities, relations)
     question, entity, grade = columns([(*pair, value) for pair, value in grades.items()], 3)
-    known_question, known_entity, split = columns(known, 3)
+    filtered_question, filtered_entity, split = columns(filtered, 3)
     none = np.zeros(0, np.int32)
     return Collection(
         questions,
         Qrels.of(question, entity, grade, ids, entities),
-        Known(known_question, known_entity, split.astype(np.int8)),
+        FilteredAnswers(filtered_question, filtered_entity, split.astype(np.int8)),
         RelationCategories(np.zeros(1, np.int8), np.ones(1), np.ones(1)),
         Triples(none, none, none, entities, relations),
     )

@@ -39,9 +39,9 @@ class PoolWorld:
         anchor, relation = asked.entities[asked.anchor[row]], asked.relations[asked.relation[row]]
         return (entity, relation, anchor) if asked.is_head[row] else (anchor, relation, entity)
 
-    def known(self) -> set[tuple[str, str]]:
-        known, asked = self.collection.known, self.collection.questions
-        return {(asked.ids[q], asked.entities[e]) for q, e in zip(known.question, known.entity, strict=True)}
+    def filtered(self) -> set[tuple[str, str]]:
+        filtered, asked = self.collection.filtered, self.collection.questions
+        return {(asked.ids[q], asked.entities[e]) for q, e in zip(filtered.question, filtered.entity, strict=True)}
 
     def answers(self) -> set[Labels]:
         qrels = self.collection.qrels
@@ -50,17 +50,17 @@ class PoolWorld:
 
     def contributions(self, depth: int, cut: str, seed: int) -> set[tuple[Labels, str, str, int]]:
         """(triple, question, run, rank), run by run and question by question."""
-        entities, known, answers = set(self.collection.entities), self.known(), self.answers()
+        entities, filtered, answers = set(self.collection.entities), self.filtered(), self.answers()
         found = set()
         for name, scores in self.scores.items():
             for question in self.collection.questions.ids:
                 listed = [pair for pair in scores if pair[0] == question and pair[1] in entities]
                 if cut == "filtered":
-                    listed = [pair for pair in listed if pair not in known]
+                    listed = [pair for pair in listed if pair not in filtered]
                 listed.sort(key=lambda pair: (-scores[pair], key_of(seed, *pair)))
                 for rank, pair in enumerate(listed[:depth], 1):
                     triple = self.triple(*pair)
-                    if pair not in known and triple not in answers:
+                    if pair not in filtered and triple not in answers:
                         found.add((triple, question, name, rank))
         return found
 
@@ -101,7 +101,7 @@ def labels_of_triples(pool: Pool) -> list[Labels]:
 
 @st.composite
 def pool_worlds(draw: st.DrawFn) -> PoolWorld:
-    """Up to 7 entities, 2 relations and 4 runs, with many ties, known triples in the lists, and strangers."""
+    """Up to 7 entities, 2 relations and 4 runs, with many ties, filtered triples in the lists, and strangers."""
     labels = [f"e{i}" for i in range(draw(st.integers(2, 7)))]
     entity, relation = st.sampled_from(labels), st.sampled_from(["r", "s"])
     triple = st.tuples(entity, relation, entity)

@@ -15,10 +15,10 @@ from kgtrec.data.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class World:
-    """Scores of one system for a few questions, which entities are known, and which are answers."""
+    """Scores of one system for a few questions, which entities are filtered, and which are answers."""
 
     scores: list[list[float]]  # question x entity
-    known: list[set[int]]
+    filtered: list[set[int]]
     answers: list[set[int]]  # answers when the scores were ranked
     grades: dict[tuple[int, int], int]  # what the qrels say now
 
@@ -32,7 +32,7 @@ class World:
 
     def candidates(self, question: int) -> list[int]:
         everything = range(len(self.scores[question]))
-        return [e for e in everything if e not in self.known[question] or e in self.answers[question]]
+        return [e for e in everything if e not in self.filtered[question] or e in self.answers[question]]
 
     def qrels(self) -> Qrels:
         pairs = sorted(self.grades)
@@ -74,8 +74,8 @@ def worlds(draw: st.DrawFn, *, regraded: bool = False) -> World:
         st.lists(st.lists(score, min_size=n_entities, max_size=n_entities), min_size=n_questions, max_size=n_questions)
     )
     answers = [draw(st.sets(entity, min_size=1)) for _ in scores]
-    known = [draw(st.sets(entity)) - answers[question] for question in range(n_questions)]
-    world = World(scores, known, answers, {(q, e): 1 for q in range(n_questions) for e in answers[q]})
+    filtered = [draw(st.sets(entity)) - answers[question] for question in range(n_questions)]
+    world = World(scores, filtered, answers, {(q, e): 1 for q in range(n_questions) for e in answers[q]})
     if regraded:
         grades = {}
         for question in range(n_questions):
@@ -85,5 +85,5 @@ def worlds(draw: st.DrawFn, *, regraded: bool = False) -> World:
                     grades[question, candidate] = grade
         if not grades:
             grades[0, world.candidates(0)[0]] = 1
-        world = World(scores, known, answers, grades)
+        world = World(scores, filtered, answers, grades)
     return world

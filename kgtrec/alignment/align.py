@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.alignments import Alignments, EntityVectors, Pairs
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
-from kgtrec.data.collection import Collection, Known
+from kgtrec.data.collection import Collection, FilteredAnswers
 from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples, fingerprint_of
@@ -28,7 +28,7 @@ Candidates = Literal["test", "all"]
 CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)
 RELATION = "aligned_with"
 _BLOCK_BYTES = 64 << 20
-_Pairs = TypeVar("_Pairs", Qrels, Known)
+_Pairs = TypeVar("_Pairs", Qrels, FilteredAnswers)
 _SPACE = r"[\x{00}\s\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x1c-\x1f]|^$"
 
 
@@ -37,7 +37,7 @@ def alignment_collection(alignments: Alignments, *, candidates: Candidates = "te
 
     A test alignment (l, r) is the triple (l, aligned_with, r), which gives two questions: ``tail`` questions go from
     left to right (the right entity is asked for), ``head`` questions from right to left. An entity with several
-    partners makes one question with several answers. Train alignments of a question's anchor are known, and are not
+    partners makes one question with several answers. Train alignments of a question's anchor are filtered, and are not
     wrong answers.
 
     Parameters
@@ -277,7 +277,7 @@ def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questio
     view = Collection(
         replace(asked, anchor=np.zeros_like(asked.anchor), entities=labels),
         replace(of_side(collection.qrels), questions=asked.ids, entities=labels, collection=""),
-        of_side(collection.known),
+        of_side(collection.filtered),
         collection.categories,
         Triples(none, none, none, labels, asked.relations),
     )

@@ -48,7 +48,7 @@ def publication_of(
     named : Questions, optional
         With the ids of questions that were not pooled for. Default: those of ``base``.
     known : Triples, optional
-        Known triples for new questions beside those of ``base``.
+        Triples to filter for new questions, beside those of ``base``.
 
     Returns
     -------

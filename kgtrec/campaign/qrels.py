@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.collection import Collection, Known
+from kgtrec.data.collection import Collection, FilteredAnswers
 from kgtrec.data.identity import entity_names
 from kgtrec.data.judgements import AGREED, STATES, Decisions
 from kgtrec.data.pool import Pool
@@ -354,7 +354,7 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
     Raises
     ------
     CollectionError
-        If an entity or a relation of a settled triple is not in the collection, a settled triple is known from train or
+        If an entity or a relation of a settled triple is not in the collection, a settled triple is one of train or
         valid, or the collection's qrels have another grade for it.
     """
     settled, settled_grade = _settled(pool, decisions, depth)
@@ -362,8 +362,8 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
     question, entity, row = completed_rows(collection.questions, triples)
     n = np.int64(len(collection.entities))
     added = question * n + entity
-    known = collection.known
-    _require_unknown(collection.questions, question, entity, is_among(added, known.question * n + known.entity))
+    is_filtered = is_among(added, collection.filtered.question * n + collection.filtered.entity)
+    _require_candidates(collection.questions, question, entity, is_filtered)
     own, grade = collection.qrels, settled_grade[row]
     there = own.question * n + own.entity
     _, at_own, at_added = np.intersect1d(there, added, assume_unique=True, return_indices=True)
@@ -388,29 +388,29 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
 
 
 def of_topics(collection: Collection, questions: Questions, qrels: Qrels, further: Triples | None = None) -> Collection:
-    """Make a collection of other questions with the same entities and the known triples of a collection.
+    """Make a collection of other questions with the same entities and the filtered triples of a collection.
 
     Parameters
     ----------
     collection : Collection
-        Its train triples and known answers are known for the new questions too. It has only those valid triples that
-        answer one of its own questions; the others can be given.
+        Its train triples and filtered answers are filtered for the new questions too. It has only those valid triples
+        that answer one of its own questions; the others can be given.
     questions, qrels
         As given by :func:`triple_level`, with labels that the collection has.
     further : Triples, optional
-        Further known triples, such as the valid split, with any vocabularies, and with labels of entities also if the
-        collection has ids for them. Labels that the collection does not have are ignored.
+        Further triples to filter, such as the valid split, with any vocabularies, and with labels of entities also if
+        the collection has ids for them. Labels that the collection does not have are ignored.
 
     Returns
     -------
     Collection
-        Answers of the collection that are not in the qrels are known, as test triples that were left out.
+        Answers of the collection that are not in the qrels are filtered, as test triples that were left out.
 
     Raises
     ------
     CollectionError
-        If a question's anchor or relation, or a judged entity, is not in the collection, or an answer is a known
-        triple.
+        If a question's anchor or relation, or a judged entity, is not in the collection, or an answer is a
+        filtered triple.
     """
     entities, relations = collection.entities, collection.relations
     own = Triples(questions.anchor, questions.relation, questions.anchor, questions.entities, questions.relations)
@@ -419,9 +419,9 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     code = entities.encode(qrels.entities.labels)[qrels.entity]
     require_labels(code, qrels.decoded("entity"), "entity")
     judged = Qrels.of(qrels.question, code, qrels.grade, asked.ids, entities)
-    # known answers of the collection's own questions are triples, which may answer one of these too
-    known = collection.questions.triples(collection.known.question, collection.known.entity)
-    parts = [(known.take(collection.known.split == split), split) for split in range(len(SPLITS))]
+    # filtered answers of the collection's own questions are triples, which may answer one of these too
+    filtered = collection.questions.triples(collection.filtered.question, collection.filtered.entity)
+    parts = [(filtered.take(collection.filtered.split == split), split) for split in range(len(SPLITS))]
     parts += [(collection.train, 0), (triples_of(collection.qrels, collection.questions), 2)]
     if further is not None:
         own = further.recoded(entities=entity_names(collection), relations=relations)
@@ -435,11 +435,11 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
         keys = question * n + entity
         is_judged = is_among(keys, pairs)
         if split < 2:  # a left-out answer that is judged is an answer here
-            _require_unknown(asked, question, entity, is_judged)
+            _require_candidates(asked, question, entity, is_judged)
         rows.append(keys[~is_judged] * len(SPLITS) + split)
     pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(SPLITS))
     question, entity = np.divmod(pair, n)
-    everything = Known(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
+    everything = FilteredAnswers(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
     return Collection(asked, judged, everything, collection.categories, collection.train, {}, collection.labels)
 
 
@@ -466,17 +466,17 @@ def _known_triples(pool: Pool, known_answers: Qrels) -> Triples:
     return known
 
 
-def _require_unknown(
-    questions: Questions, question: NDArray[np.int32], entity: NDArray[np.int32], is_known: NDArray[np.bool_]
+def _require_candidates(
+    questions: Questions, question: NDArray[np.int32], entity: NDArray[np.int32], is_filtered: NDArray[np.bool_]
 ) -> None:
     def error(row: int) -> CollectionError:
         return CollectionError(
-            f"expected judgements of unknown triples only, found ({questions.ids[question[row]]}, "
-            f"{questions.entities[entity[row]]}), which is a known triple of the collection; was the pool made for "
+            f"expected judgements of candidates only, found ({questions.ids[question[row]]}, "
+            f"{questions.entities[entity[row]]}), which is a filtered triple of the collection; was the pool made for "
             "another collection?"
         )
 
-    require(~is_known, error)
+    require(~is_filtered, error)
 
 
 def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArray[np.intp], NDArray[np.int32]]:

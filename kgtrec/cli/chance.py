@@ -40,7 +40,7 @@ def command(
     them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec published adjust).
 
     A collection has the questions of its test triples. For numbers on valid or train triples give the three files
-    (as for kgtrec questions) and --split: its triples are asked for, and those of the other two are known.
+    (as for kgtrec questions) and --split: its triples are asked for, and those of the other two are filtered.
 
     \b
     kgtrec chance C

@@ -28,7 +28,7 @@ from kgtrec.evaluation.matching import match, unranked
 from kgtrec.evaluation.plausibility import (
     against_chance,
     doubtful_triples,
-    known_listed,
+    filtered_listed,
     no_better_than_chance,
     of_other_questions,
     questions_of_one_score,
@@ -78,7 +78,7 @@ def command(files: tuple[str, ...]) -> None:
     In addition to what readers refuse, these are findings: question ids that are not among the topics, entities that
     are not in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank
     column whose order differs from that of the scores, answers of the qrels without a rank, answer ranks of another
-    collection or with different filters, known answers in a run if the answer ranks with the same name beside it
+    collection or with different filters, filtered answers in a run if the answer ranks with the same name beside it
     were filtered, and a run without a record whose lists are no more about their own questions than about others.
 
     Every recorded verdict of a campaign is checked by the rules of kgtrec campaign import, in the order in which they
@@ -88,9 +88,9 @@ def command(files: tuple[str, ...]) -> None:
     triples that were not assigned.
 
     Notes report what can be intended or an error: systems no better than chance beside good ones, test and train or
-    head and tail that seem to be swapped, known answers in other runs (as in raw ones), lists of candidates with equal
-    scores, a rank column without numbers, a collection whose qrels were replaced, links to hosts that sources.txt does
-    not list now, and who judged what if labels were published elsewhere.
+    head and tail that seem to be swapped, filtered answers in other runs (as in raw ones), lists of candidates with
+    equal scores, a rank column without numbers, a collection whose qrels were replaced, links to hosts that sources.txt
+    does not list now, and who judged what if labels were published elsewhere.
 
     Prints one line per file that is ok, and one per finding and note (for refused verdicts the first 20, and the number
     of each kind). Exit code: 0 if there are only notes, 2 if there is any finding.
@@ -181,7 +181,7 @@ def _add_collection(folder: str, checked: Checked) -> None:
             with entry.reading():
                 content = entry.content = read_collection(folder)
                 entry.about = (
-                    f"collection {content.fingerprint}: {counted(len(content.known), 'known answer')}, "
+                    f"collection {content.fingerprint}: {counted(len(content.filtered), 'filtered answer')}, "
                     f"{counted(len(content.train), 'train triple')}, {counted(len(content.relations), 'relation')}"
                 )
                 entry.notes += doubtful_triples(content)
@@ -305,7 +305,7 @@ def _check_together(checked: Checked) -> None:
             with unwarned(), checked[file].reading():  # a matrix may have more than the collection
                 read_score_matrix(file, collection)
     for collection in collections:
-        _check_known(checked, systems, collection)
+        _check_filtered(checked, systems, collection)
         _check_against_chance(checked, systems, collection)
 
 
@@ -335,8 +335,8 @@ def _check_systems(
                 )
 
 
-def _check_known(checked: Checked, systems: Mapping[str, System], collection: Collection) -> None:
-    """Known answers in runs: a finding if metadata or answer ranks beside say that they were removed, else a note.
+def _check_filtered(checked: Checked, systems: Mapping[str, System], collection: Collection) -> None:
+    """Filtered answers in runs: a finding if metadata or answer ranks beside say that they were removed, else a note.
 
     A run that lists them as lists of other questions do is one of other questions, which is a finding.
     """
@@ -353,18 +353,18 @@ def _check_known(checked: Checked, systems: Mapping[str, System], collection: Co
                 checked[file].refuse(other.message)
                 continue
             checked[file].notes.append(other.message)
-        if (listed := known_listed(run, collection)) is None:
+        if (listed := filtered_listed(run, collection)) is None:
             continue
         recorded_in, splits = filters.get((Path(file).parent, default_name(file)), ("", None))
         if run.filtered_by is not None:
             recorded_in = "its metadata" if _has_metadata(file) else str(origin_path(file))
             splits = run.filtered_by
-        counts = " and ".join(f"{n:,} known from {_SPLITS[split]}" for split, n in listed.by_split.items())
+        counts = " and ".join(f"{n:,} from {_SPLITS[split]}" for split, n in listed.by_split.items())
         n_of_all = f"{listed.questions:,} of {counted(len(run.questions), 'question')}"
         answers = f"{counts}, in {n_of_all}, such as ({', '.join(listed.example)})"
         if splits is None:
             checked[file].notes.append(
-                f"it lists known answers, as runs do that are not filtered by all splits: {answers}"
+                f"it lists filtered answers, as runs do that are not filtered by all splits: {answers}"
             )
         elif set(splits) & set(listed.by_split):
             checked[file].refuse(

@@ -46,7 +46,7 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run, sort_run
 @option("--stamp", "Record that IN, and the files after it, belong to this collection; convert nothing.", PATH)
 @option(
     "--filter filtered_by",
-    "With --stamp: splits whose known triples were removed from the runs. Default: not recorded.",
+    "With --stamp: splits whose triples were removed from the runs. Default: not recorded.",
     callback=splits,
     metavar="SPLITS|raw",
 )

@@ -206,7 +206,7 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 
 splits_option = option(
     "--filter filtered_by",
-    "Splits whose known triples are removed from the candidates.",
+    "Splits whose triples are removed from the candidates.",
     default=",".join(SPLITS),
     callback=splits,
     metavar="SPLITS|raw",

@@ -80,7 +80,7 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
 @option("--strategy", "Strategy of pooling; see --list-strategies.", tuple(STRATEGIES), "depth")
 @option("--depth", "Last rank that is pooled. Default: 10 for depth, 100 for others.", COUNT)
 @option("--budget", "Number of triples, for the strategies that take one.", COUNT)
-@option("--cut", "Remove known triples before ranks are counted (filtered), or after the cut (raw).", CUTS, "filtered")
+@option("--cut", "Remove filtered triples before ranks are counted, or after the cut (raw).", CUTS, "filtered")
 @option("--questions questions_path", "Ids of the questions to pool for, one per line.", PATH)
 @option(
     "--known --seeds known_path",
@@ -145,7 +145,7 @@ def command(
 ) -> None:
     """Collect the top candidates of RUNS (or folders of them) for the questions of COLLECTION, for people to judge.
 
-    Known triples and the answers of the collection are never pooled. Writes campaign.json, topics.tsv, seeds.txt,
+    Filtered triples and the answers of the collection are never pooled. Writes campaign.json, topics.tsv, seeds.txt,
     pool.tsv, runs.tsv and automatic.tsv to CAMPAIGN, and prints the size of the pool and the contribution of each run.
 
     \b

@@ -67,7 +67,7 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @option(
     "--sample",
     "Make questions from N random test triples, from a fraction (0.1), or from those in a file like TEST; the "
-    "others become known.",
+    "others are filtered.",
     metavar="N|FRACTION|FILE",
     callback=_sample,
 )

@@ -1,4 +1,4 @@
-"""Triples -> triple questions, their qrels, and the answers already known: the test collection."""
+"""Triples -> triple questions, their qrels, and the filtered answers: the test collection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
+from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, completed_rows, completions
 from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of, triple_keys
@@ -45,11 +45,11 @@ def build_questions(
     threshold: float = 1.5,
     categories_from: Sequence[str] = SPLITS,
 ) -> Collection:
-    """Build the test collection of a link-prediction data set: its triple questions, answers and known answers.
+    """Build the test collection of a link-prediction data set: its triple questions, answers and filtered answers.
 
     All test triples with the same (side, relation, anchor) make one question; ``head0, head1, ...`` are numbered by
     first appearance in the test triples, then ``tail0, ...`` likewise. The answers are the entities that complete the
-    question to a test triple, grade 1. Known are those that complete it to a train or valid triple, or to a test
+    question to a test triple, grade 1. Filtered are those that complete it to a train or valid triple, or to a test
     triple that ``sample`` left out, and that are not answers.
 
     Parameters
@@ -62,14 +62,14 @@ def build_questions(
         Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once in any
         case.
     leaked : {"keep", "drop", "error"}
-        Test triples that are also in train or valid. If kept, they are answers, not known answers.
+        Test triples that are also in train or valid. If kept, they are answers, not filtered answers.
     unseen_entities, unseen_relations : {"keep", "drop", "error"}
         Test triples with an entity (a relation) that no train triple has. "drop" removes these test triples, such
         valid triples, and all such entities from the candidates.
     sample : int, float, Triples or path, optional
         Build the questions of that many test triples, of that fraction of them (0 < f < 1), sampled without
         replacement, or of those given, with any vocabularies, or in a file, see :func:`kgtrec.read_triples`. The
-        triples left out become known.
+        triples left out are filtered.
     seed : int
         Random seed of the sample. The order of the test triples does not matter.
     ids : bool
@@ -104,7 +104,7 @@ def build_questions(
     ['head0', 'head1', 'tail0']
     >>> collection.report["questions"]
     {'head': 2, 'tail': 1, 'all': 3}
-    >>> len(collection.known)  # bob likes jam, ann likes tea
+    >>> len(collection.filtered)  # bob likes jam, ann likes tea
     2
     """
     policies = {
@@ -162,9 +162,12 @@ def build_questions(
     questions = questions_of(test)
     question, entity = completions(questions, test)
     qrels = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
-    known = _known(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
-    report |= _counts(splits, test, questions, qrels, known, categories)
-    return Collection(questions, qrels, known, categories, splits.train, report, labels if ids else None, fingerprint)
+    filtered = _filtered(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
+    report |= _counts(splits, test, questions, qrels, categories)
+    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
+    return Collection(
+        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint
+    )
 
 
 def _triples(split: str, triples: Any) -> Triples:
@@ -368,7 +371,7 @@ def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     return is_among(full.keys(), named.keys())
 
 
-def _known(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> Known:
+def _filtered(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> FilteredAnswers:
     """The completions of each split, each once, without the answers."""
     split = np.repeat(np.arange(len(splits)), [len(triples) for triples in splits])
     question, entity, row = completed_rows(questions, splits[0].joined(*splits[1:]))
@@ -377,11 +380,11 @@ def _known(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> Kno
     answers = qrels.question.astype(np.int64) * width + qrels.entity
     rows = distinct((pairs * 3 + split[row])[~is_among(pairs, answers)])
     question, entity = (codes.astype(np.int32) for codes in np.divmod(rows // 3, width))
-    return Known(question, entity, (rows % 3).astype(np.int8))
+    return FilteredAnswers(question, entity, (rows % 3).astype(np.int8))
 
 
 def _counts(
-    splits: Splits, test: Triples, questions: Questions, qrels: Qrels, known: Known, categories: RelationCategories
+    splits: Splits, test: Triples, questions: Questions, qrels: Qrels, categories: RelationCategories
 ) -> Report:
     answers = np.bincount(qrels.question, minlength=len(questions))
     sides = {"head": questions.is_head, "tail": ~questions.is_head, "all": np.ones(len(questions), bool)}
@@ -413,7 +416,6 @@ def _counts(
             }
             for code, name in [*enumerate(CATEGORIES), (-1, "none")]
         },
-        "known": {name: int((known.split == code).sum()) for code, name in enumerate(SPLITS)},
     }
 
 

@@ -123,7 +123,7 @@ class AnswerRanks(Columns):
         collection : str
             Stamp of the collection. Default: as noted in the frame's ``attrs`` or Arrow's metadata; else unknown.
         filtered_by : iterable of {"train", "valid", "test"}, optional
-            Splits whose known triples were removed. Default: as noted there.
+            Splits whose triples were removed. Default: as noted there.
 
         Raises
         ------

@@ -25,8 +25,8 @@ STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known(Columns):
-    """Known answers outside the qrels, one row per question, entity and split, sorted by them."""
+class FilteredAnswers(Columns):
+    """Filtered answers, which are outside the qrels, one row per question, entity and split, sorted by them."""
 
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities
@@ -44,16 +44,16 @@ class RelationCategories:
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Questions, their judged answers, and the entities already known to answer them."""
+    """Questions, their judged answers, and the answers that are filtered."""
 
     questions: Questions
     qrels: Qrels  # its vocabularies are questions.ids and questions.entities, and it has the stamp
-    known: Known
+    filtered: FilteredAnswers
     categories: RelationCategories
     train: Triples  # what a system may learn from; its vocabularies are entities and relations
     report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
     labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
-    fingerprint: str = ""  # of the sets of triples by split; by default of the questions and what is known
+    fingerprint: str = ""  # of the sets of triples by split; by default of the questions and what is filtered
 
     def __post_init__(self) -> None:
         if not self.fingerprint:
@@ -89,21 +89,21 @@ class Collection:
         )
         return rows
 
-    def known_pairs(self, splits: Sequence[str]) -> Pairs:
-        """Return the pairs that are known from some splits."""
-        rows = np.isin(self.known.split, [SPLITS.index(split) for split in splits])
-        return Pairs(self.known.question[rows], self.known.entity[rows], self.questions.ids, self.entities)
+    def filtered_pairs(self, splits: Sequence[str]) -> Pairs:
+        """Return the pairs that some splits filter."""
+        rows = np.isin(self.filtered.split, [SPLITS.index(split) for split in splits])
+        return Pairs(self.filtered.question[rows], self.filtered.entity[rows], self.questions.ids, self.entities)
 
     def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find the pairs that are answers, and those that are no candidates: known in a split that is filtered by.
+        """Find the pairs that are answers, and those that are no candidates: filtered by a split, and no answers.
 
         Both are keys ``question * n_entities + entity``, each once, ascending.
         """
         qrels, width = self.qrels, len(self.entities)
         is_answer = qrels.grade >= 1
         answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
-        known = self.known_pairs(filtered_by)
-        filtered = distinct(known.question.astype(np.int64) * width + known.entity)
+        pairs = self.filtered_pairs(filtered_by)
+        filtered = distinct(pairs.question.astype(np.int64) * width + pairs.entity)
         return answers, filtered[~is_among_sorted(filtered, answers)]
 
     @property
@@ -127,12 +127,12 @@ class Collection:
         )
 
     def _fingerprint(self) -> str:
-        """Of the questions of each side and the known answers by split, where the test triples are not known."""
-        asked, known = self.questions, self.known
+        """Of the questions of each side and the filtered answers by split, where the test triples are not given."""
+        asked, filtered = self.questions, self.filtered
         sides = [np.flatnonzero(asked.is_head == is_head).astype(np.int32) for is_head in (True, False)]
-        splits = [np.flatnonzero(known.split == code) for code in range(len(SPLITS))]
+        splits = [np.flatnonzero(filtered.split == code) for code in range(len(SPLITS))]
         sets = [asked.triples(row, asked.anchor[row]) for row in sides]
-        sets += [asked.triples(known.question[row], known.entity[row]) for row in splits]
+        sets += [asked.triples(filtered.question[row], filtered.entity[row]) for row in splits]
         return fingerprint_of(*(replace(triples, entities=self.labels or self.entities) for triples in sets))
 
     @property

@@ -65,7 +65,7 @@ class Belonging:
 
     Runs that kgtrec wrote name their collection and how they were filtered, and are checked in the same way.
     Runs of other programs do not; a warning names those that seem to be made for other questions
-    (:func:`kgtrec.evaluation.plausibility.of_other_questions`), and kgtrec check finds known answers in them.
+    (:func:`kgtrec.evaluation.plausibility.of_other_questions`), and kgtrec check finds filtered answers in them.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Belonging:
         self.check_filter(system)
         if isinstance(system, AnswerRanks):
             self._check_sides(system)
-            self._check_known(system)
+            self._check_filtered(system)
             self._check_alike(system)
             _warn_cut(system)
         elif self._collection is not None:
@@ -180,17 +180,17 @@ class Belonging:
                 "numbers cannot be compared with those over both sides"
             )
 
-    def _check_known(self, ranks: AnswerRanks) -> None:
+    def _check_filtered(self, ranks: AnswerRanks) -> None:
         """An answer that is no longer in the qrels is a candidate again, unless a split that is filtered by has it."""
         collection = self._collection
         if collection is None:
             return
         answers = Pairs.of(ranks).take(ranks.answer)
         gone = answers.take(~answers.among(Pairs.of(collection.qrels).take(collection.qrels.grade >= 1)))
-        if len(gone) and len(gone := gone.take(gone.among(collection.known_pairs(ranks.filtered_by)))):
+        if len(gone) and len(gone := gone.take(gone.among(collection.filtered_pairs(ranks.filtered_by)))):
             raise CollectionError(
                 f"{_called(ranks)}: expected answers of the qrels, or candidates, found {len(gone):,} answers that the "
-                f"qrels lack now and that are known from {', '.join(ranks.filtered_by)}, such as "
+                f"qrels lack now and that are filtered by {', '.join(ranks.filtered_by)}, such as "
                 f"({gone.questions[gone.question[0]]}, {gone.entities[gone.entity[0]]}); rank its scores again (kgtrec "
                 "rank)"
             )
@@ -244,21 +244,21 @@ def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
     return replace(qrels, collection=collection.stamp)
 
 
-def warn_mixed_runs(known_listed: Mapping[str, int]) -> None:
-    """Warn if some runs list known triples, as raw lists should, and others none, as if filtered.
+def warn_mixed_runs(filtered_listed: Mapping[str, int]) -> None:
+    """Warn if some runs list filtered triples, as raw lists should, and others none, as if filtered.
 
-    A run does not say how it was filtered, and a short raw list may contain no known triple by chance. So none is
-    refused. If known triples are removed before ranks are given, it makes no difference.
+    A run does not say how it was filtered, and a short raw list may contain no filtered triple by chance. So none is
+    refused. If filtered triples are removed before ranks are given, it makes no difference.
     """
-    without = [name for name, number in known_listed.items() if not number]
-    if not without or len(without) == len(known_listed):
+    without = [name for name, number in filtered_listed.items() if not number]
+    if not without or len(without) == len(filtered_listed):
         return
-    name = max(known_listed, key=lambda each: (known_listed[each], each))
-    n_with, others = len(known_listed) - len(without), ", ".join(sorted(without))
+    name = max(filtered_listed, key=lambda each: (filtered_listed[each], each))
+    n_with, others = len(filtered_listed) - len(without), ", ".join(sorted(without))
     warn(
-        f"expected raw runs for a raw cut, found known triples in {n_with} of {len(known_listed)} runs "
-        f"({known_listed[name]:,} of them in {name}) and none in {others}; "
-        "make raw runs of these too (kgtrec rank --filter raw), or take known triples out before the cut of all "
+        f"expected raw runs for a raw cut, found filtered triples in {n_with} of {len(filtered_listed)} runs "
+        f"({filtered_listed[name]:,} of them in {name}) and none in {others}; "
+        "make raw runs of these too (kgtrec rank --filter raw), or take filtered triples out before the cut of all "
         "(--cut filtered)"
     )
 

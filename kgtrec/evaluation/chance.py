@@ -55,11 +55,11 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     Parameters
     ----------
     collection : Collection
-        Questions, answers and known triples; no system is needed.
+        Questions, answers and filtered triples; no system is needed.
     measures : str, measure, or several of them, optional
         Default: every measure whose chance level is known.
     filtered_by : sequence of {"train", "valid", "test"}
-        Splits whose known triples are not candidates, as for :func:`kgtrec.rank_scores`.
+        Splits whose triples are not candidates, as for :func:`kgtrec.rank_scores`.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def chance_of_split(
     *,
     filtered_by: Sequence[str] = SPLITS,
 ) -> ChanceTable:
-    """Compute :func:`chance_table` for the questions of any split's triples; those of the other two are known.
+    """Compute :func:`chance_table` for the questions of any split's triples; those of the other two are filtered.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def chance_of_split(
     >>> none = Triples.of([])
     >>> valid = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
     >>> table = chance_of_split(Triples.of([("ann", "likes", "jam")]), valid, none, "valid", "micro.MR")
-    >>> table.level("micro.MR", "tail")[0]  # ann has three candidates, since she is known to like jam; bob has four
+    >>> table.level("micro.MR", "tail")[0]  # ann has three candidates, since jam is filtered; bob has four
     2.25
     """
     triples = dict(zip(SPLITS, (train, Triples.of([]) if valid is None else valid, test), strict=True))
@@ -175,7 +175,7 @@ def candidate_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (n_questions,) candidates and answers of each question.
 
-    Known entities of the splits in ``filtered_by`` are not candidates, unless they are answers.
+    Filtered entities of the splits in ``filtered_by`` are not candidates, unless they are answers.
 
     Raises
     ------

@@ -303,8 +303,7 @@ def ranked_again(
 
     An earlier answer that is not one now becomes a candidate like any other, which counts wherever it scores higher,
     unless it is filtered (:attr:`AnswerRanks.filtered`); an earlier candidate that is an answer now is no longer
-    counted. The table has the scores of both, so that the result is exact. Entities known from a filtered split were
-    never counted.
+    counted. The table has the scores of both, so that the result is exact. Filtered entities were never counted.
 
     Parameters
     ----------

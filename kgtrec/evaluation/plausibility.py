@@ -1,4 +1,4 @@
-"""Inputs that may be right but are probably mistakes: known answers in runs, systems like chance, swapped files."""
+"""Inputs that may be right but are probably mistakes: filtered answers in runs, systems like chance, swapped files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MANY_ENDS, _SWAPPED = 20, 10  # informative ends of triples, and how many times
 _LISTED = 1 << 18  # of a run, at most about so many rows are compared with lists of other questions
 _TOP = 5  # entities at the beginning of a list, by pairs of which it is compared with others
 _FEW_ANSWERS = 20  # fewer say nothing
-_SOME_KNOWN, _SURE_KNOWN = 3, 5.0  # known answers that are no accident; so many by chance that some would be listed
+_SOME_FILTERED, _SURE_FILTERED = 3, 5.0  # listed ones that are no accident; so many by chance that some would be listed
 
 
 def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -79,8 +79,8 @@ def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownListed:
-    """Known answers in the lists of a run."""
+class FilteredListed:
+    """Filtered answers in the lists of a run."""
 
     by_split: Mapping[str, int]  # of train, valid, test (left out of the questions): number of rows, if any
     rows: int
@@ -88,14 +88,14 @@ class KnownListed:
     example: tuple[str, str]  # question and entity
 
 
-def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
-    """Return the known answers that a run lists; None if it lists none."""
-    known, n_entities = collection.known, len(collection.entities)
+def filtered_listed(run: AnyRun, collection: Collection) -> FilteredListed | None:
+    """Return the filtered answers that a run lists; None if it lists none."""
+    filtered, n_entities = collection.filtered, len(collection.entities)
     question_of = collection.questions.ids.encode(run.questions.labels)
     entity_of = collection.entities.encode(run.entities.labels)
-    pairs = PairSet(known.question, known.entity, n_entities)
-    pair = known.question.astype(np.int64) * n_entities + known.entity
-    keys = {split: pair[known.split == code] for code, split in enumerate(SPLITS)}
+    pairs = PairSet(filtered.question, filtered.entity, n_entities)
+    pair = filtered.question.astype(np.int64) * n_entities + filtered.entity
+    keys = {split: pair[filtered.split == code] for code, split in enumerate(SPLITS)}
     counts, n_rows = dict.fromkeys(SPLITS, 0), 0
     is_among = np.zeros(len(run.questions), np.bool_)
     example: tuple[int, int] | None = None  # of the first question in the order of a run
@@ -105,27 +105,27 @@ def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
             own, listed = part.question[rows], part.entity[rows]
             question, entity = question_of[own], entity_of[listed]
             there = np.flatnonzero((question >= 0) & (entity >= 0))
-            known_rows = there[pairs.holds(question[there], entity[there])]
-            if len(known_rows) == 0:
+            filtered_rows = there[pairs.holds(question[there], entity[there])]
+            if len(filtered_rows) == 0:
                 continue
-            key = question[known_rows].astype(np.int64) * n_entities + entity[known_rows]
+            key = question[filtered_rows].astype(np.int64) * n_entities + entity[filtered_rows]
             for split in SPLITS:
                 counts[split] += int(is_among_sorted(key, keys[split]).sum())
-            n_rows += len(known_rows)
-            is_among[own[known_rows]] = True
-            if example is None or own[known_rows[0]] < example[0]:
-                example = int(own[known_rows[0]]), int(listed[known_rows[0]])
+            n_rows += len(filtered_rows)
+            is_among[own[filtered_rows]] = True
+            if example is None or own[filtered_rows[0]] < example[0]:
+                example = int(own[filtered_rows[0]]), int(listed[filtered_rows[0]])
     if example is None:
         return None
     named = run.questions[example[0]], run.entities[example[1]]
-    return KnownListed({split: n for split, n in counts.items() if n}, n_rows, int(is_among.sum()), named)
+    return FilteredListed({split: n for split, n in counts.items() if n}, n_rows, int(is_among.sum()), named)
 
 
 @dataclass(frozen=True, slots=True)
 class OtherQuestions:
     """A run whose lists are no more about their own questions than about others."""
 
-    is_certain: bool  # it lists known answers as lists of other questions do, so that it was not made for these
+    is_certain: bool  # it lists filtered answers as lists of other questions do, so that it was not made for these
     message: str
 
 
@@ -134,9 +134,9 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
 
     Questions are numbered by the order of the test triples, so that ids mean other questions in a collection whose test
     triples are in another order. Each list then holds as many answers of its question as lists of other questions
-    do, and as many known answers, which lists of its own question have either not at all (filtered) or more often than
-    others (raw). A system that is bad, and honest, may find no more answers than others either; but a filtered list of
-    it has no known answers, and one list for all questions, or random ones, show nothing.
+    do, and as many filtered answers, which lists of its own question have either not at all (filtered) or more often
+    than others (raw). A system that is bad, and honest, may find no more answers than others either; but a filtered
+    list of it has no filtered answers, and one list for all questions, or random ones, show nothing.
 
     Parameters
     ----------
@@ -189,15 +189,15 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
     shows_nothing = n < _FEW_ANSWERS or _by_chance(others) > n / 4 or listed > _by_chance(others)
     if shows_nothing or not _have_topics(is_head[of_list], of_list, entity, position):
         return None
-    n_known, known, known_others = counts_of(collection.known.question, collection.known.entity)
-    if known > _by_chance(known_others) or (known == 0 and known_others >= _SURE_KNOWN):
+    n_filtered, filtered, filtered_others = counts_of(collection.filtered.question, collection.filtered.entity)
+    if filtered > _by_chance(filtered_others) or (filtered == 0 and filtered_others >= _SURE_FILTERED):
         return None
     return OtherQuestions(
-        known >= _SOME_KNOWN,
-        f"expected lists for the questions of the collection, found {listed:,} of {n:,} answers and {known:,} of "
-        f"{n_known:,} known answers in {counted(len(first), 'list')}, as many as lists of other questions hold "
-        f"({others:,.0f} and {known_others:,.0f}): are its question ids those of other test triples, or of the same in "
-        "another order? Rank its scores on this collection, or put back its record (NAME.json), which names its own",
+        filtered >= _SOME_FILTERED,
+        f"expected lists for the questions of the collection, found {listed:,} of {n:,} answers and {filtered:,} of "
+        f"{n_filtered:,} filtered answers in {counted(len(first), 'list')}, as many as lists of other questions hold "
+        f"({others:,.0f} and {filtered_others:,.0f}): are its question ids those of other test triples, or of the same "
+        "in another order? Rank its scores on this collection, or put back its record (NAME.json), which names its own",
     )
 
 

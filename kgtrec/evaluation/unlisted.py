@@ -32,7 +32,7 @@ def without_unlisted_answers(
     """Yield the systems one by one, without the answers of the collection that the qrels lack.
 
     These are filtered triples then: they are in no list, and no other answer's rank counts them, as if the scores had
-    been ranked for a collection in which they are known. Answer ranks carry the answers; a run needs its collection.
+    been ranked for a collection in which they are filtered. Answer ranks carry the answers; a run needs its collection.
     Systems that were not filtered by test triples keep them, since such lists hold all other answers too.
 
     Parameters
@@ -42,7 +42,7 @@ def without_unlisted_answers(
     qrels : Qrels
     scoring : Scoring
         ``unlisted_answers="candidates"``: they stay, as for trec_eval, apart from those that train or valid triples
-        make known too.
+        filter too.
     measures : sequence of measures
         How far down they look under the rule for ties decides whether a cut run can be filtered.
 
@@ -122,12 +122,12 @@ class _Reading:
         return Pairs.of(self.collection.qrels).take(self.collection.qrels.grade >= 1)
 
     def is_filtered(self, answers: Pairs) -> NDArray[np.bool_]:
-        """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
+        """Which of the answers are filtered out: all, or those that another split filters too, (n,)."""
         if self.kind == "filtered":
             return np.ones(len(answers.question), np.bool_)
         if self.collection is None:
             return np.zeros(len(answers.question), np.bool_)
-        return answers.among(self.collection.known_pairs(_splits(self.system)))
+        return answers.among(self.collection.filtered_pairs(_splits(self.system)))
 
     def without(self, answers: Pairs, measures: Sequence[AnyMeasure], ties: str | None) -> System:
         """The system without some answers."""

@@ -27,7 +27,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.data.collection import CATEGORIES, STAMP, Collection, Known, RelationCategories, has_validation
+from kgtrec.data.collection import CATEGORIES, STAMP, Collection, FilteredAnswers, RelationCategories, has_validation
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, Topics
 from kgtrec.data.triples import SPLITS, Triples
@@ -55,7 +55,7 @@ FORMAT_VERSION = 2
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
-_KNOWN = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
+_FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
 _NO_CATEGORY = "-"
@@ -113,14 +113,14 @@ def write_collection_parts(
     report: str = "",
 ) -> None:
     """Write the files of a collection into a new, empty folder; ``report``: its text, if it is another."""
-    questions, known, train = collection.questions, collection.known, collection.train
+    questions, filtered, train = collection.questions, collection.filtered, collection.train
     write_topics(folder / "topics.tsv", Topics.of(questions))
     write_qrels(folder / "qrels.txt", collection.qrels)
     columns = [labels.labels for labels in (collection.entities, collection.labels) if labels is not None]
     with writing(folder / (ENTITY_LABELS if collection.labels is None else ENTITY_IDS)) as stream:
         stream.write(lines_of(*columns, between="\t"))
     _write_relations(folder / "relations.tsv", collection)
-    _write_codes(folder / "known.parquet", _KNOWN, known.question, known.entity, known.split)
+    _write_codes(folder / "known.parquet", _FILTERED, filtered.question, filtered.entity, filtered.split)
     _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
@@ -160,11 +160,11 @@ def read_collection(folder: PathLike) -> Collection:
     relations, categories = _read_relations(path / "relations.tsv")
     questions = read_topics(path / "topics.tsv").questions().recoded(entities=entities, relations=relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
-    known = Known(*_read_codes(path / "known.parquet"))
+    filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
     head, relation, tail = _read_codes(path / "train.parquet")
     train = Triples(head, relation, tail, entities, relations)
     own = manifest.get("report", {}), labels, manifest["fingerprint"]
-    collection = Collection(questions, qrels, known, categories, train, *own)
+    collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
     if collection.numbering != manifest["numbering"]:
@@ -315,7 +315,7 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 
 def _triples(report: Mapping[str, Any]) -> Iterator[str]:
-    counts = {"triples read": "triples_read", "triples used": "triples", "known answers": "known"}
+    counts = {"triples read": "triples_read", "triples used": "triples", "filtered answers": "known"}
     rows = [[label, *(_number(report[key][name]) for name in SPLITS)] for label, key in counts.items()]
     yield from _aligned([["", *SPLITS], *rows])
     yield f"entities {report['entities']:,}, relations {report['relations']:,}"

@@ -248,7 +248,7 @@ def asking(
     judged: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> Asker:
-    """Make an asker over the first ``depth`` candidates of each run, without known triples and answers.
+    """Make an asker over the first ``depth`` candidates of each run, without filtered triples and answers.
 
     Parameters
     ----------

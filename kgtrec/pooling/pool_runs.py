@@ -46,7 +46,7 @@ class Contributions(Columns):
     question: NDArray[np.int32]  # (c,) row in the collection's questions
     entity: NDArray[np.int32]  # (c,) row in its entities
     rank: NDArray[np.int32]  # (c,) 1-based
-    is_open: NDArray[np.bool_]  # (c,) False: known already, so that it need not be judged
+    is_open: NDArray[np.bool_]  # (c,) False: filtered or an answer, so that it need not be judged
     score: NDArray[np.float64] | None = None  # (c,) in the run; None if no strategy needs it
 
 
@@ -199,7 +199,7 @@ def pool_runs(
     """Choose the triples to be judged, and note which run contributed each at which rank.
 
     Every run is ranked by score, equal scores by a hash of seed, question and entity label, so that a pool depends
-    neither on the order of runs or lines nor on the order of entities. Known triples are never included, and neither
+    neither on the order of runs or lines nor on the order of entities. Filtered triples are never included, and neither
     are the answers, which are judged already; but answers keep their rank.
 
     Parameters
@@ -216,13 +216,14 @@ def pool_runs(
     budget : int, optional
         How many triples; for the strategies that need it.
     cut : {"filtered", "raw"}
-        Whether known triples are removed from the lists before ranks are given, or only afterwards: Zhou et al. (2022)
-        did the latter, which leaves few or no triples for questions where the runs reproduce their training data well.
+        Whether filtered triples are removed from the lists before ranks are given, or only afterwards: Zhou et al.
+        (2022) did the latter, which leaves few or no triples for questions where the runs reproduce their training
+        data well.
     questions : (n,) int array, optional
         Rows of the collection's questions that are pooled for. Default: all.
     known_answers : Qrels, optional
         The answers known before, or what :func:`kgtrec.evaluate` takes as qrels. Default: those of the collection. If
-        these are only some of them, the others count as known triples.
+        these are only some of them, the others count as filtered triples.
     seed : int
         Random seed of the order of ties, of the turns of questions and of samples.
     by_question : bool
@@ -254,7 +255,7 @@ def pool_runs(
     -----
     KgtrecWarning
         If a run has some questions or entities that the collection lacks; they are left out. With a raw cut, if some
-        runs list known triples down to the depth and others none.
+        runs list filtered triples down to the depth and others none.
 
     References
     ----------
@@ -305,7 +306,7 @@ class Candidates:
 
     collection: Collection
     rows: NDArray[np.int32]  # (n,) the questions pooled for, ascending
-    known: PairSet  # pairs that are not candidates
+    filtered: PairSet  # pairs that are not candidates
     answers: NDArray[np.int64]  # (m,) keys of the triples that are answers, ascending
     question_hash: NDArray[np.uint64]  # (questions,) of the labels
     entity_hash: NDArray[np.uint64]  # (entities,)
@@ -356,11 +357,11 @@ def _contributions_of(
 ) -> tuple[tuple[str, ...], Contributions]:
     """The names of the runs, in byte order, and the contributions of each down to ``depth``.
 
-    Known triples and answers are left out, or marked where the strategy scores whole lists.
+    Filtered triples and answers are left out, or marked where the strategy scores whole lists.
     """
     collection, keep_scores = candidates.collection, strategy.needs_scores
-    known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
-    known_listed: dict[str, int] = {}
+    filtered = PairSet(collection.filtered.question, collection.filtered.entity, len(collection.entities))
+    filtered_listed: dict[str, int] = {}
     belongs = Belonging(collection)
     names: list[str] = []
     parts: list[Contributions] = []
@@ -373,7 +374,7 @@ def _contributions_of(
             belongs.check_filter(run)
         part = _CodedRun(run, collection).contributions(candidates, depth, cut, seed)
         if cut == "raw":
-            known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
+            filtered_listed[run.name] = int(filtered.holds(part.question, part.entity).sum())
         if not keep_scores:
             part = replace(part, score=None)
         parts.append(part.take(part.is_open) if strategy.score is None else part)
@@ -381,7 +382,7 @@ def _contributions_of(
             progress(1)
     if not names:
         raise KgtrecError("expected at least one run, found none")
-    warn_mixed_runs(known_listed)
+    warn_mixed_runs(filtered_listed)
     ordered = sorted(range(len(names)), key=lambda run: names[run].encode())
     sizes = [len(parts[run]) for run in ordered]
     joined = ["question", "entity", "rank", "is_open", *["score"] * keep_scores]
@@ -418,7 +419,7 @@ class _CodedRun:
         def left_out(row: NDArray[np.intp]) -> NDArray[np.bool_]:
             question, entity = pairs(row)
             unknown = entity < 0
-            return unknown if cut == "raw" else unknown | candidates.known.holds(question, entity)
+            return unknown if cut == "raw" else unknown | candidates.filtered.holds(question, entity)
 
         def key(row: NDArray[np.intp]) -> NDArray[np.uint64]:
             question, entity = pairs(row)
@@ -429,7 +430,7 @@ class _CodedRun:
         triples = candidates.collection.questions.triples(question, entity)
         is_open = ~is_among_sorted(triples.keys(), candidates.answers)
         if cut == "raw":
-            is_open &= ~candidates.known.holds(question, entity)
+            is_open &= ~candidates.filtered.holds(question, entity)
         return Contributions(np.zeros(len(row), np.int32), question, entity, rank, is_open, run.score[row])
 
 
@@ -451,15 +452,15 @@ def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, one: str, many: str
 
 
 def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: Qrels) -> Candidates:
-    asked, qrels, known = collection.questions, collection.qrels, collection.known
+    asked, qrels, filtered = collection.questions, collection.qrels, collection.filtered
     n_entities = len(asked.entities)
     answer, own = qrels.grade >= 1, known_answers.grade >= 1
     known_pairs = PairSet(known_answers.question[own], known_answers.entity[own], n_entities)
-    # other answers than the known answers are positive too, though not from this campaign: they are known
+    # other answers than the known answers are positive too, though not from this campaign: they are filtered
     others = answer & ~known_pairs.holds(qrels.question, qrels.entity)
     pairs = PairSet(
-        np.concatenate([known.question, qrels.question[others]]),
-        np.concatenate([known.entity, qrels.entity[others]]),
+        np.concatenate([filtered.question, qrels.question[others]]),
+        np.concatenate([filtered.entity, qrels.entity[others]]),
         n_entities,
     )
     answers = asked.triples(

@@ -53,7 +53,7 @@ def judge_trivial(
         with :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`.
     ``1-1 head question``, ``1-N head question``, ``1-1 tail question``, ``N-1 tail question``
         The triple would be a second answer to a question that has one answer by its relation's category. The question
-        must be one that was pooled for, and have an answer already, judged or known. It does not matter for which of
+        must be one that was pooled for, and have an answer already, judged or filtered. It does not matter for which of
         its two questions the triple was pooled.
 
     A triple to which several rules apply has the first of :data:`RULES`.
@@ -260,7 +260,7 @@ def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDA
     """(4, n) whether each triple is a second answer to a question with one, per rule of `_BY_CATEGORY`."""
     questions, answered = collection.questions, np.zeros(len(collection.questions), np.bool_)
     answered[collection.qrels.question[collection.qrels.grade >= 1]] = True
-    answered[collection.known.question] = True
+    answered[collection.filtered.question] = True
     category = collection.categories.category[triples.relation]
     taken = []
     for name in _BY_CATEGORY:

@@ -31,7 +31,7 @@ def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
     The lists of one question are merged: each answer has its place in the list that was made for it, and the run has
     the candidates of the longest list.
 
-    Known triples that the plan filters by are removed from the lists, if they are there, and from the candidates.
+    Filtered triples are removed from the lists, if they are there, and from the candidates.
 
     Returns
     -------
@@ -42,14 +42,14 @@ def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
     ------
     CollectionError
         If no list is for a question of the collection, or none is for a side that is asked; if the lists leave out
-        known answers that the plan keeps; or if two lists for one answer, or for all answers of one question,
+        answers of a split that the plan keeps; or if two lists for one answer, or for all answers of one question,
         disagree about the place of an answer, as they do where only one has it and the other goes on below its place.
 
     Warns
     -----
     KgtrecWarning
         How many questions have no list, how many lists and listed entities the collection lacks, how many questions
-        have lists that contradict each other, and that no list has any of the known answers of a split that is not
+        have lists that contradict each other, and that no list has any of the answers of a split that is not
         filtered by.
 
     Examples
@@ -73,7 +73,7 @@ def rank_lists(plan: Plan, lists: RankedLists) -> Ranked:
     splits = plan.options.filtered_by
     if lists.filtered_by is not None and (lost := [split for split in lists.filtered_by if split not in splits]):
         raise CollectionError(
-            f"{lists.name}: expected lists with the known answers of {' and '.join(lost)}, found lists filtered "
+            f"{lists.name}: expected lists with the answers of {' and '.join(lost)}, found lists filtered "
             f"by {', '.join(lists.filtered_by)}; their places are unknown. See --filter"
         )
     entries = _Entries(plan, lists)
@@ -168,17 +168,17 @@ def require_sides(collection: Collection, name: str, is_head: NDArray[np.bool_],
 
 
 def _warn_of_filtered(entries: _Entries) -> None:
-    """Warn if known answers are candidates and no list has any, which suggests that the program filtered them."""
-    known = entries.plan.collection.known
+    """Warn if answers of a split are candidates and no list has any, which suggests that the program filtered them."""
+    filtered = entries.plan.collection.filtered
     for code, split in enumerate(SPLITS):
         if split in entries.plan.options.filtered_by:
             continue
-        own = known.split == code
-        key = known.question[own].astype(np.int64) * entries.plan.width + known.entity[own]
-        key = np.unique(key[np.isin(known.question[own], entries.question)])
+        own = filtered.split == code
+        key = filtered.question[own].astype(np.int64) * entries.plan.width + filtered.entity[own]
+        key = np.unique(key[np.isin(filtered.question[own], entries.question)])
         if len(key) and not is_among_sorted(entries.key, key).any():
             warn(
-                f"{entries.name}: none of the {len(key):,} known answers of {split} is in any list, as if its program "
+                f"{entries.name}: none of the {len(key):,} answers of {split} is in any list, as if its program "
                 f"had filtered them, which --filter keeps; if so, ranks are too good"
             )
 

@@ -45,7 +45,7 @@ class Plan:
     ranked: NDArray[np.int64]  # pairs that get a row in the answer ranks
     is_answer: NDArray[np.bool_]  # of each ranked pair
     uncounted: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
-    filtered: NDArray[np.int64]  # pairs that are no candidates: known in a split that is filtered by, and no answers
+    filtered: NDArray[np.int64]  # pairs that are no candidates: filtered by a split, and no answers
 
     @classmethod
     def of(cls, collection: Collection, options: RankOptions) -> Plan:
@@ -111,7 +111,7 @@ def rank_scores(
     Parameters
     ----------
     collection : Collection
-        Questions, answers and known triples.
+        Questions, answers and filtered triples.
     blocks : iterable of (rows, scores), or (n_questions, n_entities) array
         ``rows``: rows in ``questions``, (n,) int; ``scores``: (n, n_entities), columns as in ``entities``, higher is
         better. numpy arrays, anything that converts to one, or torch tensors, which are ranked on the device where
@@ -126,7 +126,7 @@ def rank_scores(
     name : str
         The system's name, which becomes the run tag.
     filtered_by : sequence of {"train", "valid", "test"}
-        Splits whose known triples are removed from the candidates; empty for the raw setting. Answers stay.
+        Splits whose triples are removed from the candidates; empty for the raw setting. Answers stay.
     depth : int
         Length of the lists in the run; 0 for no run.
     judged : Qrels, optional
@@ -172,7 +172,7 @@ def rank_scores(
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> list(collection.questions.ids), list(collection.entities)
     (['head0', 'tail0'], ['ann', 'tea', 'bob', 'jam'])
-    >>> scores = np.array([[0.5, 0.1, 0.9, 0.1], [0.2, 0.8, 0.4, 0.4]])  # bob is known to like jam, and ann tea
+    >>> scores = np.array([[0.5, 0.1, 0.9, 0.1], [0.2, 0.8, 0.4, 0.4]])  # bob likes jam, and ann tea: filtered
     >>> ranked = rank_scores(collection, scores, questions=collection, entities=collection, depth=2)
     >>> ranked.answer_ranks.above.tolist(), ranked.answer_ranks.tied.tolist(), ranked.answer_ranks.n_other.tolist()
     ([0, 0], [0, 1], [2, 2])

@@ -57,8 +57,8 @@ class Ranks:
         samples = [labels.name for labels in self._runner.config.labels if labels.kind == "sample"]
         if samples and "test" not in filtered_by:
             raise CollectionError(
-                f"expected ranks filtered by test for the sample {samples[0]}, whose left-out triples are known, found "
-                f"{name} filtered by {', '.join(filtered_by) or 'nothing'}"
+                f"expected ranks filtered by test for the sample {samples[0]}, whose left-out triples are filtered, "
+                f"found {name} filtered by {', '.join(filtered_by) or 'nothing'}"
             )
 
     def step(self, system: System) -> tuple[str, Path]:
@@ -194,8 +194,8 @@ def ranks_on_sample(
 ) -> AnswerRanks:
     """Return the answer ranks on a sample of test triples, from those on all of them, which are filtered by test.
 
-    No count includes another answer of the question. So the answers that the sample leaves out, which are known, are
-    filtered if their rows are left out.
+    No count includes another answer of the question. So the answers that the sample leaves out are filtered if
+    their rows are left out.
 
     Parameters
     ----------

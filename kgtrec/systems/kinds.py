@@ -125,7 +125,7 @@ class RankedLists:
     level: NDArray[np.int64]  # (n,) ascending in a list; entities of one level tie
     kind: str = "ranked lists"
     remarks: tuple[str, ...] = ()
-    filtered_by: tuple[str, ...] | None = None  # splits whose known triples the lists leave out; None: unknown
+    filtered_by: tuple[str, ...] | None = None  # splits whose triples the lists leave out; None: unknown
 
     @property
     def of_list(self) -> NDArray[np.int32]:

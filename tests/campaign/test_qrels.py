@@ -215,20 +215,20 @@ def test_a_collection_takes_judgements_of_its_own_questions():
 
 
 def test_a_collection_of_other_topics_knows_what_the_first_one_did():
-    """Known answers come out of train and of what is known of any question; valid ones of no question are given."""
+    """Filtered answers come out of train and of those of any question; valid ones of no question are given."""
     collection, valid, pool = small_collection()
     verdict = np.where(pool.triples.tail == collection.entities.encode(["jam"])[0], 1, 0).astype(np.int8)
     decisions = Decisions(np.full(2, AGREED, np.int8), verdict)
     questions, qrels = triple_level(pool, collection.qrels, decisions, named=collection.questions)
     assert list(questions.ids) == ["head0", "head-new0", "tail0", "tail1"]  # head-new0: who likes jam?
 
-    def known(made):
+    def filtered(made):
         return {
             (made.questions.ids[q], made.entities[e], int(split))
-            for q, e, split in zip(made.known.question, made.known.entity, made.known.split, strict=True)
+            for q, e, split in zip(made.filtered.question, made.filtered.entity, made.filtered.split, strict=True)
         }
 
-    without = known(of_topics(collection, questions, qrels))
+    without = filtered(of_topics(collection, questions, qrels))
     expected = {
         ("head0", "bob", 0),
         ("head-new0", "eve", 0),
@@ -237,8 +237,8 @@ def test_a_collection_of_other_topics_knows_what_the_first_one_did():
         ("tail1", "pie", 1),
     }
     assert without == expected
-    assert known(of_topics(collection, questions, qrels, valid)) == expected | {("head-new0", "bob", 1)}
-    # the answers of the first collection that these qrels lack are known as left out
+    assert filtered(of_topics(collection, questions, qrels, valid)) == expected | {("head-new0", "bob", 1)}
+    # the answers of the first collection that these qrels lack are filtered as left out
     fewer = triple_level(
         pool,
         Qrels.of(
@@ -248,19 +248,19 @@ def test_a_collection_of_other_topics_knows_what_the_first_one_did():
         ),
         decisions,
     )
-    assert ("tail0", "tea", 2) in known(of_topics(collection, *fewer))
+    assert ("tail0", "tea", 2) in filtered(of_topics(collection, *fewer))
 
 
-def test_judgements_of_something_known_are_of_another_collection():
+def test_judgements_of_something_filtered_are_of_another_collection():
     """They are refused, and so are labels that the collection does not have."""
     collection, _, pool = small_collection()
     decisions = Decisions(np.full(2, AGREED, np.int8), np.ones(2, np.int8))
     questions, qrels = triple_level(pool, collection.qrels, decisions)
     train = Triples.of([("ann", "likes", "jam"), ("bob", "likes", "x")])
-    with pytest.raises(CollectionError, match=r"expected judgements of unknown triples only"):
+    with pytest.raises(CollectionError, match=r"expected judgements of candidates only"):
         of_topics(collection, questions, qrels, train)
     other = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "tea")]))
-    with pytest.raises(CollectionError, match=r"\(tail0, jam\), which is a known triple of the collection"):
+    with pytest.raises(CollectionError, match=r"\(tail0, jam\), which is a filtered triple of the collection"):
         with_judgements(other, pool, decisions)
     none = build_questions(Triples.of([("a", "b", "c")]), Triples.of([]), Triples.of([("a", "b", "d")]))
     with pytest.raises(CollectionError, match="found the entity 'ann'"):
@@ -281,8 +281,8 @@ def test_what_does_not_fit_is_refused():
         question_level(pool, again, decisions)
 
 
-def test_further_known_triples_have_labels_where_the_collection_has_ids():
-    """A valid triple of a new question is known to it, whichever names the collection has for its entities."""
+def test_further_filtered_triples_have_labels_where_the_collection_has_ids():
+    """A valid triple of a new question is filtered for it, whichever names the collection has for its entities."""
     train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam"), ("zoe", "likes", "tea")])
     valid, test = Triples.of([("zoe", "likes", "jam")]), Triples.of([("ann", "likes", "jam")])
     for ids in (False, True):
@@ -297,5 +297,5 @@ def test_further_known_triples_have_labels_where_the_collection_has_ids():
             collection.relations,
         )
         qrels = Qrels.of(np.array([0]), np.array([bob]), np.array([1]), asked.ids, collection.entities)
-        known = of_topics(collection, asked, qrels, valid).known
-        assert sorted(known.split.tolist()) == [0, 1]
+        filtered = of_topics(collection, asked, qrels, valid).filtered
+        assert sorted(filtered.split.tolist()) == [0, 1]

@@ -141,10 +141,11 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
         "tail1\tann\tlikes",
         "tail5\tbob\tknows",
     ]
-    known = {
-        (made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity, strict=True)
+    filtered = {
+        (made.questions.ids[q], made.entities[e])
+        for q, e in zip(made.filtered.question, made.filtered.entity, strict=True)
     }
-    assert known == {("head-new0", "bob"), ("head-new0", "eve"), ("tail-new0", "dan"), ("tail1", "pie2")}
+    assert filtered == {("head-new0", "bob"), ("head-new0", "eve"), ("tail-new0", "dan"), ("tail1", "pie2")}
     kgtrec("rank", "T", "--baseline", "popularity", "--out", "ranks", "--depth", "5")
     capsys.readouterr()
     kgtrec("evaluate", "T", "ranks/popularity.ranks.parquet", "-m", "micro.MRR", "-m", "AP@20")

@@ -37,7 +37,7 @@ def test_triples_give_the_table_of_their_collection(collection, capsys):
 
 
 def test_valid_triples_are_asked_for(capsys):
-    """The five valid triples of the cities, whose train and test triples are known: ten answers."""
+    """The five valid triples of the cities, whose train and test triples are filtered: ten answers."""
     kgtrec("chance", *TRIPLES, "--split", "valid", "-m", "micro.MR")
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [row[:4] for row in rows] == [

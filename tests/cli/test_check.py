@@ -342,19 +342,19 @@ def test_what_may_be_meant_is_a_note(folder):
     assert "x.run: note: no order of candidates in all 1 list: equal scores" in check("x.run")[1][0]
 
 
-def test_known_answers_in_a_run_are_told(copies):
+def test_filtered_answers_in_a_run_are_told(copies):
     """A note for a run that says nothing, a finding beside ranks that were filtered, nothing beside raw ranks."""
     assert check("C", "raw")[0] == 0
-    assert not any("known from" in line for line in check("C", "raw")[1])
+    assert not any("lists filtered" in line for line in check("C", "raw")[1])
     assert not any("note" in line for line in check("C", "raw/svd.run.gz")[1]), "it says itself that it is raw"
     Path("raw/svd.run.gz.json").unlink()
     code, lines = check("C", "raw/svd.run.gz")
     assert code == 0
     (note,) = [line for line in lines if "note" in line]
     assert note.startswith(
-        "raw/svd.run.gz: note: it lists known answers, as runs do that are not filtered by all splits: "
+        "raw/svd.run.gz: note: it lists filtered answers, as runs do that are not filtered by all splits: "
     )
-    assert "known from train and" in note
+    assert " from train and" in note
     shutil.copy("raw/svd.run.gz", "ranks/svd.run.gz")
     code, lines = check("C", "ranks")
     assert code == 2

@@ -31,7 +31,7 @@ COLLECTION = collection_of(
     N_QUESTIONS,
     N_ENTITIES,
     {(q, e): 1 for q in range(N_QUESTIONS) for e in (q, q + 1)},
-    known={(q, q + split + 2, split) for q in range(N_QUESTIONS) for split in range(3) if (q + split) % 3},
+    filtered={(q, q + split + 2, split) for q in range(N_QUESTIONS) for split in range(3) if (q + split) % 3},
 )
 FAULTS = (
     "repeated pair",
@@ -168,7 +168,7 @@ def test_each_fault_is_found(folder, fault):
 
 
 def test_a_folder_of_systems_has_runs_and_answer_ranks_in_parts(folder):
-    """Beside those in one file, with the same findings: here known answers in a run whose ranks were filtered."""
+    """Beside those in one file, with the same findings: here filtered answers in a run whose ranks were filtered."""
     told = []
     ranks = rank_scores(
         COLLECTION, np.zeros((N_QUESTIONS, N_ENTITIES)), questions=COLLECTION, entities=COLLECTION, name="x", depth=0

@@ -170,13 +170,13 @@ def test_a_data_set_without_validation_triples_is_ordinary(kg, capsys, way):
 
 
 def test_a_sample_may_be_a_file(kg, capsys):
-    """The questions of its triples; the other test triples are known. What is no test triple is refused."""
+    """The questions of its triples; the other test triples are filtered. What is no test triple is refused."""
     (kg / "some.tsv").write_text("ann\tlikes\tpie\n")
     assert call("kg", "--sample", "some.tsv", "--out", "c") == 0
     assert "sample of 1 of 2 test triples (given)" in capsys.readouterr().out
     collection = read_collection("c")
     assert list(collection.questions.ids) == ["head0", "tail0"]
-    assert [collection.entities[row] for row in collection.known.entity[collection.known.split == 2]] == ["jam"]
+    assert [collection.entities[row] for row in collection.filtered.entity[collection.filtered.split == 2]] == ["jam"]
     manifest = json.loads((kg / "c/manifest.json").read_text())
     assert manifest["inputs"][3]["name"] == "some.tsv"
     assert manifest["inputs"][3]["split"] == "sample"

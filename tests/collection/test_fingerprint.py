@@ -33,10 +33,10 @@ def built(train: Rows, valid: Rows, test: Rows, **options: Any) -> Collection:
 
 
 def content(collection: Collection, *, ids: bool) -> set[tuple[Any, ...]]:
-    """Answers and known answers by labels; ``ids``: and by what questions and entities are called."""
+    """Answers and filtered answers by labels; ``ids``: and by what questions and entities are called."""
     asked, names = collection.questions, entity_names(collection)
     rows = [(collection.qrels.question, collection.qrels.entity, collection.qrels.grade + 10)]
-    rows.append((collection.known.question, collection.known.entity, collection.known.split))
+    rows.append((collection.filtered.question, collection.filtered.entity, collection.filtered.split))
     found = set()
     for question, entity, kind in zip(*map(np.concatenate, zip(*rows, strict=True)), strict=True):
         what = bool(asked.is_head[question]), asked.relations[asked.relation[question]], names[asked.anchor[question]]

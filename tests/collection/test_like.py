@@ -50,8 +50,8 @@ def test_an_explicit_option_wins(tmp_path: Path, splits: list[str]):
 def test_pykeen_leaves_2924_of_3134_test_triples_of_wn18rr(data: Path, tmp_path: Path, capsys):
     main(["questions", str(data / "wn18rr"), "--out", str(tmp_path / "C"), "--like", "pykeen"])
     report = capsys.readouterr().out
-    assert "triples read   86,835  3,034  3,134" in report
-    assert "triples used   86,835  2,824  2,924" in report
+    assert "triples read      86,835  3,034  3,134" in report
+    assert "triples used      86,835  2,824  2,924" in report
 
 
 @pytest.mark.parametrize("seed", range(5))

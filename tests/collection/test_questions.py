@@ -40,8 +40,8 @@ def answers(collection):
     return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
-def known(collection):
-    rows = collection.known
+def filtered(collection):
+    rows = collection.filtered
     columns = collection.questions.ids.decode(rows.question), collection.entities.decode(rows.entity)
     return list(zip(*(column.to_pylist() for column in columns), rows.split.tolist(), strict=True))
 
@@ -66,7 +66,7 @@ def test_a_tiny_graph_by_hand():
         ("tail1", "tea"),
     ]
     assert collection.qrels.grade.tolist() == [1] * 6
-    assert known(collection) == [("head0", "bob", 1), ("head1", "ann", 0), ("head1", "bob", 0), ("tail0", "tea", 0)]
+    assert filtered(collection) == [("head0", "bob", 1), ("head1", "ann", 0), ("head1", "bob", 0), ("tail0", "tea", 0)]
     assert list(collection.entities) == ["ann", "tea", "bob", "jam", "cid", "pie"]
 
 
@@ -87,7 +87,7 @@ def test_the_report_of_the_tiny_graph():
 
 
 def test_a_leaked_triple_is_an_answer_unless_dropped():
-    """Kept, it is an answer and so not known; dropped, its question may vanish, and elsewhere it is known."""
+    """Kept, it is an answer and so not filtered; dropped, its question may vanish, and elsewhere it is filtered."""
     test = [("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes", "jam")]
     kept = built(test=test)
     assert kept.report["leaked"] == {
@@ -98,10 +98,10 @@ def test_a_leaked_triple_is_an_answer_unless_dropped():
         "valid_in_train": 0,
     }
     assert ("tail0", "tea") in answers(kept)
-    assert ("tail0", "tea", 0) not in known(kept)
+    assert ("tail0", "tea", 0) not in filtered(kept)
     dropped = built(test=test, leaked="drop")
     assert topics(dropped) == [("head0", "jam", "likes"), ("tail0", "ann", "likes")]
-    assert known(dropped) == [("head0", "bob", 1), ("tail0", "tea", 0)]
+    assert filtered(dropped) == [("head0", "bob", 1), ("tail0", "tea", 0)]
 
 
 def test_dropping_unseen_entities_takes_them_out_of_the_candidates():
@@ -199,7 +199,7 @@ def test_questions_part_the_test_triples(train, valid, test):
 
 
 @given(triples, triples, some_triples)
-def test_known_are_the_other_completions(train, valid, test):
+def test_filtered_are_the_other_completions(train, valid, test):
     """By definition, over every question, entity and split; never an answer."""
     collection = built(train, valid, test)
     judged = set(answers(collection))
@@ -208,21 +208,21 @@ def test_known_are_the_other_completions(train, valid, test):
         triple = (entity, relation, anchor) if label.startswith("head") else (anchor, relation, entity)
         if triple in (train, valid)[split] and (label, entity) not in judged:
             expected.append((label, entity, split))
-    assert sorted(known(collection)) == sorted(expected)
-    rows = collection.known
+    assert sorted(filtered(collection)) == sorted(expected)
+    rows = collection.filtered
     keys = list(zip(rows.question.tolist(), rows.entity.tolist(), rows.split.tolist(), strict=True))
     assert keys == sorted(set(keys))
 
 
 @given(triples, some_triples, st.data())
-def test_a_sample_moves_the_other_test_triples_to_known(train, test, data):
-    """Answers of the sample and known test entities are together the completions by all test triples."""
+def test_a_sample_moves_the_other_test_triples_to_filtered(train, test, data):
+    """Answers of the sample and filtered test entities are together the completions by all test triples."""
     distinct = list(dict.fromkeys(test))
     n = data.draw(st.integers(1, len(distinct)))
     collection = built(train, [], test, sample=n, seed=data.draw(st.integers(0, 5)))
     assert len(collection.qrels) == 2 * n
     asked = {label: (anchor, relation) for label, anchor, relation in topics(collection)}
-    pairs = {(q, e) for q, e, split in known(collection) if split == 2} | set(answers(collection))
+    pairs = {(q, e) for q, e, split in filtered(collection) if split == 2} | set(answers(collection))
     for label, (anchor, relation) in asked.items():
         one, other = (2, 0) if label.startswith("head") else (0, 2)
         completed = {t[other] for t in test if t[one] == anchor and t[1] == relation}
@@ -299,10 +299,10 @@ def test_candidates_after_dropping_unseen_entities(read, name, mean):
     """Mean number of filtered candidates per answer, as Hoyt et al. (2022) used it for their expectations."""
     collection = build_questions(*read(name), unseen_entities="drop")
     n_questions, n_entities = len(collection.questions), len(collection.entities)
-    pairs = np.unique(collection.known.question.astype(np.int64) * n_entities + collection.known.entity)
-    n_known = np.bincount(pairs // n_entities, minlength=n_questions)
+    pairs = np.unique(collection.filtered.question.astype(np.int64) * n_entities + collection.filtered.entity)
+    n_filtered = np.bincount(pairs // n_entities, minlength=n_questions)
     n_answers = np.bincount(collection.qrels.question, minlength=n_questions)
-    candidates = n_entities - n_known - n_answers + 1
+    candidates = n_entities - n_filtered - n_answers + 1
     assert np.average(candidates, weights=n_answers) == pytest.approx(mean, abs=6e-5 if mean > 1000 else 1e-6)
 
 
@@ -348,17 +348,19 @@ def test_divergence_of_the_sample_of_zhou_et_al(read, data):
 
 
 def test_a_sample_may_be_given_as_triples():
-    """Those left out are known, under whatever vocabulary the sample has; one that is no test triple is refused."""
+    """Those left out are filtered, under whatever vocabulary the sample has; one that is no test triple is refused."""
     train, valid = Triples.of([("a", "r", "b")]), Triples.of([])
     test = Triples.of([("a", "r", "c"), ("b", "r", "c"), ("c", "r", "a")])
     collection = build_questions(train, valid, test, sample=Triples.of([("b", "r", "c")]))
     assert collection.report["sample"]["triples"] == 1
     assert collection.report["sample"]["seed"] is None
-    known = [
+    filtered = [
         (collection.questions.ids[q], collection.entities[e], int(s))
-        for q, e, s in zip(collection.known.question, collection.known.entity, collection.known.split, strict=True)
+        for q, e, s in zip(
+            collection.filtered.question, collection.filtered.entity, collection.filtered.split, strict=True
+        )
     ]
-    assert known == [("head0", "a", 2)]
+    assert filtered == [("head0", "a", 2)]
     with pytest.raises(KgtrecError, match="found 1 of 1"):
         build_questions(train, valid, test, sample=Triples.of([("c", "r", "x")]))
     with pytest.raises(KgtrecError, match="a sample of at least one test triple"):

@@ -37,9 +37,9 @@ SEEING = ("bpref", "infAP", "Judged@3", "unj@2", "AP(judged_only=True)")
 BLIND = ("micro.MRR", "micro.MR", "macro.MRR", "AP", "nDCG@3", "micro.AMRI")
 
 
-def collection(grades=None, known=((0, 1, 0), (1, 2, 1))):
-    """Two questions and six entities; by default one answer each, and an entity known from train and one from valid."""
-    return collection_of(2, 6, grades or {(0, 0): 1, (1, 3): 1}, set(known))
+def collection(grades=None, filtered=((0, 1, 0), (1, 2, 1))):
+    """Two questions and six entities; by default one answer each, and an entity filtered by train and one by valid."""
+    return collection_of(2, 6, grades or {(0, 0): 1, (1, 3): 1}, set(filtered))
 
 
 SCORES = np.random.default_rng(0).choice([0.0, 1.0, 2.0, 3.0], (2, 6))
@@ -178,8 +178,8 @@ def test_every_verb_that_takes_systems_refuses_mixtures():
             verb(mixed=True)
 
 
-def test_an_answer_that_left_the_qrels_and_is_known_is_told():
-    """Ranking again would filter it; the table has counted without it, but cannot say which entity is known."""
+def test_an_answer_that_left_the_qrels_and_is_filtered_is_told():
+    """Ranking again would filter it; the table has counted without it, but cannot say which entity is filtered."""
     before = collection({(0, 0): 1, (0, 1): 1, (1, 3): 1})
     made = rank_scores(before, SCORES, questions=before, entities=before, name="one", depth=0).answer_ranks
     with pytest.raises(CollectionError, match=r"found 1 answers that the qrels lack now .* such as \(tail0, e1\)"):

@@ -36,10 +36,8 @@ def built(train, valid, test) -> Collection:
 
 def slow_counts(collection: Collection, filtered_by) -> tuple[list[int], list[int]]:
     """Candidates and answers of each question, one entity at a time."""
-    known = {
-        (int(q), int(e), SPLITS[s])
-        for q, e, s in zip(collection.known.question, collection.known.entity, collection.known.split, strict=True)
-    }
+    rows = collection.filtered
+    filtered = {(int(q), int(e), SPLITS[s]) for q, e, s in zip(rows.question, rows.entity, rows.split, strict=True)}
     answers = {(int(q), int(e)) for q, e in zip(collection.qrels.question, collection.qrels.entity, strict=True)}
     candidates, relevant = [], []
     for question in range(len(collection.questions)):
@@ -48,7 +46,7 @@ def slow_counts(collection: Collection, filtered_by) -> tuple[list[int], list[in
             e
             for e in range(len(collection.entities))
             for split in filtered_by
-            if (question, e, split) in known and e not in own
+            if (question, e, split) in filtered and e not in own
         }
         candidates.append(len(collection.entities) - len(removed))
         relevant.append(len(own))
@@ -57,7 +55,7 @@ def slow_counts(collection: Collection, filtered_by) -> tuple[list[int], list[in
 
 @given(graph=graphs, filtered_by=filters)
 def test_candidate_counts_are_those_of_a_slow_count(graph, filtered_by):
-    """All entities but the known ones of the filtered splits; raw, all entities."""
+    """All entities but those of the filtered splits; raw, all entities."""
     collection = built(*graph)
     candidates, relevant = candidate_counts(collection, filtered_by)
     assert (candidates.tolist(), relevant.tolist()) == slow_counts(collection, filtered_by)
@@ -99,12 +97,12 @@ def test_a_table_from_triples_has_the_levels_that_a_ranked_system_is_set_against
 
 
 def people() -> Collection:
-    """Five people; 'likes' of a: b and c are known, d is asked for."""
+    """Five people; 'likes' of a: b and c are filtered, d is asked for."""
     return built([("a", "likes", "b"), ("a", "likes", "c"), ("d", "boss", "e")], [], [("a", "likes", "d")])
 
 
 def test_a_table_by_hand():
-    """Head question (?, likes, d): five candidates; tail question (a, likes, ?): b and c are known, three are left."""
+    """Head question (?, likes, d): five candidates; tail question (a, likes, ?): b, c are filtered, three are left."""
     collection = people()
     assert [part.tolist() for part in candidate_counts(collection)] == [[5, 3], [1, 1]]
     assert [part.tolist() for part in candidate_counts(collection, ())] == [[5, 5], [1, 1]]
@@ -132,12 +130,12 @@ def test_without_names_every_measure_that_knows_its_chance_level_is_there():
 def slow_mean_rank(splits: dict[str, list], split: str, filtered_by) -> float:
     """E[MR] of a split's triples, one answer and one entity at a time."""
     entities = {label for rows in splits.values() for h, _, t in rows for label in (h, t)}
-    known = {triple for name in filtered_by for triple in splits[name]}
+    filtered = {triple for name in filtered_by for triple in splits[name]}
     answers = set(splits[split])
     total, n = 0.0, 0
     for h, r, t in answers:
         for completed in ([(e, r, t) for e in entities], [(h, r, e) for e in entities]):
-            removed = {other for other in completed if other in known and other != (h, r, t)}
+            removed = {other for other in completed if other in filtered and other != (h, r, t)}
             if split not in filtered_by:
                 removed -= answers
             total += (len(completed) - len(removed) + 1) / 2

@@ -41,10 +41,10 @@ def lists_of(collection, scores, length):
     """The first ``length`` candidates of each question, for all its answers."""
     questions = collection.questions
     n = len(scores)
-    known = np.zeros(scores.shape, np.bool_)
-    known[collection.known.question, collection.known.entity] = True
-    known[collection.qrels.question, collection.qrels.entity] &= collection.qrels.grade < 1
-    listed = [[e for e in np.argsort(-row, kind="stable") if not known[q, e]] for q, row in enumerate(scores)]
+    filtered = np.zeros(scores.shape, np.bool_)
+    filtered[collection.filtered.question, collection.filtered.entity] = True
+    filtered[collection.qrels.question, collection.qrels.entity] &= collection.qrels.grade < 1
+    listed = [[e for e in np.argsort(-row, kind="stable") if not filtered[q, e]] for q, row in enumerate(scores)]
     cut = [each[:length] for each in listed]
     starts = np.cumsum([0, *map(len, cut)])
     entity = np.array(list(itertools.chain(*cut)), np.int32)
@@ -80,9 +80,9 @@ def worlds(draw, most_questions=3, most_entities=7):
     pairs = [(q, e) for q in range(n) for e in range(width)]
     grades = {pair: int(rng.integers(0, 3)) for pair in pairs if rng.random() < 0.5}
     grades |= {(q, 0): 1 for q in range(n)}
-    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.2}
+    filtered = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.2}
     scores = rng.permutation(n * width).reshape(n, width).astype(float)
-    return collection_of(n, width, grades, known), scores, draw(st.integers(0, width))
+    return collection_of(n, width, grades, filtered), scores, draw(st.integers(0, width))
 
 
 @dataclass(frozen=True)
@@ -114,20 +114,20 @@ def cut_worlds(draw, kinds=(False, True), ties=(False, True), later=(False, True
     width = draw(st.integers(max(n, 2), 7))
     least, most = draw(st.sampled_from([(0, 1), (0, 2), (-1, 1), (-1, 3)]))
     filtered_by = draw(st.sampled_from([("train", "valid", "test"), ("test",), ("train", "valid"), ()]))
-    density, of_known = draw(st.sampled_from([0.1, 0.5, 1.0])), draw(st.sampled_from([0.0, 0.2, 0.5]))
+    density, of_filtered = draw(st.sampled_from([0.1, 0.5, 1.0])), draw(st.sampled_from([0.0, 0.2, 0.5]))
     seed = draw(st.integers(0, 2**32))
     rng = np.random.default_rng(seed)
     pairs = [(q, e) for q in range(n) for e in range(width)]
     grades = {pair: int(rng.integers(least, most + 1)) for pair in pairs if rng.random() < density}
     grades |= {(q, 0): 1 for q in range(n)}
-    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < of_known}
-    before = after = collection_of(n, width, grades, known)
+    filtered = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < of_filtered}
+    before = after = collection_of(n, width, grades, filtered)
     if draw(st.sampled_from(later)):
         more = {pair: int(rng.integers(least, most + 1)) for pair in pairs}
-        more |= {(q, e): grades.get((q, e), 0) for q, e, _ in known}
+        more |= {(q, e): grades.get((q, e), 0) for q, e, _ in filtered}
         # lists of single answers do not say where another answer was that is none any more
         more |= {pair: grade for pair, grade in grades.items() if each and grade >= 1}
-        after = collection_of(n, width, more | {(q, 0): 1 for q in range(n)}, known)
+        after = collection_of(n, width, more | {(q, 0): 1 for q in range(n)}, filtered)
     scores = rng.integers(0, 4, (n, width)) if has_ties else rng.permutation(n * width).reshape(n, width)
     if each:
         scores = with_answers_that_share_places(before, scores, filtered_by)
@@ -260,7 +260,7 @@ def test_what_is_judged_wrong_below_the_cut_ties_by_hand():
 
 @pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")
 def test_an_answer_that_is_the_only_candidate_by_hand():
-    """The other two are known from elsewhere: the rank is 1, and AMRI = 1 - (1 - 1) / (1 - 1) stays undefined."""
+    """The other two are filtered: the rank is 1, and AMRI = 1 - (1 - 1) / (1 - 1) stays undefined."""
     collection = collection_of(1, 3, {(0, 0): 1}, {(0, 1, 0), (0, 2, 1)})
     ranks = rank_system(collection, lists_of(collection, np.zeros((1, 3)), 0)[1]).answer_ranks
     scores = evaluate(collection, ranks, ["micro.MR", "micro.AMRI"])
@@ -327,7 +327,7 @@ def test_raw_ranks_below_the_cut_by_hand():
 
 @pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")
 def test_an_answer_that_may_tie_with_the_end_of_its_list_by_hand():
-    """The list ends in a tie of a and x, who is known from train. Answer b may tie with them, or be below."""
+    """The list ends in a tie of a and x, who is filtered by train. Answer b may tie with them, or be below."""
     collection = collection_of(1, 3, {(0, 0): 1, (0, 1): 1}, {(0, 2, 0)})
     ranks = rank_system(collection, lists_by_hand(collection, (-1, [[0, 2]]))).answer_ranks
     assert ranks.cut.tolist() == [False, True]

@@ -183,21 +183,21 @@ def has_answer(grades: dict[tuple[int, int], int], question: int) -> bool:
 def regraded_collections(draw):
     """A collection, scores with many ties, a filter, and the same collection with other qrels; both judge any pairs.
 
-    Answers may come and go, and further pairs be judged, among them known ones; an answer that goes was not known.
+    Answers may come and go, and further pairs be judged, some of them filtered; an answer that goes was not filtered.
     """
     n_questions, n_entities = draw(st.integers(1, 4)), draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     pairs = [(q, e) for q in range(n_questions) for e in range(n_entities)]
     before, after = ({pair: int(rng.integers(-1, 3)) for pair in pairs if rng.random() < 0.5} for _ in range(2))
-    # of a question without an answer, rows do not tell whether all of them were known or none
+    # of a question without an answer, rows do not tell whether all of them were filtered or none
     before |= {(q, 0): 1 for q in range(n_questions) if not has_answer(before, q)}
-    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.4 and before.get(pair, 0) < 1}
+    filtered = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.4 and before.get(pair, 0) < 1}
     after = {
-        pair: g for pair, g in after.items() if has_answer(after, pair[0]) or not any(pair == k[:2] for k in known)
+        pair: g for pair, g in after.items() if has_answer(after, pair[0]) or not any(pair == k[:2] for k in filtered)
     }
     scores = rng.choice(np.array([-np.inf, -1, -0.0, 0.0, 2.5]), (n_questions, n_entities)).astype("f4")
     filtered_by = tuple(sorted(draw(st.sets(st.sampled_from(["train", "valid", "test"])))))
-    old, new = (collection_of(n_questions, n_entities, grades, known) for grades in (before, after))
+    old, new = (collection_of(n_questions, n_entities, grades, filtered) for grades in (before, after))
     return old, new, scores, filtered_by
 
 

@@ -45,7 +45,7 @@ def run_of(collection, scores, depth, filtered_by=("train", "valid", "test")):
 @pytest.mark.parametrize("filtered_by", [("train", "valid", "test"), ("train",), ()])
 @pytest.mark.parametrize("depth", [5, 10, 40])
 def test_a_run_of_other_question_numbers_is_found(clusters, depth, filtered_by):
-    """By answers and known answers that its lists hold as often as those of any other question; not one of these."""
+    """By answers and filtered answers that its lists hold as often as those of any other question; not one of these."""
     one, other, scores = clusters
     run = run_of(one, scores, depth, filtered_by)
     assert of_other_questions(run, one) is None
@@ -68,8 +68,8 @@ def test_a_system_that_is_bad_and_honest_is_not_one_of_other_questions(clusters,
     assert of_other_questions(wrong, one) is None
 
 
-def test_hardly_any_answer_in_lists_too_short_for_known_ones_is_no_certainty(clusters):
-    """A note: lists of one entity hold few known answers, whatever they are about."""
+def test_hardly_any_answer_in_lists_too_short_for_filtered_ones_is_no_certainty(clusters):
+    """A note: lists of one entity hold few filtered answers, whatever they are about."""
     one, other, scores = clusters
     found = of_other_questions(run_of(one, scores, 1).of_questions(Vocabulary.of(list(one.questions.ids)[:60])), other)
     assert found is None or not found.is_certain

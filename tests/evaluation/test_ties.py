@@ -131,7 +131,7 @@ def test_without_ties_all_policies_agree(world: World):
     """Distinct scores: nothing is tied, and every policy gives one value."""
     distinct = World(
         [[float(place) for place in np.random.default_rng(3).permutation(len(row))] for row in world.scores],
-        world.known,
+        world.filtered,
         world.answers,
         world.grades,
     )
@@ -185,8 +185,8 @@ def test_every_measure_over_answers_has_an_expectation():
 def test_a_constant_score_leaves_no_rounding():
     """AMRI is -1, 0 and 1 and AHits never -0, to the last bit, whatever the numbers of candidates."""
     rows = [[0.5] * 11] * 7
-    known = [set(range(4, 4 + q)) for q in range(7)]
-    world = World(rows, known, [{0}] * 7, {(q, 0): 1 for q in range(7)})
+    filtered = [set(range(4, 4 + q)) for q in range(7)]
+    world = World(rows, filtered, [{0}] * 7, {(q, 0): 1 for q in range(7)})
     compared = compare_ties(world.qrels(), world.answer_ranks(), ["micro.AMRI", "micro.AHits@1", "micro.ZMR"])
     found = dict(zip(compared.policies, compared.values[0].T.tolist(), strict=True))
     assert found["pessimistic"][0] == -1.0

@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 def require_equal(found, expected):
     """Every array and every label."""
-    for name in ("questions", "qrels", "known", "categories", "train"):
+    for name in ("questions", "qrels", "filtered", "categories", "train"):
         one, other = getattr(found, name), getattr(expected, name)
         for slot in one.__slots__:
             if isinstance(values := getattr(one, slot), np.ndarray):
@@ -206,10 +206,10 @@ def test_what_is_no_collection(tmp_path):
 
 
 REPORT = """\
-               train  valid  test
-triples read       3      1     3
-triples used       3      1     2
-known answers      3      0     1
+                  train  valid  test
+triples read          3      1     3
+triples used          3      1     2
+filtered answers      3      0     1
 entities 6, relations 2
 
                  head  tail   all

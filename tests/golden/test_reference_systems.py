@@ -51,9 +51,9 @@ def test_a_real_run_is_the_list_that_a_full_sort_gives(data, fb15k_237):
         entities=fb15k_237,
         depth=100,
     ).run
-    known, place = fb15k_237.known, fb15k_237.entities.byte_order
+    filtered, place = fb15k_237.filtered, fb15k_237.entities.byte_order
     for question in rows.tolist():
         row = scores[question].astype(float)
-        row[known.entity[known.question == question]] = np.nan
+        row[filtered.entity[filtered.question == question]] = np.nan
         order = np.lexsort((-place, -row))[:100]
         assert run.entity[run.question == question].tolist() == order.tolist()

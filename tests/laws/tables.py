@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection, Known, RelationCategories
+from kgtrec.data.collection import Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
@@ -86,7 +86,7 @@ class Table:
         return Collection(
             topics,
             qrels,
-            Known(nothing, nothing, nothing.astype(np.int8)),
+            FilteredAnswers(nothing, nothing, nothing.astype(np.int8)),
             RelationCategories(np.zeros(n, np.int8), np.ones(n), np.ones(n)),
             Triples.of([]),
         )

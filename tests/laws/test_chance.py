@@ -84,7 +84,7 @@ def test_the_expected_number_is_the_plain_one_less_what_the_index_says(simulated
 
 def flat(world: World) -> World:
     """The same questions, every candidate with the same score."""
-    return World([[0.5] * len(row) for row in world.scores], world.known, world.answers, world.grades)
+    return World([[0.5] * len(row) for row in world.scores], world.filtered, world.answers, world.grades)
 
 
 def adjusted(world: World, labels: list[str], ties: str) -> np.ndarray:

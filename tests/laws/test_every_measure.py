@@ -147,7 +147,7 @@ def test_micro_equals_macro_where_each_question_has_one_answer(world: World, tie
     """With their index and z forms, and under every rule for ties; PyKEEN's macro is the same then, too."""
     answers = [{min(own)} for own in world.answers]
     grades = {(question, entity): 1 for question, own in enumerate(answers) for entity in own}
-    single = World(world.scores, world.known, answers, grades)
+    single = World(world.scores, world.filtered, answers, grades)
     wanted = [f"{room}.{name}" for name in PAIRS for room in ("micro", "macro")]
     wanted += [f"pykeen.macro.{name}" for name in ("MR", "MRR", "Hits@2")]
     with unwarned():

@@ -29,17 +29,17 @@ TIES = ("realistic", "optimistic", "pessimistic", "expected")  # trec is for run
 
 @st.composite
 def ranked_and_judged(draw: st.DrawFn) -> tuple[Ranked, Collection, Qrels]:
-    """Scores with many ties, ranked for qrels with grades from -2 (pooled, not sampled) to 2, some pairs known."""
+    """Scores with many ties, ranked for qrels with grades from -2 (pooled, not sampled) to 2, some pairs filtered."""
     n_questions, n_entities = draw(st.integers(1, 4)), draw(st.integers(2, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     grades = {(q, e): int(rng.integers(-2, 3)) for q in range(n_questions) for e in range(n_entities)}
     grades = {pair: grade for pair, grade in grades.items() if rng.random() < 0.7}
-    known = {(*pair, int(rng.integers(3))) for pair in grades if rng.random() < 0.2 and grades[pair] < 1}
+    filtered = {(*pair, int(rng.integers(3))) for pair in grades if rng.random() < 0.2 and grades[pair] < 1}
     answers = {(q, 0): 1 for q in range(n_questions)}  # when it was ranked; the qrels may say something else of them
-    known = {each for each in known if each[1] > 0}
+    filtered = {each for each in filtered if each[1] > 0}
     scores = rng.choice(np.array([-np.inf, -1, 0.0, 2.5]), (n_questions, n_entities))
-    qrels = collection_of(n_questions, n_entities, grades or answers, known).qrels
-    collection = collection_of(n_questions, n_entities, answers, known)
+    qrels = collection_of(n_questions, n_entities, grades or answers, filtered).qrels
+    collection = collection_of(n_questions, n_entities, answers, filtered)
     ranked = rank_scores(collection, scores, questions=collection, entities=collection, depth=n_entities, judged=qrels)
     return ranked, collection, qrels
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
-from kgtrec.data.collection import Collection, Known
+from kgtrec.data.collection import Collection, FilteredAnswers
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, unwarned
@@ -41,35 +41,35 @@ def worlds(draw: st.DrawFn) -> tuple[Collection, Qrels, np.ndarray]:
     """A collection, judgements that lack some of its answers within questions, and scores with many ties."""
     n_questions, n_entities = draw(st.integers(1, 4)), draw(st.integers(3, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    kind = rng.integers(0, 4, (n_questions, n_entities))  # 0: neither, 1 and 2: an answer, 3: known
+    kind = rng.integers(0, 4, (n_questions, n_entities))  # 0: neither, 1 and 2: an answer, 3: filtered
     kind[:, :2] = rng.permuted(np.tile([1, 2], (n_questions, 1)), axis=1)
     answers = {(int(q), int(e)): 1 for q, e in np.argwhere((kind == 1) | (kind == 2))}
-    known = {(int(q), int(e), int(rng.integers(3))) for q, e in np.argwhere(kind == 3)}
-    # a repeated triple is an answer, and known from train too
-    known |= {(*pair, 0) for pair in answers if rng.random() < 0.1}
-    whole = collection_of(n_questions, n_entities, answers, known)
+    filtered = {(int(q), int(e), int(rng.integers(3))) for q, e in np.argwhere(kind == 3)}
+    # a repeated triple is an answer, and filtered by train too
+    filtered |= {(*pair, 0) for pair in answers if rng.random() < 0.1}
+    whole = collection_of(n_questions, n_entities, answers, filtered)
     lacking = (rng.random(len(whole.qrels)) < 0.4) & (kind[whole.qrels.question, whole.qrels.entity] == 2)
     scores = rng.choice(np.array([-np.inf, -1, 0.0, 2.5]), (n_questions, n_entities))
     return whole, whole.qrels.with_rows(np.flatnonzero(~lacking)), scores
 
 
-def rows_of(known: Known) -> list[tuple[int, int, int]]:
-    columns = known.question, known.entity, known.split
+def rows_of(filtered: FilteredAnswers) -> list[tuple[int, int, int]]:
+    columns = filtered.question, filtered.entity, filtered.split
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def as_known(whole: Collection, qrels: Qrels) -> Collection:
-    """The collection of these judgements alone, in which the answers that they lack are known test triples."""
+def as_filtered(whole: Collection, qrels: Qrels) -> Collection:
+    """The collection of these judgements alone, in which the answers that they lack are filtered test triples."""
     own, lacking = whole.qrels, []
     judged = {(qrels.questions[q], qrels.entities[e]) for q, e in zip(qrels.question, qrels.entity, strict=True)}
     for q, e in zip(own.question.tolist(), own.entity.tolist(), strict=True):
         if (own.questions[q], own.entities[e]) not in judged:
             lacking.append((q, e, 2))
-    rows = set(rows_of(whole.known))
+    rows = set(rows_of(whole.filtered))
     question, entity, split = np.array(sorted(rows | set(lacking)), np.int32).reshape(-1, 3).T
     grades = set(zip(own.question.tolist(), own.entity.tolist(), strict=True)) - {p[:2] for p in lacking}
     part = collection_of(len(whole.questions), len(whole.entities), dict.fromkeys(grades, 1)).qrels
-    return replace(whole, qrels=part, known=Known(question, entity, split.astype(np.int8)))
+    return replace(whole, qrels=part, filtered=FilteredAnswers(question, entity, split.astype(np.int8)))
 
 
 def ranked(collection: Collection, scores: np.ndarray, depth: int, **options) -> Ranked:
@@ -81,13 +81,15 @@ def ranked(collection: Collection, scores: np.ndarray, depth: int, **options) ->
 def test_the_answers_are_those_of_a_collection_that_knows_or_lacks_them(world, ties, unlisted_answers):
     """From ranks, from whole runs, and ranked again: micro, macro and lists, per question, to the last bit.
 
-    As candidates, which is trec_eval's reading, apart from answers that train makes known too.
+    As candidates, which is trec_eval's reading, apart from answers that train filters too.
     """
     whole, qrels, scores = world
-    again = as_known(whole, qrels)
+    again = as_filtered(whole, qrels)
     if unlisted_answers == "candidates":
-        was = set(rows_of(whole.known))
-        again = replace(again, known=again.known.take(np.array([row in was for row in rows_of(again.known)], np.bool_)))
+        was = set(rows_of(whole.filtered))
+        again = replace(
+            again, filtered=again.filtered.take(np.array([row in was for row in rows_of(again.filtered)], np.bool_))
+        )
     first, second = ranked(whole, scores, 9), ranked(again, scores, 9)
     for measures, one, two, collection in (
         ((*MICRO, *LISTS), first.answer_ranks, second.answer_ranks, whole),
@@ -107,7 +109,7 @@ def test_the_answers_are_those_of_a_collection_that_knows_or_lacks_them(world, t
 def test_cut_runs_give_the_same_number_or_an_error(world, ties, depth):
     """A run cut inside the answers: what a run of the same depth gives that was ranked knowing them, or an error."""
     whole, qrels, scores = world
-    again = as_known(whole, qrels)
+    again = as_filtered(whole, qrels)
     first, second = ranked(whole, scores, depth).run, ranked(again, scores, depth).run
     refused: list[str] = []
     for measure in LISTS:
@@ -243,7 +245,7 @@ def test_what_an_experiment_takes_away_stays_a_candidate():
     np.testing.assert_array_equal(scores.values.ravel(), [1, 1])
 
 
-def test_an_answer_that_is_known_from_train_too_is_a_candidate():
+def test_an_answer_that_is_filtered_by_train_too_is_a_candidate():
     """A list of all of them but one is cut, and a measure that looks at all is refused."""
     train = [("x", "r", "e1"), ("z", "r", "e2"), ("z", "r", "e3"), ("z", "r", "e4")]
     test = [("x", "r", "e0"), ("x", "r", "e1")]

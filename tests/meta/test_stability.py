@@ -59,9 +59,9 @@ class Named(World):
         """The world in which some answers are none: candidates that stay in the list, or nothing."""
         every = range(len(self.scores))
         answers = [{e for e in self.answers[q] if (q, e) not in discarded} for q in every]
-        known = self.known if stay else [self.known[q] | {e for p, e in discarded if p == q} for q in every]
+        filtered = self.filtered if stay else [self.filtered[q] | {e for p, e in discarded if p == q} for q in every]
         grades = {pair: grade for pair, grade in self.grades.items() if pair not in discarded}
-        return replace(self, answers=answers, known=known, grades=grades)
+        return replace(self, answers=answers, filtered=filtered, grades=grades)
 
     @property
     def complete(self) -> Named:
@@ -85,17 +85,17 @@ def made(seed: int, *, graded: bool) -> list[Named]:
     collection = build_questions(Triples.of(train), Triples.of([]), Triples.of(test))
     n_questions, n_entities = len(collection.questions), len(collection.entities)
     every = range(n_questions)
-    known = [set(collection.known.entity[collection.known.question == q].tolist()) for q in every]
+    filtered = [set(collection.filtered.entity[collection.filtered.question == q].tolist()) for q in every]
     answers = [set(collection.qrels.entity[collection.qrels.question == q].tolist()) for q in every]
     grades = {(q, e): 1 for q in every for e in answers[q]}
     if graded:
         for q in every:
-            for e in sorted(set(range(n_entities)) - known[q]):
+            for e in sorted(set(range(n_entities)) - filtered[q]):
                 grade = [None, None, 0, 1, 2][rng.integers(5)]
                 grades |= {} if grade is None else {(q, e): grade}
     values = np.array([0.0, 1.0, 2.0, -np.inf, 0.5])
     scores = values[rng.integers(0, 5, (3, n_questions, n_entities))]
-    return [Named(own.tolist(), known, answers, grades, collection) for own in scores]
+    return [Named(own.tolist(), filtered, answers, grades, collection) for own in scores]
 
 
 def qrels_of(world: Named) -> Qrels:

@@ -195,10 +195,10 @@ def test_found_is_ranked_above_every_false_candidate(seed, at):
     """Against a count, answer by answer, over the scores; a tie with a false candidate does not count as above."""
     collection, scores = world(seed)
     true = TrueFacts.of(collection)
-    qrels, known = collection.qrels, collection.known
+    qrels, filtered = collection.qrels, collection.filtered
     expected = []
     for q, e in zip(qrels.question.tolist(), qrels.entity.tolist(), strict=True):
-        aside = set(qrels.entity[qrels.question == q]) | set(known.entity[known.question == q])
+        aside = set(qrels.entity[qrels.question == q]) | set(filtered.entity[filtered.question == q])
         expected.append(sum(s >= scores[q, e] for c, s in enumerate(scores[q]) if c not in aside) < at)
     assert found_answers(true, ranked(collection, scores), at=at).tolist() == expected
 

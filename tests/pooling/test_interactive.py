@@ -38,8 +38,8 @@ def world_of(draw):
     n_questions, n_entities = draw(st.integers(1, 3)), draw(st.integers(3, 7))
     pairs = st.tuples(st.integers(0, n_questions - 1), st.integers(0, n_entities - 1))
     answers = draw(st.sets(pairs, min_size=1, max_size=3))
-    known = draw(st.sets(pairs, max_size=3)) - answers
-    collection = collection_of(n_questions, n_entities, dict.fromkeys(answers, 1), {(*pair, 0) for pair in known})
+    filtered = draw(st.sets(pairs, max_size=3)) - answers
+    collection = collection_of(n_questions, n_entities, dict.fromkeys(answers, 1), {(*pair, 0) for pair in filtered})
     listed = st.permutations([f"e{i}" for i in range(n_entities)])
     lists = {
         name: {f"tail{q}": draw(listed)[: draw(st.integers(1, n_entities))] for q in range(n_questions)}
@@ -112,7 +112,7 @@ def simulated(collection, lists, true, strategy, decay, prior):
     runs = np.array([label_hash[name] for name in names])
     out = {
         collection.entities[e]
-        for part in (collection.known, collection.qrels)
+        for part in (collection.filtered, collection.qrels)
         for q, e in zip(part.question, part.entity, strict=True)
         if q == 0
     }
@@ -155,7 +155,7 @@ def test_one_question_against_an_obvious_simulation(world, strategy, decay, prio
 
 @given(world=worlds, strategy=STRATEGY, turns=TURNS, budget=st.integers(1, 12), depth=st.integers(1, 4))
 def test_what_is_asked(world, strategy, turns, budget, depth):
-    """Nothing twice, nothing known or answered, nothing below the depth; the whole budget where there is as much."""
+    """Nothing twice, nothing filtered or answered, nothing below the depth; the whole budget where there is as much."""
     collection, lists, true = world
     runs = runs_of(collection, lists)
     everything = pool_runs(collection, runs, depth=depth)

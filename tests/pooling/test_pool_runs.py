@@ -34,7 +34,7 @@ def pooled(world: PoolWorld, **options) -> Pool:
 @few
 @given(pool_worlds(), depths, cuts, known_answers)
 def test_a_depth_pool_is_what_a_slow_loop_finds(world, depth, cut, seed):
-    """Filtered: known out, then ranks; raw: ranks, then known out. Strangers take no rank, answers do."""
+    """Filtered: filtered triples out, then ranks; raw: ranks, then those out. Strangers take no rank, answers do."""
     pool = pooled(world, depth=depth, cut=cut, seed=seed)
     assert contributions_of(pool) == world.contributions(depth, cut, seed)
     assert (pool.probability == 1).all()
@@ -42,25 +42,25 @@ def test_a_depth_pool_is_what_a_slow_loop_finds(world, depth, cut, seed):
 
 @few
 @given(pool_worlds(), depths, st.sets(st.integers(0, 4)))
-def test_raw_and_filtered_runs_pool_alike_if_known_triples_leave_first(world, depth, filtered):
+def test_raw_and_filtered_runs_pool_alike_if_filtered_triples_leave_first(world, depth, shortened):
     """The usual cut does not depend on how each run was filtered, as long as its lists go on with the collection's."""
-    known, entities = world.known(), set(world.collection.entities)
+    filtered, entities = world.filtered(), set(world.collection.entities)
     some = PoolWorld(world.collection, dict(world.scores))
     for place, (name, own) in enumerate(world.scores.items()):
-        kept = {pair: score for pair, score in own.items() if pair not in known}
-        if place in filtered and entities & {entity for _, entity in kept}:
+        kept = {pair: score for pair, score in own.items() if pair not in filtered}
+        if place in shortened and entities & {entity for _, entity in kept}:
             some.scores[name] = kept
     assert contributions_of(pooled(some, depth=depth)) == contributions_of(pooled(world, depth=depth))
 
 
 def test_a_raw_cut_tells_of_filtered_runs_among_raw_ones():
-    """With how many known triples the raw ones hold; the usual cut tells of none."""
+    """With how many filtered triples the raw ones hold; the usual cut tells of none."""
     train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     raw = run_of("raw", {("tail0", "tea"): 2.0, ("tail0", "bob"): 1.0})
     filtered = run_of("filtered", {("tail0", "bob"): 1.0})
     with pytest.warns(
-        KgtrecWarning, match=r"found known triples in 1 of 2 runs \(1 of them in raw\) and none in filter"
+        KgtrecWarning, match=r"found filtered triples in 1 of 2 runs \(1 of them in raw\) and none in filter"
     ):
         pool_runs(collection, [filtered, raw], cut="raw")
     with warnings.catch_warnings():
@@ -95,11 +95,11 @@ def test_order_does_not_matter(world, strategy, budget, seed, data):
 
 @few
 @given(pool_worlds(), st.sampled_from([*BUDGETED, "depth", "stratified"]), cuts)
-def test_known_triples_and_answers_are_never_in(world, strategy, cut):
+def test_filtered_triples_and_answers_are_never_in(world, strategy, cut):
     """Whatever the strategy and the cut."""
     pool = pooled(world, strategy=strategy, cut=cut, budget=5 if strategy in BUDGETED else None)
-    known = {world.triple(*pair) for pair in world.known()}
-    assert not set(labels_of_triples(pool)) & (known | world.answers())
+    filtered = {world.triple(*pair) for pair in world.filtered()}
+    assert not set(labels_of_triples(pool)) & (filtered | world.answers())
 
 
 @few
@@ -273,7 +273,7 @@ def test_only_the_questions_asked_for_are_pooled():
     assert len(known_answers_of(pool, world.collection)) == 1
 
 
-def test_answers_that_are_no_seeds_are_known():
+def test_answers_that_are_no_seeds_are_filtered():
     """With some of the answers as known answers, the others leave the lists, as if the test set had been sampled."""
     train = Triples.of([(f"e{i}", "all", f"e{i + 1}") for i in range(9)])
     collection = build_questions(train, Triples.of([]), Triples.of([("e0", "r", "e1"), ("e0", "r", "e2")]))

@@ -293,7 +293,7 @@ def published(data):
     train, valid, test = (read_triples(data / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
     known_answers = lines_of(folder / "FB-Test-S" / "samples.txt")
     others = sorted(set(labels(test)) - set(known_answers))
-    # what was not sampled is known; the published categories come out of train alone
+    # what was not sampled is filtered; the published categories come out of train alone
     collection = build_questions(
         train, Triples.of([*labels(valid), *others]), Triples.of(known_answers), categories_from=["train"]
     )

@@ -99,9 +99,9 @@ def lists_of(collection, scores, *, without=(), each=False, length=None, seed=0)
     )
 
 
-def known_pairs(collection, filtered_by):
-    known = collection.known
-    rows = zip(known.question.tolist(), known.entity.tolist(), known.split.tolist(), strict=True)
+def filtered_pairs(collection, filtered_by):
+    filtered = collection.filtered
+    rows = zip(filtered.question.tolist(), filtered.entity.tolist(), filtered.split.tolist(), strict=True)
     return {(q, e) for q, e, split in rows if SPLITS[split] in filtered_by}
 
 
@@ -116,10 +116,10 @@ def options_of(collection, filtered_by, judged):
 
 def with_answers_that_share_places(collection, scores, filtered_by):
     """The scores, where answers of a question tie if no other candidate is between them, as single lists have it."""
-    answers, known = answers_of(collection), known_pairs(collection, filtered_by)
+    answers, filtered = answers_of(collection), filtered_pairs(collection, filtered_by)
     merged = scores.astype(np.float64)
     for question, row in enumerate(merged):
-        others = [row[e] for e in range(len(row)) if e not in answers[question] and (question, e) not in known]
+        others = [row[e] for e in range(len(row)) if e not in answers[question] and (question, e) not in filtered]
         for entity in answers[question]:
             if row[entity] not in others:
                 row[entity] = sum(score < row[entity] for score in others) - 100.5  # between two candidates
@@ -132,7 +132,7 @@ def with_answers_that_share_places(collection, scores, filtered_by):
 @settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(worlds(), st.booleans(), st.integers(0, 2**32))
 def test_whole_lists_give_the_ranks_of_their_scores(world, each, seed):
-    """One list for all answers or one for each, other answers left out, known answers listed or not: same counts."""
+    """One list for all answers or one for each, other answers left out, filtered answers listed or not: same counts."""
     collection, scores, filtered_by, judged, _ = world
     lists = lists_of(collection, scores, each=each, seed=seed)
     options = options_of(collection, filtered_by, judged)
@@ -140,14 +140,14 @@ def test_whole_lists_give_the_ranks_of_their_scores(world, each, seed):
     expected = rank_scores(collection, scores, questions=collection, entities=collection, depth=0, **options)
     assert [row[:6] for row in rank_rows(found)] == [row[:6] for row in rank_rows(expected.answer_ranks)]
     assert not found.cut.any()
-    known = without_answers(collection, known_pairs(collection, filtered_by))
-    filtered = lists_of(collection, scores, without=known, each=each, seed=seed)
-    again = quietly(rank_system, collection, filtered, depth=0, **options).answer_ranks
+    filtered = without_answers(collection, filtered_pairs(collection, filtered_by))
+    shorter = lists_of(collection, scores, without=filtered, each=each, seed=seed)
+    again = quietly(rank_system, collection, shorter, depth=0, **options).answer_ranks
     for own, row, cut in zip(rank_rows(again), rank_rows(expected.answer_ranks), again.cut, strict=True):
-        if row[:2] in known:  # nobody knows where a judged pair stands that the lists leave out
+        if row[:2] in filtered:  # nobody knows where a judged pair stands that the lists leave out
             assert own[:6] == (*row[:3], 0, row[5], row[5])
-            lacking = sum(pair[0] == row[0] for pair in known & {r[:2] for r in rank_rows(again)})
-            listed = [scores[row[0], e] for e in range(scores.shape[1]) if (row[0], e) not in known]
+            lacking = sum(pair[0] == row[0] for pair in filtered & {r[:2] for r in rank_rows(again)})
+            listed = [scores[row[0], e] for e in range(scores.shape[1]) if (row[0], e) not in filtered]
             may_tie = not each and listed.count(min(listed, default=0)) > 1  # with the answers at the end of the list
             assert cut == (row[5] > 0 or lacking > 1 or may_tie)
         else:
@@ -160,11 +160,11 @@ def test_whole_lists_give_the_ranks_of_their_scores(world, each, seed):
 def test_a_cut_list_is_exact_above_its_end_and_bounds_what_is_below(world, each, filtered, seed):
     """The exact rank of an answer that its list lacks is from above + 1 to above + tied + 1."""
     collection, scores, filtered_by, judged, _ = world
-    known = without_answers(collection, known_pairs(collection, filtered_by)) if filtered else set()
+    left_out = without_answers(collection, filtered_pairs(collection, filtered_by)) if filtered else set()
     lists = lists_of(
         collection,
         scores,
-        without=known,
+        without=left_out,
         each=each,
         length=lambda rng: int(rng.integers(0, scores.shape[1] + 1)),
         seed=seed,
@@ -354,7 +354,7 @@ def test_each_answer_has_its_place_in_the_list_that_was_made_for_it(kinship):
 
 
 def test_what_is_filtered_does_not_set_answers_apart_in_their_own_lists():
-    """Answers a and b are above the one candidate d; c, known from train, is above a and below b in their two lists."""
+    """Answers a and b are above the one candidate d; c, filtered, is above a and below b in their two lists."""
     collection = collection_of(1, 4, {(0, 0): 1, (0, 1): 1}, {(0, 2, 0)})
     single = ("tail", "e0", "r", "e0", ["e2", "e0", "e3"]), ("tail", "e0", "r", "e1", ["e1", "e2", "e3"])
     assert rank_system(collection, some_lists(collection, single)).answer_ranks.score.tolist() == [-1 / 2, -1 / 2]
@@ -494,14 +494,14 @@ def test_lists_of_another_collection_or_of_one_side_are_refused(kinship, lists, 
         rank_system(kinship, some_lists(kinship, lists), **options)
 
 
-def test_lists_without_known_answers_that_are_candidates_are_refused_or_told():
+def test_lists_without_answers_of_a_split_that_are_candidates_are_refused_or_told():
     """Of a file that says what was filtered, an error; else a warning, if no list has any of them."""
     collection = collection_of(1, 5, {(0, 1): 1}, {(0, 0, 0), (0, 2, 1)})
     lists = some_lists(collection, [("tail", "e0", "r", None, ["e3", "e1"])])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rank_system(collection, lists)
-    with pytest.warns(KgtrecWarning, match="known"):
+    with pytest.warns(KgtrecWarning, match="--filter"):
         rank_system(collection, lists, filtered_by=("valid", "test"))
     said = replace(lists, filtered_by=("train", "valid"))
     rank_system(collection, said)

@@ -20,12 +20,12 @@ SPLITS = ("train", "valid", "test")
 def obvious(collection, scores, filtered_by, depth, judged):
     """Answer-rank rows and run rows, entity by entity."""
     ranks, run = [], []
-    known = list(zip(collection.known.question, collection.known.entity, collection.known.split, strict=True))
+    rows = list(zip(collection.filtered.question, collection.filtered.entity, collection.filtered.split, strict=True))
     qrels = list(zip(collection.qrels.question, collection.qrels.entity, collection.qrels.grade, strict=True))
     order = collection.entities.byte_order
     for q, row in enumerate(scores):
         answers = {e for p, e, grade in qrels if p == q and grade >= 1}
-        removed = {e for p, e, split in known if p == q and SPLITS[split] in filtered_by} - answers
+        removed = {e for p, e, split in rows if p == q and SPLITS[split] in filtered_by} - answers
         candidates = [e for e in range(len(row)) if e not in removed]
         placed = {e for p, e, _ in qrels if p == q} | {e for p, e in judged if p == q}
         for e in sorted(placed):
@@ -53,13 +53,13 @@ def worlds(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     pairs = [(q, e) for q in range(n_questions) for e in range(n_entities)]
     grades = {pair: int(rng.integers(-1, 3)) for pair in pairs if rng.random() < 0.3}
-    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.4}
+    filtered = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.4}
     judged = {pair for pair in pairs if rng.random() < 0.2}
     values = np.array([-np.inf, -1, -0.0, 0.0, 2.5])[: draw(st.integers(1, 5))]
     scores = rng.choice(values, (n_questions, n_entities)).astype(draw(st.sampled_from(["f2", "f4", "f8"])))
     blocks = np.array_split(rng.permutation(n_questions), draw(st.integers(1, 3)))
     filtered_by = draw(st.sets(st.sampled_from(SPLITS)))
-    return collection_of(n_questions, n_entities, grades, known), scores, filtered_by, judged, blocks
+    return collection_of(n_questions, n_entities, grades, filtered), scores, filtered_by, judged, blocks
 
 
 def judged_qrels(collection, pairs):
@@ -101,7 +101,7 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
 
 @pytest.fixture
 def two():
-    """Two questions over five entities; question 0: answers 2 and 4, entity 0 known; question 1: answer 1."""
+    """Two questions over five entities; question 0: answers 2 and 4, entity 0 filtered; question 1: answer 1."""
     return collection_of(2, 5, {(0, 2): 1, (0, 4): 1, (1, 1): 1}, {(0, 0, 0), (0, 1, 2)})
 
 
@@ -122,7 +122,7 @@ def test_test_triples_left_out_by_sampling_stay_without_the_test_filter(two):
     assert (raw.above.tolist(), raw.n_other.tolist(), raw.filtered_by) == ([2, 3, 0], [3, 3, 4], ())
 
 
-def test_an_answer_that_is_also_known_is_not_removed():
+def test_an_answer_that_is_also_filtered_is_not_removed():
     """Leakage from train: the answer keeps its row and its place in the run."""
     collection = collection_of(1, 3, {(0, 1): 1}, {(0, 1, 0)})
     ranked = rank_scores(collection, np.array([[1.0, 5.0, 2.0]]), questions=collection, entities=collection)

@@ -94,7 +94,7 @@ def test_every_field_equals_that_of_numpy(device_name, world, dtype, depth, seed
 
 @pytest.fixture
 def two():
-    """Two questions over five entities; question 0: answers 2 and 4, entity 0 known; question 1: answer 1."""
+    """Two questions over five entities; question 0: answers 2 and 4, entity 0 filtered; question 1: answer 1."""
     return collection_of(2, 5, {(0, 2): 1, (0, 4): 1, (1, 1): 1}, {(0, 0, 0), (0, 1, 2)})
 
 
@@ -167,8 +167,8 @@ def test_the_same_measures_and_the_same_bytes_in_files(tmp_path, dtype, device):
     """40 questions over 300 entities with many ties: MRR, Hits and MR, a run file and an answer-rank file."""
     rng = np.random.default_rng(1)
     grades = {(q, int(e)): 1 for q in range(40) for e in rng.choice(300, rng.integers(1, 6), replace=False)}
-    known = {(q, int(e), int(rng.integers(3))) for q in range(40) for e in rng.choice(300, 20)}
-    collection = collection_of(40, 300, grades, known)
+    filtered = {(q, int(e), int(rng.integers(3))) for q in range(40) for e in rng.choice(300, 20)}
+    collection = collection_of(40, 300, grades, filtered)
     scores = torch.tensor(np.round(rng.standard_normal((40, 300)), 1)).to(getattr(torch, dtype))
     measures = ["micro.MRR", "macro.MRR", "micro.Hits@10", "micro.MR"]
     values, files = [], []

@@ -38,12 +38,12 @@ SPLITS = ("train", "valid", "test")
 
 
 def world(rng, n_questions, n_entities):
-    """A collection with answers, judged pairs and known triples at random."""
+    """A collection with answers, judged pairs and filtered triples at random."""
     pairs = [(q, e) for q in range(n_questions) for e in range(n_entities)]
     grades = {pair: int(rng.integers(0, 2)) for pair in pairs if rng.random() < 0.2}
     grades |= {(q, int(rng.integers(n_entities))): 1 for q in range(n_questions)}
-    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.1}
-    return collection_of(n_questions, n_entities, grades, known)
+    filtered = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.1}
+    return collection_of(n_questions, n_entities, grades, filtered)
 
 
 def model(rng, collection, comparison, n_unknown=0, n_extra=0, dtype=np.float32):

@@ -43,7 +43,7 @@ def judged(collection: Collection, pairs: list[tuple[int, int]]) -> Qrels:
 
 @given(draw=st.data())
 def test_ranks_on_a_sample_are_those_that_ranking_on_the_sample_gives(draw: st.DataObject):
-    """Every column, with ties, and with judged pairs that are known, or answers that the sample leaves out."""
+    """Every column, with ties, and with judged pairs that are filtered, or answers that the sample leaves out."""
     test = draw.draw(st.lists(st.sampled_from(TESTABLE), min_size=1, max_size=12, unique=True))
     kept = draw.draw(st.lists(st.sampled_from(test), min_size=1, unique=True))
     valid = Triples.of([])
@@ -147,7 +147,7 @@ def test_of_identical_systems_no_order_is_told(tmp_path: Path):
 
 @pytest.mark.parametrize("filtered_by", [(), ("train", "valid")])
 def test_a_sample_needs_ranks_filtered_by_test(tmp_path: Path, filtered_by: tuple[str, ...]):
-    """What the sample leaves out is known, and would be a candidate."""
+    """What the sample leaves out is filtered, and would be a candidate."""
     config = write_study(tmp_path, {"a": "rules", "b": "popularity"}, filtered_by)
     found = ", ".join(filtered_by) or "nothing"
     with pytest.raises(CollectionError, match=f"the sample some, .* found a filtered by {found}"):

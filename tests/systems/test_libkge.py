@@ -112,9 +112,9 @@ def test_ranks_are_those_of_the_documented_score(model: str, reciprocal: bool, s
             own = ENTITIES.index(collection.entities[asked.anchor[question]])
             r = RELATIONS.index(asked.relations[asked.relation[question]])
             row = np.array([scored(own, r, ENTITIES.index(label)) for label in collection.entities])
-            known = collection.known.entity[collection.known.question == question]
+            filtered = collection.filtered.entity[collection.filtered.question == question]
             answers = collection.qrels.entity[collection.qrels.question == question]
-            others = np.setdiff1d(np.arange(len(row)), [*known, *answers])
+            others = np.setdiff1d(np.arange(len(row)), [*filtered, *answers])
             assert (above, tied) == ((row[others] > row[entity]).sum(), (row[others] == row[entity]).sum())
 
 

@@ -56,7 +56,7 @@ def test_labels_stand_in_the_order_of_the_numbers(submission, tmp_path):
 
 
 def test_a_submission_is_ranked(submission):
-    """Tail 4 of (2, 1) is the best; tails 5 and 1 of (0, 0) are below 3, since 2 is known; another row contradicts."""
+    """Tail 4 of (2, 1) is the best; tails 5 and 1 of (0, 0) are below 3, as 2 is filtered; another row contradicts."""
     path, data = submission
     train = Triples.of([("0", "0", "2"), ("1", "1", "3"), ("4", "1", "5")])
     collection = build_questions(train, Triples.of([]), Triples.of([("2", "1", "4"), ("0", "0", "5"), ("0", "0", "1")]))

@@ -192,17 +192,17 @@ def test_the_evaluator_has_the_same_numbers_in_both_its_loops(name, collection, 
 
 
 def test_the_evaluator_takes_tensors_by_what_they_hold(data, trained):
-    """Other triples in the tensor, or others known in the list, of the evaluation before."""
+    """Other triples in the tensor, or others to filter in the list, of the evaluation before."""
     from kgtrec.pykeen import TrecEvaluator
 
     model = trained("distmult")[0].model
     evaluator, test = TrecEvaluator("micro.MRR"), data.testing.mapped_triples
-    triples, known = test[:40].clone(), [data.training.mapped_triples]
-    for change in (lambda: None, lambda: triples.copy_(test[40:80]), lambda: known.append(test)):
+    triples, filtered = test[:40].clone(), [data.training.mapped_triples]
+    for change in (lambda: None, lambda: triples.copy_(test[40:80]), lambda: filtered.append(test)):
         change()
-        again = evaluator.evaluate(model, triples, use_tqdm=False, additional_filter_triples=known)
+        again = evaluator.evaluate(model, triples, use_tqdm=False, additional_filter_triples=filtered)
         anew = TrecEvaluator("micro.MRR").evaluate(
-            model, triples.clone(), use_tqdm=False, additional_filter_triples=[*known]
+            model, triples.clone(), use_tqdm=False, additional_filter_triples=[*filtered]
         )
         assert again.get_metric("micro.MRR") == anew.get_metric("micro.MRR")
 

@@ -130,7 +130,7 @@ def test_a_model_that_scores_all_alike_is_last_there_and_in_the_middle_here():
         model.ent_emb.weight.zero_()
     evaluator = LinkPredictionEvaluator(model, test)
     evaluator.evaluate(b_size=1, verbose=False)
-    # b is a known tail of (a, r, ?), so that a and c are left
+    # b is a filtered tail of (a, r, ?), so that a and c are left
     assert evaluator.filt_rank_true_tails.tolist() == [2]
     collection = build_questions(*map(Triples.of, splits))
     ranks = rank_system(collection, torchkge_system(model, kg)).answer_ranks

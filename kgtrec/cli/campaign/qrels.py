@@ -36,7 +36,7 @@ from kgtrec.report.show import shown
 )
 @option(
     "--known",
-    "Known triples for new questions beside the collection's, such as valid.tsv; may be repeated.",
+    "Triples to filter for new questions beside the collection's, such as valid.tsv; may be repeated.",
     PATH,
     multiple=True,
     metavar="TRIPLES",

@@ -22,7 +22,7 @@ from kgtrec.report.show import shown
 def command(people: int, hidden: float, valid: float, seed: int, out: str) -> None:
     """Make a family tree and all its kinship facts, hide a part of them, and make questions from the hidden facts.
 
-    The labels of the collection are complete: all candidates except answers and known ones are false. Prints how many
+    The labels of the collection are complete: all entities except answers and filtered ones are false. Prints how many
     facts each relation has, and how many answers its questions.
 
     \b

@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 TOPICS = "topics.tsv"
 QRELS = "qrels.txt"
 RELATIONS = "relations.tsv"
-KNOWN = "known.parquet"
+FILTERED = "known.parquet"
 TRAIN = "train.parquet"
 REPORT = "report.txt"
 ENTITY_LABELS = "entities.txt"
@@ -64,7 +64,7 @@ CAMPAIGN_FILES = (GIT_ATTRIBUTES, GIT_IGNORE, *_OF_POOL, *_TO_JUDGE, *_JUDGED)
 
 _FILES = {
     "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},
-    "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
+    "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, FILTERED, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
     "study": {MANIFEST, STUDY_CONFIG, STEPS, UNFINISHED},
 }
 

@@ -64,7 +64,7 @@ def count_above_and_tied(scores: Scores, pairs: Pairs, uncounted: Pairs) -> Coun
     pairs : Pairs of (n,)
         Those to rank. A pair never counts itself.
     uncounted : Pairs of (m,), sorted by (row, entity), each pair once
-        Entities that are not counted in their row: known ones and other answers.
+        Entities that are not counted in their row: filtered ones and other answers.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def count_within_subsets(scores: Scores, pairs: Pairs, uncounted: Pairs, members
     pairs : Pairs of (n,)
         Those to rank. A pair never counts itself.
     uncounted : Pairs of (m,), sorted by (row, entity), each pair once
-        Entities that are not counted in their row: known ones and other answers.
+        Entities that are not counted in their row: filtered ones and other answers.
     members : (n_entities, k) bool array
         Whether an entity is a member of the subset.
 
