@@ -65,9 +65,31 @@ _GONE = {
 #: headings of the options of a command with more than 8, and the parameters below each; of all others files are
 #: "Input", what is shown instead of running the command "Other", and the rest "How"
 _HEADINGS: dict[str, set[str]] = {
-    "What is scored": {"measures", "systems", "second_systems", "folder", "sides", "per", "keys", "baselines", "split"}
+    "What is scored": {
+        "measures",
+        "systems",
+        "second_systems",
+        "folder",
+        "sides",
+        "per",
+        "keys",
+        "baselines",
+        "settings",
+    }
+    | {"split"}
     | {"data_set", "questions_path", "known_path", "judged_path", "labels", "known", "truth"},
-    "Input": {"kind", "input_form", "file_form", "columns", "delimiter", "is_bare", "literals", "chance", "trust"},
+    "Input": {
+        "kind",
+        "input_form",
+        "file_form",
+        "columns",
+        "delimiter",
+        "is_bare",
+        "literals",
+        "chance",
+        "trust",
+        "collection",
+    },
     "How": set(),
     "Output": {"out", "form", "part", "force", "sort", "run_format", "report_path", "merge", "dry_run", "name"},
     "Other": set(),

@@ -64,7 +64,7 @@ class Output:
         if not figures:
             raise KgtrecError(f"expected a result that has a figure with {self.out or self.form}, found only tables")
         if len(figures) > 1:
-            say(f"note: the first of {len(figures)} figures: {figures[0].title}")
+            say(f"note: the first of {len(figures)} figures, {figures[0].title}; in Python figures() gives all")
         if self.form == "svg":
             write_text(self.out or "-", drawing.svg(figures[0]))
             return

@@ -16,7 +16,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.lazy import named
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
-from kgtrec.errors import KgtrecError, MeasureError, nearest, one_of
+from kgtrec.errors import KgtrecError, MeasureError, kind_of, nearest, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,8 +232,14 @@ class Scores(Framed, PlottedResult):
             return table
         if self.items:
             raise KgtrecError(f"expected totals for letters of significance, found scores per {', '.join(self.items)}")
+        if not hasattr(tests, "main_test"):
+            raise KgtrecError(
+                f"expected letters=kgtrec.meta.power(qrels, systems, measures), found a value of type {kind_of(tests)}"
+            )
         for system in self.systems:
             one_of("scores of systems that were tested, of", system, tests.systems)
+        for measure in self.measures:
+            one_of("scores of measures that were tested, of", measure, tests.measures)
         n, letters_of = len(self.systems), named("report.cells", "letters_of")
         is_better = np.zeros((n, len(self.measures), n), np.bool_)
         row_of = {system: row for row, system in enumerate(self.systems)}

@@ -310,7 +310,9 @@ def compare(
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
     both = tuple(islice(each_system(systems), 3))
     if len(both) != 2:
-        raise KgtrecError(f"expected two systems to compare, found {'more' if len(both) > 2 else len(both)}")
+        names = ", ".join(system.name for system in both[:2])
+        found = f"{names} and more" if len(both) > 2 else names or "none"
+        raise KgtrecError(f"expected two systems to compare, found {found}; name two")
     scores = item_scores(given, both, measures, **scoring)
     if by:
         by = parse_measure(by).label

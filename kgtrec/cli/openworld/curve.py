@@ -24,6 +24,7 @@ from kgtrec.cli.options import (
 from kgtrec.cli.output import FORMATS, Output, raw_output_options
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES, MEASURES, open_world_curve
@@ -96,6 +97,8 @@ def command(
 
     output = Output(form or "table", part=part)
     if out is not None:
+        if suffixes(out)[0] in (".svg", ".pdf", ".png"):
+            raise click.UsageError(f"expected a folder as --out, found {out!r}; all figures are put into the folder")
         for name in (*(f"{key}.csv" for key in CURVE_TABLES), PAGE):
             require_file(Path(out, name))
     paths = files_of(systems)
