@@ -24,9 +24,7 @@ from sizes import parsed
 import kgtrec
 from kgtrec import meta
 from kgtrec.cli.demo import LABEL_SETS, PAIR, evaluate_baselines, write_truth
-from kgtrec.cli.demo_campaign import ERROR, run_campaign
-from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import PEOPLE, make_world, write_world
+from kgtrec.cli.demo_steps import ERROR, PEOPLE, Script, make_world, run_campaign, write_world
 from kgtrec.meta import kendall_tau_b
 
 MEASURE, ALPHA, LEAST = "AP@20", 0.05, 0.9

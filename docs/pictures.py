@@ -33,7 +33,7 @@ from selenium.webdriver.common.keys import Keys
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.tasks import tasks_for, tasks_for_adjudicator
 from kgtrec.cli import main
-from kgtrec.cli.demo_campaign import write_demo_campaign
+from kgtrec.cli.demo_steps import write_demo_campaign
 from kgtrec.data.judgements import Incoming, Tasks
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.openworld.annotators import annotate

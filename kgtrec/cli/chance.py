@@ -50,8 +50,7 @@ def command(
     """
     _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)
     if train is not None and test is not None:
-        triples = read_splits(train, valid, test)
-        table = chance_of_split(*triples, split, measures or None, filtered_by=filtered_by)
+        table = chance_of_split(*read_splits(train, valid, test), split, measures or None, filtered_by=filtered_by)
     else:
         table = chance_table(read_collection(str(collection)), measures or None, filtered_by=filtered_by)
     output.show(table)

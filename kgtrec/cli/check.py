@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from kgtrec.cli.check_campaign import CheckedFile, checked_campaign
 from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection, has_validation
@@ -21,7 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Topics
 from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, counted, legible, unwarned
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible, unwarned
 from kgtrec.evaluation.belonging import Belonging
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.matching import match, unranked
@@ -39,7 +38,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.contents import kind_of_parquet
 from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
+from kgtrec.formats.output import folders
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet, read_schema
 from kgtrec.formats.score_matrix import order_beside, read_score_matrix
 from kgtrec.formats.sniff import read_any
@@ -52,11 +51,34 @@ from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.study.folder import damaged_steps, is_study, read_study
 from kgtrec.study.steps import STEP, damaged_files
 
-_ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
+_ENTITY_FILES = (folders.ENTITY_LABELS, folders.ENTITY_IDS)
 _QRELS_BY_DEPTH = "qrels.depth*.txt"
 _RUNS = (".ranks.parquet", ".run", ".run.gz", ".run.zst", ".ranks")
 _FLAT_WORTH_TELLING = 0.1  # with a smaller share of lists without an order, some hard questions may be the reason
 _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were left out"}
+
+
+@dataclass
+class CheckedFile:
+    """A file or folder with its content, its findings and notes."""
+
+    path: str
+    about: str = ""
+    content: object = None  # None: it is not compared with other files
+    wrong: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what can be intended or an error
+
+    def refuse(self, message: str, line: int | None = None) -> None:
+        """Add a finding about this file."""
+        self.wrong.append(str(FormatError(message, path=self.path, line=line)))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make an error of the block a finding."""
+        try:
+            yield
+        except KgtrecError as error:
+            self.wrong.append(str(error))
 
 
 Checked = dict[str, CheckedFile]
@@ -121,12 +143,12 @@ def command(files: tuple[str, ...]) -> None:
 
 def _add_folder(folder: str, checked: Checked) -> None:
     path = Path(folder)
-    if any((path / name).exists() for name in (POOL, SETTINGS)):
-        checked |= checked_campaign(folder)
+    if any((path / name).exists() for name in (folders.POOL, folders.SETTINGS)):
+        checked |= _checked_campaign(folder)
     elif is_study(path):
         entry = checked[folder] = CheckedFile(folder)
         with entry.reading():
-            study, steps = read_study(folder), sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
+            study, steps = read_study(folder), sum(1 for _ in Path(folder, folders.STEPS).glob(f"*/{STEP}"))
             entry.wrong += [str(error) for error in damaged_steps(folder)]
             entry.about = (
                 f"study: {counted(len(study.systems), 'system')}, {counted(len(study.labels), 'label set')}, "
@@ -148,6 +170,59 @@ def _add_folder(folder: str, checked: Checked) -> None:
         checked[folder].refuse(
             "expected the folder of a collection, a campaign, a study, or runs and answer ranks, found another one"
         )
+
+
+def _checked_campaign(folder: str) -> dict[str, CheckedFile]:
+    """Check the files of a campaign, each by itself; or the folder, if it is no campaign."""
+    from kgtrec.campaign.check import check_judgements
+    from kgtrec.campaign.gold import gold_notes
+    from kgtrec.campaign.verdict_rules import refusal_lines
+    from kgtrec.formats.campaign import folder as campaigns
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.campaign.judgements import read_judgements
+    from kgtrec.formats.campaign.sent_back import read_sent_back
+
+    is_initialised = campaigns.is_initialised(folder)
+    try:
+        campaign = campaigns.read_campaign_without_judgements(folder)
+        if is_initialised:
+            judgements = read_judgements(Path(folder, folders.JUDGEMENTS), campaign.pool, as_written=True)
+            campaign = replace(campaign, judgements=judgements)
+        sample = read_expert_sample(folder, campaign.pool) if is_drawn(folder) else None
+        sent_back = read_sent_back(folder)
+    except KgtrecError as error:
+        return {folder: CheckedFile(folder, wrong=[str(error)])}
+    pool, described = campaign.pool, Path(folder, folders.DESCRIPTIONS).exists()
+    automatic, sampled = int(campaign.automatic.is_automatic.sum()), 0 if sample is None else len(sample)
+    asked = f"{counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')}"
+    contents = (  # file, whether it is there, what it holds
+        (folders.POOL, True, f"pool: {asked} out of {counted(len(pool.runs), 'run')}"),
+        (folders.SEEDS, True, f"known answers: {counted(len(campaign.known_answers), 'row')}"),
+        (folders.AUTOMATIC, True, f"automatic: {counted(automatic, 'triple')}"),
+        (folders.PEOPLE, is_initialised, f"people: {counted(len(campaign.people.names), 'name')}"),
+        (folders.TEMPLATES, is_initialised, f"templates: {counted(len(campaign.templates), 'relation')}"),
+        (folders.SOURCES, is_initialised, f"sources: {counted(len(campaign.sources), 'host')}"),
+        (folders.NAMES, is_initialised, f"names: {counted(len(campaign.names), 'name')} of the pool's entities"),
+        (folders.ASSIGNMENTS, is_initialised, f"assignments: {counted(len(campaign.assignments), 'task')}"),
+        (folders.JUDGEMENTS, is_initialised, f"judgements: {counted(len(campaign.judgements), 'event')}"),
+        (
+            folders.DESCRIPTIONS,
+            described,
+            f"descriptions: {counted(len(campaign.descriptions), 'description')} of the pool's entities",
+        ),
+        (folders.EXPERT_SAMPLE, sample is not None, f"expert sample: {counted(sampled, 'triple')}"),
+        (folders.GOLD, len(campaign.gold), f"gold: {counted(len(campaign.gold), 'triple')}"),
+        (folders.SENT_BACK, sent_back, f"sent back: {counted(len(sent_back), 'verdict')}"),
+    )
+    files = {name: CheckedFile(str(Path(folder, name)), about) for name, is_there, about in contents if is_there}
+    if is_initialised:
+        file = files[folders.JUDGEMENTS]
+        checked = check_judgements(campaign, file.path)
+        file.wrong += refusal_lines(checked.wrong)
+        file.notes += checked.notes
+    if len(campaign.gold):
+        files[folders.GOLD].notes += gold_notes(campaign).splitlines()
+    return {file.path: file for file in files.values()}
 
 
 def _is_system(file: Path) -> bool:

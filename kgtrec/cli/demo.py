@@ -13,9 +13,7 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.cli.demo_campaign import ERROR, run_campaign
-from kgtrec.cli.demo_script import Script
-from kgtrec.cli.demo_world import FAVOURED, HIDDEN, LABELS, PEOPLE, make_world, write_world
+from kgtrec.cli.demo_steps import ERROR, FAVOURED, HIDDEN, LABELS, PEOPLE, Script, make_world, run_campaign, write_world
 from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import completions

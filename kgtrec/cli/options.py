@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,9 +13,11 @@ from click.core import ParameterSource
 from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError, legible, nearest
-from kgtrec.evaluation.scoring import TIE_POLICIES
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
+
     from click.shell_completion import CompletionItem
 
     _ParamType = click.ParamType[Any]
@@ -220,6 +222,8 @@ def sides_option(about: str) -> Callable[[Command], Command]:
 
 def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
     """Add the option ``--ties``, which may take ``more`` than policies; ``about`` them."""
+    from kgtrec.evaluation.scoring import TIE_POLICIES
+
     return option(
         "--ties",
         f"Order of equal scores (rank type); expected is the exact mean over all orders.{about} Default: trec (by "
@@ -312,3 +316,24 @@ def direction_options(command: Command) -> Command:
     return stacked(
         *(option(f"--{way}", about.format(way), multiple=True, metavar="NAME") for way in ("higher", "lower"))
     )(directed)
+
+
+def workers_options(command: Command) -> Command:
+    """Add ``--workers`` and ``--scheduler``, which the command gets as ``workers`` and ``executor``, as verbs do."""
+
+    @wraps(command)
+    def shared(*, workers: int | None, scheduler: str | None, **given: Any) -> Any:
+        if workers is not None and scheduler is not None:
+            raise click.UsageError("expected --workers or --scheduler, found both")
+        return command(workers=workers, executor=scheduler and partial(_dask, scheduler), **given)
+
+    return stacked(
+        option("--workers", "Processes that share the work, for the same results. Default: 1.", Whole(1, MOST_WORKERS)),
+        option("--scheduler", "Dask scheduler, such as tcp://host:8786; needs kgtrec[distributed].", metavar="ADDRESS"),
+    )(shared)
+
+
+def _dask(address: str) -> AbstractContextManager[Executor]:
+    from kgtrec.workers.clusters import dask_workers
+
+    return dask_workers(address)

@@ -283,12 +283,12 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     family_of: dict[str, str] = {}
     for text in texts:
         pattern, equals, name = text.partition("=")
-        if equals and not name.strip():
-            raise KgtrecError(f"--family: expected PATTERN=NAME, found no name in {text!r}")
-        if equals and not _UNWRITABLE.isdisjoint(name):
-            raise KgtrecError(f"--family: expected a name without tab and line break, found {name!r}")
         if equals:
             named = {run: name for run in runs if fnmatchcase(run, pattern)}
+            if not name.strip():
+                raise KgtrecError(f"--family: expected PATTERN=NAME, found no name in {text!r}")
+            if not _UNWRITABLE.isdisjoint(name):
+                raise KgtrecError(f"--family: expected a name without tab and line break, found {name!r}")
             if not named:
                 raise KgtrecError(
                     f"--family: expected a pattern that matches a run ({', '.join(runs[:5])}), found {pattern!r}"

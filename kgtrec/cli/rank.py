@@ -23,8 +23,8 @@ from kgtrec.cli.options import (
     sides_option,
     splits_option,
     stacked,
+    workers_options,
 )
-from kgtrec.cli.workers import workers_options
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, in_file, unwarned
 from kgtrec.formats.trec.qrels import read_qrels

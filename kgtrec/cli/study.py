@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, choices_option, force_option, option, refuse_idle
-from kgtrec.cli.workers import workers_options
+from kgtrec.cli.options import PATH, choices_option, force_option, option, refuse_idle, workers_options
 from kgtrec.data.table import REPORT_FORMATS
 from kgtrec.errors import KgtrecError
 from kgtrec.report.progress import progress_bar

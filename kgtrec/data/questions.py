@@ -189,8 +189,7 @@ def completed_rows(
     """Return the result of :func:`completions`, and the row of the triple behind each."""
     sides = np.repeat([True, False], len(triples))
     row = np.tile(np.arange(len(triples)), 2)
-    anchor = np.concatenate([triples.tail, triples.head])
-    question = questions.rows(sides, triples.relation[row], anchor)
+    question = questions.rows(sides, triples.relation[row], np.concatenate([triples.tail, triples.head]))
     asked = question >= 0
     entity = np.concatenate([triples.head, triples.tail])
     return question[asked].astype(np.int32), entity[asked], row[asked]

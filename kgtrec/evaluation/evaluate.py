@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, MeasureError, counted, one_of, unwarned, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.given import System, each_system, qrels_of
+from kgtrec.evaluation.given import AnyQrels, System, Systems, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
@@ -28,9 +28,6 @@ from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of, parse_measures
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:
@@ -45,8 +42,8 @@ def default_measures(*, ranks: bool) -> tuple[str, ...]:
 
 
 def evaluate(
-    qrels: Qrels | Collection | pd.DataFrame,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    qrels: AnyQrels,
+    systems: Systems,
     measures: Any = None,
     *,
     per: str | None = None,

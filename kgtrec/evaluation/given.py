@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,15 @@ from kgtrec.data.run import AnyRun, Run, StreamedRun
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 System = AnyRun | AnswerRanks
+#: what :func:`qrels_of` takes
+AnyQrels: TypeAlias = "Qrels | Collection | pd.DataFrame"
+#: what :func:`each_system` and :func:`each_run` take
+Systems: TypeAlias = "System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame]"
+Runs: TypeAlias = "AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any]"
 RANKS_SUFFIXES = (".ranks.parquet", ".ranks")
 _SYSTEMS = (Run, StreamedRun, AnswerRanks, str, os.PathLike)  # types of a single system
 
@@ -58,9 +66,8 @@ def qrels_of(qrels: Any) -> Qrels | Collection:
         qrels = qrels.to_dataframe().rename(columns={"q_id": "query_id", "score": "relevance"})
     if has_columns(qrels):
         return Qrels.from_frame(qrels)
-    pairs = _Pairs(qrels, "relevance", "grades", "Qrels, a Collection", "qrels")
-    grade = grades_of(pairs.number, "as grades")
-    return Qrels.of(pairs.question, pairs.entity, grade, pairs.questions, pairs.entities)
+    question, entity, number, *labels = _coded_pairs(qrels, "relevance", "grades", "Qrels, a Collection", "qrels")
+    return Qrels.of(question, entity, grades_of(number, "as grades"), *labels)
 
 
 def system_of(system: Any, name: str | None = None) -> System:
@@ -99,8 +106,7 @@ def system_of(system: Any, name: str | None = None) -> System:
     if has_columns(system):
         return Run.from_frame(system, name or "run")
     what = "a system" if name is None else f"system {name!r}"
-    pairs = _Pairs(system, "score", "scores", "a Run, AnswerRanks", what)
-    return Run.of(name or "run", pairs.question, pairs.entity, pairs.number, pairs.questions, pairs.entities)
+    return Run.of(name or "run", *_coded_pairs(system, "score", "scores", "a Run, AnswerRanks", what))
 
 
 def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
@@ -229,16 +235,21 @@ def _is_row(row: Any, value: str) -> bool:
     return all(hasattr(row, name) for name in ("query_id", "doc_id", value))
 
 
-class _Pairs:
-    """A number for each pair of question and entity, of a dict of dicts or of named tuples; labels are coded."""
+def _coded_pairs(
+    system: Any, column: str, numbers: str, types: str, what: str
+) -> tuple[Codes, Codes, NDArray[np.float64], Vocabulary, Vocabulary]:
+    """The questions, entities and ``numbers`` in a column of a dict of dicts or of named tuples, and the vocabularies.
 
-    def __init__(self, system: Any, column: str, numbers: str, types: str, what: str) -> None:
-        """Take what has ``numbers`` in a column; other ``types`` are accepted as ``what`` too, for messages."""
-        if isinstance(system, Mapping) and all(isinstance(row, Mapping) for row in system.values()):
-            self.questions, self.question = _coded([label for label, row in system.items() for _ in row], "questions")
-            self.entities, self.entity = _coded([label for row in system.values() for label in row], "entities")
-            self.number = _checked([number for row in system.values() for number in row.values()], numbers)
-            return
+    For messages: other ``types`` are accepted as ``what`` too.
+    """
+    of_pairs: tuple[list[Any], list[Any], list[Any]]
+    if isinstance(system, Mapping) and all(isinstance(row, Mapping) for row in system.values()):
+        of_pairs = (
+            [label for label, row in system.items() for _ in row],
+            [label for row in system.values() for label in row],
+            [number for row in system.values() for number in row.values()],
+        )
+    else:
         is_table = isinstance(system, Iterable) and not isinstance(system, Mapping | str | bytes)
         rows: list[Any] = list(system) if is_table else []
         if not is_table or not all(_is_row(row, column) for row in rows):
@@ -246,9 +257,10 @@ class _Pairs:
                 f"expected {types}, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and {column} "
                 f"as {what}, found {kind_of(system)}"
             )
-        self.questions, self.question = _coded([row.query_id for row in rows], "questions")
-        self.entities, self.entity = _coded([row.doc_id for row in rows], "entities")
-        self.number = _checked([getattr(row, column) for row in rows], numbers)
+        of_pairs = [row.query_id for row in rows], [row.doc_id for row in rows], [getattr(row, column) for row in rows]
+    questions, question = _coded(of_pairs[0], "questions")
+    entities, entity = _coded(of_pairs[1], "entities")
+    return question, entity, _checked(of_pairs[2], numbers), questions, entities
 
 
 def _coded(labels: list[Any], what: str) -> tuple[Vocabulary, Codes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import long_table
-from kgtrec.data.collection import Collection
 from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
 from kgtrec.evaluation.evaluate import prepared
-from kgtrec.evaluation.given import System
+from kgtrec.evaluation.given import AnyQrels, Systems
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, sign_of, warn_undefined
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
@@ -67,10 +66,7 @@ class ItemScores:
 
 
 def item_scores(
-    qrels: Qrels | Collection | pd.DataFrame,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
-    measures: Any = None,
-    **scoring: Unpack[ScoringOptions],
+    qrels: AnyQrels, systems: Systems, measures: Any = None, **scoring: Unpack[ScoringOptions]
 ) -> dict[str, ItemScores]:
     """Score each system on each item, with the items of a measure aligned over the systems.
 

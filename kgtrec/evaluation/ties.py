@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +15,15 @@ from kgtrec.data.arrow import long_table, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.lazy import named
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import each_warned_once, one_of, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
-from kgtrec.evaluation.given import System, qrels_of
+from kgtrec.evaluation.given import AnyQrels, System, Systems, qrels_of
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import TIE_POLICIES, Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +49,7 @@ class TieComparison(Framed, PlottedResult):
 
     def value(self, system: str, measure: str, ties: str) -> float:
         """Look up one number."""
-        cell = self.systems.index(system), self.measures.index(measure), self.policies.index(ties)
-        return float(self.values[cell])
+        return float(self.values[self.systems.index(system), self.measures.index(measure), self.policies.index(ties)])
 
     def to_table(self) -> pa.Table:
         """Return a row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
@@ -89,8 +84,8 @@ _COLUMNS = ("pessimistic", "realistic", "expected", "optimistic", "nondeterminis
 
 
 def compare_ties(
-    qrels: Qrels | Collection | pd.DataFrame,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    qrels: AnyQrels,
+    systems: Systems,
     measures: Any = None,
     *,
     policies: Sequence[str] | None = None,
@@ -164,11 +159,7 @@ def _asked(policies: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _values(
-    qrels: Qrels | Collection | pd.DataFrame,
-    system: System,
-    measures: Sequence[AnyMeasure],
-    policies: Sequence[str],
-    scoring: ScoringOptions,
+    qrels: AnyQrels, system: System, measures: Sequence[AnyMeasure], policies: Sequence[str], scoring: ScoringOptions
 ) -> NDArray[np.float64]:
     """(measures, policies) values of one system."""
     values = np.full((len(measures), len(policies)), np.nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, legible, nearest, unwarned
-from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
+from kgtrec.evaluation.given import System, Systems, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
@@ -33,9 +33,6 @@ from kgtrec.measures.record import Aggregate
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import power, rising_terms
 from kgtrec.meta.question_draws import Bootstrap, resampled_medians
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ANSWERS_SHOWN = 3  # of a question
 
@@ -229,7 +226,7 @@ Ints = NDArray[np.int32]
 
 def compare(
     qrels: Any,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    systems: Systems,
     measures: Any = None,
     *,
     by: str | None = None,

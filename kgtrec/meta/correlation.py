@@ -372,8 +372,7 @@ def between_measures(
     chosen = coefficients_of(coefficients, symmetric=True)
     number_of_workers(workers, executor)
     how = None if confidence is None else Bootstrap(confidence, resamples, scoring.get("seed", 0))
-    both = None if name is None else (name, name)
-    pair = _Pair.of(qrels, None, systems, measures, both, better, **scoring)
+    pair = _Pair.of(qrels, None, systems, measures, None if name is None else (name, name), better, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
     one, other = zip(*combinations(pair.measures, 2), strict=True)

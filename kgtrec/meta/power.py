@@ -76,8 +76,7 @@ class Power(Framed, PlottedResult):
     @property
     def better(self) -> NDArray[np.object_]:
         """(measures, pairs) the better system, by the measure's direction; "" for equal values."""
-        rising = np.array(self.higher_is_better)[:, None]
-        ahead = np.where(rising, self.difference, -self.difference)
+        ahead = np.where(np.array(self.higher_is_better)[:, None], self.difference, -self.difference)
         named = np.array([*self.systems, ""], object)
         first, second = self.pairs
         return named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
@@ -212,8 +211,7 @@ class Power(Framed, PlottedResult):
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""
         n_measures, n_tests, n_pairs = self.p.shape
-        main = self.tests.index(self.main_test)
-        order = np.argsort(-self.p[:, main], axis=1, kind="stable")  # NaN last
+        order = np.argsort(-self.p[:, self.tests.index(self.main_test)], axis=1, kind="stable")  # NaN last
         place = np.arange(n_measures)[:, None] * n_pairs + order
         rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
         resampled = max(1e-4, 1 / self.repeats)

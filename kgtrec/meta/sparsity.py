@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,14 +14,11 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError, each_warned_once, nearest, one_of
 from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
-from kgtrec.evaluation.given import System
+from kgtrec.evaluation.given import System, Systems
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LABELS = "labels"  # the key column of label sets
 PER = ("side", "category", "relation")
@@ -128,7 +125,7 @@ def _joined(several: Sequence[Correlations]) -> Correlations:
 
 def label_scores(
     labels: Mapping[str, Qrels | Collection],
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    systems: Systems,
     measures: Any = None,
     *,
     per: str | Sequence[str] = (),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import of_collection
 from kgtrec.evaluation.evaluate import Prepared, prepared
-from kgtrec.evaluation.given import System, judgements_of, qrels_of
+from kgtrec.evaluation.given import System, Systems, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open
 from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions
@@ -49,9 +49,6 @@ from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
 from kgtrec.workers.results import Helper, number_of_workers, results
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +175,7 @@ Masks = NDArray[np.bool_]
 
 def stability(
     qrels: Qrels | Collection,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    systems: Systems,
     measures: Any = None,
     *,
     sizes: Sequence[int | float] = SIZES,
@@ -573,8 +570,7 @@ class _Work:
         for repeat, kept in enumerate(answers):
             sample = _sample(self.test_set.rows, kept)
             for number, system in enumerate(self.systems):
-                items = self._items(system, sample, kept, measures)
-                pairs = zip(measures, items, strict=True)
+                pairs = zip(measures, self._items(system, sample, kept, measures), strict=True)
                 scores[repeat, :, number] = [summarise(measure, own, 1, system.name)[0] for measure, own in pairs]
         return scores
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
-from kgtrec.evaluation.given import System, judgements_of
+from kgtrec.evaluation.given import Systems, judgements_of
 from kgtrec.evaluation.intervals import LEAST_EFFECTIVE, Drawn, least_effective
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.sampling.capture_recapture import (
@@ -45,10 +45,6 @@ from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotient
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.theory import MixedWorld, named_weights, needed_questions, wrong_order_quantile
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 Floats = NDArray[np.float64]
 #: how missing answers are estimated; see :mod:`kgtrec.kernels.sampling.capture_recapture`
@@ -329,7 +325,7 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
 def estimate_missing(
     labels: Any,
     judged: Any,
-    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    systems: Systems,
     measures: Any = MEASURES,
     *,
     depth: int = 10,

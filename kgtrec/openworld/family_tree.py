@@ -382,8 +382,7 @@ class _Population:
         generation = 0
         while len(self.father) < self.people:
             generation += 1
-            born = self._births(couples, generation)
-            couples = self._marriages(born, generation)
+            couples = self._marriages(self._births(couples, generation), generation)
             if len(self.father) < self.people and not couples:
                 couples = [self._founding_couple(generation)]  # the families died out: new founders
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,13 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
 from kgtrec.data.pool import Pool
-from kgtrec.data.run import AnyRun
 from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
-from kgtrec.evaluation.given import judgements_of
+from kgtrec.evaluation.given import Runs, judgements_of
 from kgtrec.kernels.sampling.bandits import BANDITS, best_arm
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TURNS = ("each", "best")
 _UNASKED = -1
@@ -233,7 +229,7 @@ class Asker:
 
 def asking(
     collection: Collection,
-    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
+    runs: Runs,
     *,
     strategy: str = "max-mean",
     budget: int | None = None,
@@ -302,12 +298,7 @@ def asking(
     )
 
 
-def replay(
-    collection: Collection,
-    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
-    judged: Any,
-    **options: Any,
-) -> Pool:
+def replay(collection: Collection, runs: Runs, judged: Any, **options: Any) -> Pool:
     """Make the pool that a strategy would have asked for by the verdicts in ``judged``; unjudged triples count as N.
 
     Parameters

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,11 @@ from kgtrec.data.triples import Triples, label_hashes, triple_keys
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, require, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, of_collection, warn_mixed_runs
-from kgtrec.evaluation.given import each_run, judgements_of
+from kgtrec.evaluation.given import Runs, each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
 from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, sampled, stratum_of
 from kgtrec.kernels.sampling.random_order import hashed, places_by_key
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
@@ -180,7 +177,7 @@ def strategy_of(name: str) -> Strategy:
 
 def pool_runs(
     collection: Collection,
-    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
+    runs: Runs,
     *,
     strategy: str = "depth",
     depth: int | None = None,
@@ -347,7 +344,7 @@ def _pool(
 
 
 def _contributions_of(
-    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
+    runs: Runs,
     candidates: Candidates,
     strategy: Strategy,
     depth: int,

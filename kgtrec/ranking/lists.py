@@ -154,14 +154,9 @@ def require_sides(collection: Collection, name: str, is_head: NDArray[np.bool_],
     CollectionError
         With the side that they are of; ``rows`` are the questions that are asked.
     """
-    for side, has, asked in zip(
-        SIDES,
-        (is_head.any(), (~is_head).any()),
-        (collection.questions.is_head[rows].any(), (~collection.questions.is_head[rows]).any()),
-        strict=True,
-    ):
-        if asked and not has and len(is_head):
-            other = SIDES[1 - SIDES.index(side)]
+    of_head, (heads, tails) = collection.questions.is_head[rows], SIDES
+    for side, other, has, asked in ((heads, tails, is_head, of_head), (tails, heads, ~is_head, ~of_head)):
+        if asked.any() and not has.any() and len(is_head):
             raise CollectionError(
                 f"{name}: expected predictions of {side}s, found those of {other}s only; {only_side(other)}"
             )

@@ -216,8 +216,7 @@ def ranked_blocks(
     >>> [(len(part.answer_ranks), len(part.run)) for part in parts]
     [(1, 2), (1, 2)]
     """
-    plan = Plan.of(collection, RankOptions(**options))
-    yield from blocks_ranked(plan, blocks, questions, entities, name, progress)
+    yield from blocks_ranked(Plan.of(collection, RankOptions(**options)), blocks, questions, entities, name, progress)
 
 
 def blocks_ranked(

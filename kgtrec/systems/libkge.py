@@ -73,8 +73,7 @@ def _read_checkpoint(path: Path, options: ReadOptions) -> Factors | Scorer:
     settings = getattr(checkpoint.get("config"), "options", None) if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(settings, dict) or not isinstance(settings.get("model"), str):
         raise FormatError("expected a checkpoint of LibKGE with model and config, found something else", path=source)
-    is_in_folder = path.is_dir() or _CHECKPOINT.fullmatch(source.name)
-    name = source.resolve().parent.name if is_in_folder else source.stem
+    name = source.resolve().parent.name if path.is_dir() or _CHECKPOINT.fullmatch(source.name) else source.stem
     about = (name, *_labels(source, checkpoint, options))
     factors = _factors(source, state, settings, about)
     return _through_package(source, settings, options, about) if factors is None else factors

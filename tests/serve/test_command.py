@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.cli.demo_campaign import write_demo_campaign
+from kgtrec.cli.demo_steps import write_demo_campaign
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.folder import read_campaign, read_people
 from kgtrec.formats.output.folders import PEOPLE

@@ -19,7 +19,7 @@ import pytest
 from kgtrec.campaign.tasks import phrase_tasks
 from kgtrec.campaign.track import track
 from kgtrec.cli import main
-from kgtrec.cli.demo_campaign import write_demo_campaign
+from kgtrec.cli.demo_steps import write_demo_campaign
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.openworld.annotators import annotate
 from kgtrec.openworld.family_tree import family_tree

@@ -7,15 +7,12 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from kgtrec.campaign.tasks import tasks_for_adjudicator
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.campaign.storing import storing_options, take_in
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, force_option, option
 from kgtrec.data.judgements import ADJUDICATOR, ROLES, Tasks
 from kgtrec.data.table import Table
-from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-from kgtrec.report.show import table_text
 
 
 @click.command(name="adjudicate")
@@ -41,6 +38,10 @@ def command(
     kgtrec campaign adjudicate CAMPAIGN --person eve --out eve.csv
     kgtrec campaign adjudicate CAMPAIGN --person eve --import eve.csv
     """
+    from kgtrec.campaign.tasks import tasks_for_adjudicator
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.report.show import table_text
+
     if files and out:
         raise click.UsageError("expected --out or --import, found both; import first, then write what still waits")
     role = ROLES[ADJUDICATOR]

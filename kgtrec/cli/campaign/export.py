@@ -7,14 +7,11 @@ from pathlib import Path
 
 import click
 
-from kgtrec.campaign.tasks import relations_without_template, tasks_for
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT, PATH, force_option, option, refuse_idle
 from kgtrec.data.judgements import ANNOTATOR, ROLES
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-from kgtrec.formats.campaign.label_studio import write_label_studio
 
 FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 
@@ -67,14 +64,17 @@ def command(
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
     kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
     """
+    from kgtrec.campaign.tasks import relations_without_template, tasks_for
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.formats.campaign.label_studio import write_label_studio
+
     is_file = form != FORMATS[-1]
     if annotator is None and is_file:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
     refuse_idle(("guidelines",), "a file, which is not for Label Studio", when=is_file)
     refuse_idle(("merge",), "--format label-studio, whose files are not filled in", when=not is_file)
     if is_file:
-        role = ROLES[ANNOTATOR]
-        write = tasks_writer(out, form, role=role, person=annotator, option="--annotator", merge=merge)
+        write = tasks_writer(out, form, role=ROLES[ANNOTATOR], person=annotator, option="--annotator", merge=merge)
     require_initialised(campaign)
     read = read_campaign(campaign)
     if len(read.assignments) == 0:

@@ -11,11 +11,6 @@ from kgtrec.cli.common import say
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import Tasks
 from kgtrec.errors import counted
-from kgtrec.formats.campaign.folder import read_text
-from kgtrec.formats.campaign.tasks import form_of_tasks, require_tasks_file, write_tasks
-from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.folders import GUIDELINES
-from kgtrec.formats.output.outputs import require_file, write_text
 
 _PAGES = ("html", ".html", ".htm")
 
@@ -34,6 +29,10 @@ def tasks_writer(
     KgtrecError
         If there is no such form, its packages are missing, or the file cannot be written.
     """
+    from kgtrec.formats.campaign.tasks import form_of_tasks, require_tasks_file, write_tasks
+    from kgtrec.formats.files import suffixes
+    from kgtrec.formats.output.outputs import require_file, write_text
+
     if (form or suffixes(out)[0]) not in _PAGES:
         chosen = form or form_of_tasks(out, others=_PAGES[1:2])
         require_tasks_file(out, chosen, merge=merge)
@@ -56,6 +55,8 @@ def tasks_writer(
     require_file(out)
 
     def write_page(folder: str, campaign: Campaign, tasks: Tasks) -> None:
+        from kgtrec.formats.campaign.folder import read_text
+        from kgtrec.formats.output.folders import GUIDELINES
         from kgtrec.serve.tasks_file import tasks_file
 
         path, name = Path(folder, GUIDELINES), Path(folder).absolute().name

@@ -124,7 +124,7 @@ def require_serve(needed: Sequence[str] = _NEEDED) -> None:
 
 def _demo(campaign: str | None, held: contextlib.ExitStack) -> str:
     """The folder of the demo's campaign, made where it is not there."""
-    from kgtrec.cli.demo_campaign import write_demo_campaign
+    from kgtrec.cli.demo_steps import write_demo_campaign
     from kgtrec.formats.output.folders import SETTINGS
 
     if campaign is None:

@@ -9,16 +9,10 @@ from typing import Any
 
 import click
 
-from kgtrec.campaign.accept import RefusedError
-from kgtrec.campaign.store import OpenCampaign
-from kgtrec.campaign.verdict_rules import refusal_lines
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, Command, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.formats.campaign.filled_tasks import read_tasks
-from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.folders import JUDGEMENTS
 
 FORMATS = ("auto", "csv", "xlsx", "jsonl", "label-studio")
 _READING = ("role", "file_form", "person", "user_map")  # options of how files are read
@@ -51,6 +45,11 @@ def take_in(folder: str, files: Sequence[str], **options: Any) -> None:
     KgtrecError
         If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
     """
+    from kgtrec.campaign.accept import RefusedError
+    from kgtrec.campaign.store import OpenCampaign
+    from kgtrec.campaign.verdict_rules import refusal_lines
+    from kgtrec.formats.output.folders import JUDGEMENTS
+
     opened, reading = OpenCampaign(folder), {name: options.pop(name) for name in _READING}
     returned = [_returned(path, **reading) for path in files]
     incoming = [row for one in returned for row in one.incoming]
@@ -75,6 +74,9 @@ def take_in(folder: str, files: Sequence[str], **options: Any) -> None:
 
 def _returned(path: str, *, role: str, file_form: str, person: str | None, user_map: str | None) -> Returned:
     """What was filled in, in a file of any of ``FORMATS``."""
+    from kgtrec.formats.campaign.filled_tasks import read_tasks
+    from kgtrec.formats.files import suffixes
+
     if file_form == "label-studio" or (file_form == "auto" and suffixes(path)[0] == ".json"):
         if user_map is None:
             raise click.UsageError(f"{path}: expected --user-map FILE, which says whose account is whose")

@@ -12,10 +12,9 @@ import click
 
 from kgtrec.cli.inputs import files_of, refuse_second_input
 from kgtrec.cli.meta.label_sets import coefficients_option, is_score_table, read_scores, systems_option
-from kgtrec.cli.options import PATH, SHARE, direction_options, option, samples
+from kgtrec.cli.options import PATH, SHARE, direction_options, option, samples, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
-from kgtrec.cli.workers import workers_options
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError, in_file
 from kgtrec.evaluation.scoring import ScoringOptions

@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from kgtrec.cli.inputs import files_of
-from kgtrec.cli.options import SHARE, choices_option, option, samples
+from kgtrec.cli.options import SHARE, choices_option, option, samples, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
-from kgtrec.cli.workers import workers_options
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES, power
 from kgtrec.report.progress import progress_bar

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.options import SHARE, option, samples, sizes_of
+from kgtrec.cli.options import SHARE, option, samples, sizes_of, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
-from kgtrec.cli.workers import workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 

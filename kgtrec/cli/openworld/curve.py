@@ -111,8 +111,7 @@ def command(
     ranks = [read_answer_ranks(path) for path in paths]
     total = len(ranks) * len(options["densities"]) * len(options["correlations"]) * options["draws"]
     with progress_bar("curve", total, "scorings") as advance:
-        asked = measures or MEASURES
-        curve = open_world_curve(complete, ranks, asked, progress=advance, mixed=is_mixed(), **options)
+        curve = open_world_curve(complete, ranks, measures or MEASURES, progress=advance, mixed=is_mixed(), **options)
     if output.form == "table" and part is None:
         click.echo(f"{curve.summary()}\n")
     tables = curve.tables()

@@ -12,10 +12,9 @@ from kgtrec.data.scores import ChanceTable, PublishedTable, PublishedValue
 from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, counted, warn
 from kgtrec.evaluation.published.bounds import bounds_of, falling_hits, within_range
-from kgtrec.evaluation.published.chance import against_chance, unfitting_indices
 from kgtrec.evaluation.published.comparisons import both_sides, filtered_and_raw, small_leads
+from kgtrec.evaluation.published.doubts import against_chance, of_no_count, unfitting_indices
 from kgtrec.evaluation.published.findings import SEVERITIES, MeanBounds, PaperFinding, Row
-from kgtrec.evaluation.published.granularity import of_no_count
 from kgtrec.evaluation.published.sizes import Size, size_of
 
 

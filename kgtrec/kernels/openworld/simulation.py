@@ -50,7 +50,6 @@ def simulated_sums(
     seed: int,
     own_labels: bool = False,
     own_luck: bool = False,
-    cells: int = _CELLS,
 ) -> Sums:
     """Scores of systems on simulated questions.
 
@@ -69,8 +68,6 @@ def simulated_sums(
     own_labels, own_luck : bool
         Every system has labels of its own, and found answers and orders of its own; False: equal systems find the same
         answers.
-    cells : int
-        Answers in memory at a time; only speed depends on it.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def simulated_sums(
     sums = Sums(*(np.zeros(shape) for shape in [of_measures] * 5 + [of_labels] * 3))
     streams = _Streams(seed, n_answers, own_labels=own_labels, own_luck=own_luck)
     held = max(_SEGMENT, _BUFFERED // max(1, len(tables) * n_systems) // _SEGMENT * _SEGMENT)
-    at_once = max(1, cells // n_answers)
+    at_once = max(1, _CELLS // n_answers)
     for first, starts in _groups(n_questions, repeats, held):
         n = int(starts[-1, 1])
         total, labels = np.empty((len(tables), n_systems, n)), np.empty((n_systems, n))

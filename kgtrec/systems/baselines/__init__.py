@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
 from kgtrec.errors import one_of, whole_number
-from kgtrec.systems.baselines.counting import CONSTANT, POPULARITY, RANDOM
+from kgtrec.systems.baselines.counting import CONSTANT, NEIGHBOURS, POPULARITY, RANDOM
 from kgtrec.systems.baselines.factors import RESCAL, SVD
-from kgtrec.systems.baselines.neighbours import NEIGHBOURS
 from kgtrec.systems.baselines.record import Baseline, Model, Settings
 from kgtrec.systems.baselines.rules import INVERSE, RULES
 

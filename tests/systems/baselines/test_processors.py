@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.cli.demo_world import make_world
+from kgtrec.cli.demo_steps import make_world
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.triples import read_triples
