@@ -66,28 +66,11 @@ _GONE = {
 #: "Input", what is shown instead of running the command "Other", and the rest "How"
 _HEADINGS: dict[str, set[str]] = {
     "What is scored": {
-        "measures",
-        "systems",
-        "second_systems",
-        "folder",
-        "sides",
-        "per",
-        "keys",
-        "baselines",
-        "settings",
-    }
-    | {"split"}
-    | {"data_set", "questions_path", "known_path", "judged_path", "labels", "known", "truth"},
+        *("measures", "systems", "second_systems", "folder", "sides", "per", "keys", "baselines", "settings", "split"),
+        *("data_set", "questions_path", "known_path", "judged_path", "labels", "known", "truth"),
+    },
     "Input": {
-        "kind",
-        "input_form",
-        "file_form",
-        "columns",
-        "delimiter",
-        "is_bare",
-        "literals",
-        "chance",
-        "trust",
+        *("kind", "input_form", "file_form", "columns", "delimiter", "is_bare", "literals", "chance", "trust"),
         "collection",
     },
     "How": set(),
