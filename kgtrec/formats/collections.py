@@ -268,10 +268,14 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
 
 
 def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
-    rows = [line.fields(_RELATION_COLUMNS) for line in Lines.read(path).below_header(_RELATION_COLUMNS).rows]
+    lines = Lines.read(path).below_header(_RELATION_COLUMNS)
+    rows = [line.fields(_RELATION_COLUMNS) for line in lines.rows]
     codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
-    category = np.array([codes[row[1]] for row in rows], np.int8)
-    tails, heads = (np.array([float(row[at]) for row in rows]) for at in (2, 3))
+    try:
+        category = np.array([codes[row[1]] for row in rows], np.int8)
+        tails, heads = (np.array([float(row[at]) for row in rows]) for at in (2, 3))
+    except (KeyError, ValueError) as error:
+        raise FormatError(f"expected a category and two numbers for each relation, found {error}", path) from None
     return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
 
 

@@ -307,8 +307,8 @@ def compare(
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
     both = tuple(islice(each_system(systems), 3))
     if len(both) != 2:
-        names = ", ".join(system.name for system in both[:2])
-        found = f"{names} and more" if len(both) > 2 else names or "none"
+        found = ", ".join(system.name for system in both[:2]) or "none"
+        found += " and more" if len(both) > 2 else ""
         raise KgtrecError(f"expected two systems to compare, found {found}; name two")
     scores = item_scores(given, both, measures, **scoring)
     if by:

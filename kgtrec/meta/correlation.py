@@ -395,6 +395,9 @@ def _correlations(
     scores = {(side, name): row for side in (0, 1) for name, row in zip(pair.measures, pair.scores[side], strict=True)}
     # the first says which order is right, and the second is judged
     first, second = (np.array([scores[ranking] for ranking in part]) for part in zip(*compared, strict=True))
+    if compared[0][0][0] != compared[0][1][0]:
+        # numpy adds in the order of memory: between label sets system by system, which settles the last bit
+        first, second = (np.array(one.transpose(2, 0, 1), order="C").transpose(1, 2, 0) for one in (first, second))
     n_keys, n_coefficients = first.shape[1], len(coefficients)
     value = np.stack([of(second, first) for of in coefficients.values()], axis=-1).reshape(-1, n_coefficients)
     low = high = None
@@ -529,6 +532,8 @@ class _Pair:
                 f"expected no systems beside what is scored already, found {kind_of(systems)}; measures= comes after "
                 "systems="
             )
+        if names is not None and (isinstance(names, str) or len(names) != 2):
+            raise KgtrecError(f"expected the names of both label sets, found {names!r}")
         if isinstance(systems, Iterator):  # two label sets score the same ones
             systems = list(systems)
         if systems is not None:  # what the answers of both are

@@ -78,7 +78,7 @@ def command(
         tables = _scored(labels, systems, per, relations, scoring)
         by = "labels"
     else:
-        refuse_idle(("per", "relations", "folder", "ties"), "tables of scores, which need no --systems")
+        refuse_idle(("per", "relations", "folder", "ties"), "tables of scores; qrels need --systems, tables do not")
         tables = _tables(labels, by)
     output.show(sparsity(tables, measures, by=by, reference=reference, coefficients=coefficients, better=better))
 
