@@ -41,8 +41,7 @@ STATISTICS = ("prevalence", "raw", "positive", "negative", "kappa", "AC1", "alph
 class AgreementReport(Framed, Result):
     """One row per group (one where nothing is broken down), one column per statistic; NaN where one has no value."""
 
-    statistics: tuple[str, ...]
-    values: NDArray[np.float64]  # (groups, statistics)
+    values: NDArray[np.float64]  # (groups, statistics), columns as in STATISTICS
     triples: NDArray[np.int64]  # (groups,) judged by at least two annotators
     pairs: NDArray[np.int64]  # (groups,) pairs of verdicts on one triple
     annotators: NDArray[np.int64]  # (groups,) people with these verdicts
@@ -56,7 +55,7 @@ class AgreementReport(Framed, Result):
 
     def __repr__(self) -> str:
         per = f" per {', '.join(self.groups)} ({len(self.pairs):,})" if self.groups else ""
-        return f"<AgreementReport: {len(self.statistics)} statistics{per}>"
+        return f"<AgreementReport: {len(STATISTICS)} statistics{per}>"
 
     def value(self, statistic: str) -> float:
         """Look up one statistic of all annotators.
@@ -68,7 +67,7 @@ class AgreementReport(Framed, Result):
         """
         if self.groups:
             raise KgtrecError(f"expected totals, found agreement per {', '.join(self.groups)}; use to_frame()")
-        return float(self.values[0, self.statistics.index(statistic)])
+        return float(self.values[0, STATISTICS.index(statistic)])
 
     def to_table(self) -> pa.Table:
         """List groups and statistics: their columns, triples, questions, pairs, statistic, value, and the interval."""
@@ -76,7 +75,7 @@ class AgreementReport(Framed, Result):
         columns: dict[str, Any] = {name: (0, labels) for name, labels in (*self.groups.items(), *sizes.items())}
         ends = {"value": self.values, "low": self.low, "high": self.high}
         ends = {name: end for name, end in ends.items() if end is not None}
-        return long_table(self.values.shape, {**columns, "statistic": (1, self.statistics), **ends})
+        return long_table(self.values.shape, {**columns, "statistic": (1, STATISTICS), **ends})
 
     def tables(self) -> tuple[Table, ...]:
         """Make one table, ``agreement``: statistics down, or groups down and statistics across."""
@@ -230,7 +229,7 @@ def annotator_agreement(
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}
     low, high = (None, None) if confidence is None else ends
     counts = sizes[0], sizes[1], sizes[2], sizes[3]
-    return AgreementReport(STATISTICS, values, *counts, labels, low, high, unsure, resample, confidence)
+    return AgreementReport(values, *counts, labels, low, high, unsure, resample, confidence)
 
 
 def campaign_agreement(campaign: Campaign, **options: Any) -> AgreementReport:

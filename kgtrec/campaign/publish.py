@@ -54,7 +54,7 @@ def publication_of(
     -------
     QrelsReport
     dict
-        The parts of the folder, as :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder` takes them.
+        The parts of the folder, as :func:`kgtrec.formats.collections.write_qrels_folder` takes them.
 
     Raises
     ------

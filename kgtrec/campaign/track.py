@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -24,62 +24,53 @@ STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # the next
 class CampaignProgress(Result):
     """Triples by state, in total, per relation and per side, and the work of each annotator."""
 
-    states: NDArray[np.int64]  # (relations, states) how many triples, columns as in STATES
-    verdicts: NDArray[np.int64]  # (relations, 2) how many triples are settled as N and as Y, including automatic ones
-    relations: tuple[str, ...]  # those of the pool, in byte order
-    annotators: tuple[str, ...]  # everyone who is listed or has judged as one, in byte order
-    is_active: NDArray[np.bool_]  # (annotators,)
-    assigned: NDArray[np.int64]  # (annotators,) assigned tasks, including judged ones
-    to_do: NDArray[np.int64]  # (annotators,) assigned tasks that are not judged
-    said: NDArray[np.int64]  # (annotators, 3) judged triples by last verdict, columns as in VERDICTS
+    #: how many triples, by state, and settled as Y and as N: of all, then of each relation, in byte order
+    relations: pa.Table
+    sides: pa.Table  # the same by SIDES: the side that a triple's question asks for
+    annotators: pa.Table  # everyone who is listed or has judged as one, in byte order
     without_template: tuple[str, ...]  # relations that people are asked about in general words
     step: str  # one of STEPS
     per_triple: int  # how many annotators a triple should have
     any_host: bool = False  # no verified source is listed, so that a page of any host proves a verdict
     managers: tuple[str, ...] = ()  # the active ones, who judge nothing, in byte order
-    #: (2, states + 2) the same counts by SIDES, states and then N and Y: the side that a triple's question asks for
-    sides: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, len(STATES) + 2), np.int64))
 
     @property
     def waiting(self) -> int:
         """How many triples wait for an adjudicator."""
-        return int(self.states[:, [CONFLICT, DOUBTED]].sum())
+        return sum(self.relations[STATES[state]][0].as_py() for state in (CONFLICT, DOUBTED))
+
+    @property
+    def to_do(self) -> dict[str, int]:
+        """How many assigned tasks each annotator has not judged."""
+        return {row["annotator"]: row["to_do"] for row in self.annotators.to_pylist()}
 
     def tables(self) -> tuple[Table, ...]:
         """Make tables of the ``states`` of all triples, also by ``relations`` and ``sides``, and ``annotators``."""
-        states = _states_table("relation", self.relations, np.hstack([self.states, self.verdicts]))
-        total = (Column("relation", " "), *map(Column, states.column_names[1:]))
-        judged = self.said.sum(axis=1)
-        shares = self.said / np.where(judged > 0, judged, np.nan)[:, None]
-        annotators = {
-            "annotator": pa.array(self.annotators, pa.string()),
-            "active": pa.array(self.is_active),
-            "assigned": self.assigned,
-            "judged": judged,
-            "to_do": self.to_do,
-        } | {VERDICTS[place]: shares[:, place] for place in (YES, NO, UNSURE)}
+        total = (Column("relation", " "), *map(Column, self.relations.column_names[1:]))
         columns = (
             Column("annotator"),
             Column("active", names={"True": "yes", "False": "no"}),
             *map(Column, ("assigned", "judged")),
             Column("to_do", "to do"),
-            *(Column(VERDICTS[place], form="share", digits=1) for place in (YES, NO, UNSURE)),
+            *(Column(VERDICTS[verdict], form="share", digits=1) for verdict in (YES, NO, UNSURE)),
         )
         return (
-            Table("states", "", "", states.slice(0, 1), total),
-            Table("relations", "", "", states),
-            Table("annotators", "", "", pa.table(annotators), columns),
-            Table("sides", "", "", _states_table("side", SIDES, self.sides)),
+            Table("states", "", "", self.relations.slice(0, 1), total),
+            Table("relations", "", "", self.relations),
+            Table("annotators", "", "", self.annotators, columns),
+            Table("sides", "", "", self.sides),
         )
 
 
-def _states_table(name: str, labels: Sequence[str], counts: NDArray[np.int64]) -> pa.Table:
+def _by_state(name: str, labels: Sequence[str], row: NDArray[np.intp], decisions: Decisions) -> pa.Table:
     """All triples, and those of each label, by state, and how many are settled as Y and as N."""
-    states, verdicts = counts[:, : len(STATES)], counts[:, len(STATES) :]
-    columns = np.column_stack([states.sum(axis=1), states, verdicts[:, ::-1]])
-    columns = np.vstack([columns.sum(axis=0), columns])
+    is_settled = decisions.verdict >= 0
+    states = cell_counts(row, decisions.state, (len(labels), len(STATES)))
+    verdicts = cell_counts(row[is_settled], decisions.verdict[is_settled], (len(labels), 2))
+    counts = np.column_stack([states.sum(axis=1), states, verdicts[:, ::-1]])
+    counts = np.vstack([counts.sum(axis=0), counts])
     named = {name: pa.array(["all", *labels], pa.string())}
-    return pa.table(named | dict(zip(("triples", *STATES, "Y", "N"), columns.T, strict=True)))
+    return pa.table(named | dict(zip(("triples", *STATES, "Y", "N"), counts.T, strict=True)))
 
 
 def track(campaign: Campaign) -> CampaignProgress:
@@ -105,18 +96,17 @@ def track(campaign: Campaign) -> CampaignProgress:
     ...     Judgements(none, none, none, none, texts, texts, texts, nobody),
     ... )
     >>> progress = track(campaign)
-    >>> progress.states.tolist(), progress.without_template, progress.step
-    ([[0, 1, 0, 0, 0, 0, 0]], ('knows',), 'init')
+    >>> progress.relations["open"].to_pylist(), progress.without_template, progress.step
+    ([1, 1], ('knows',), 'init')
     """
     pool, people, judgements = campaign.pool, campaign.people, campaign.judgements
     decisions = decisions_of(campaign)
 
-    code, relation = np.unique(pool.triples.relation, return_inverse=True)
-    labels = pool.questions.relations.decode(code).to_pylist()
-    order = sorted(range(len(labels)), key=lambda place: labels[place].encode())
+    ordered = pool.questions.relations.byte_order[pool.triples.relation]
+    _, first, relation = np.unique(ordered, return_index=True, return_inverse=True)
+    labels = pool.questions.relations.decode(pool.triples.relation[first]).to_pylist()
     group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
     side = (~pool.questions.is_head[group]).astype(np.intp)
-    states, verdicts = _states_and_verdicts(relation, decisions, len(labels))
     lacking = relations_without_template(campaign)
 
     named = people.names.extended(judgements.annotators.labels)
@@ -132,21 +122,25 @@ def track(campaign: Campaign) -> CampaignProgress:
     waiting = is_waiting & is_active[asked]
     about = np.concatenate([campaign.assignments.triple[waiting], latest.triple])
     managers = people.person[(people.role == MANAGER) & people.is_active]
+    verdicts = cell_counts(judge, latest.verdict, (len(named), len(VERDICTS)))[shown]
+    judged = verdicts.sum(axis=1)
+    shares = verdicts / np.where(judged > 0, judged, np.nan)[:, None]
+    annotators = {
+        "annotator": named.decode(shown),
+        "active": pa.array(is_active[shown]),
+        "assigned": np.bincount(asked, minlength=len(named))[shown],
+        "judged": judged,
+        "to_do": np.bincount(asked[waiting], minlength=len(named))[shown],
+    } | {VERDICTS[verdict]: shares[:, verdict] for verdict in (YES, NO, UNSURE)}
     return CampaignProgress(
-        states=states[order],
-        verdicts=verdicts[order],
-        relations=tuple(labels[place] for place in order),
-        annotators=tuple(named.decode(shown).to_pylist()),
-        is_active=is_active[shown],
-        assigned=np.bincount(asked, minlength=len(named))[shown],
-        to_do=np.bincount(asked[waiting], minlength=len(named))[shown],
-        said=cell_counts(judge, latest.verdict, (len(named), len(VERDICTS)))[shown],
-        without_template=tuple(labels[place] for place in order if labels[place] in lacking),
+        relations=_by_state("relation", labels, relation, decisions),
+        sides=_by_state("side", SIDES, side, decisions),
+        annotators=pa.table(annotators),
+        without_template=tuple(label for label in labels if label in lacking),
         step=_step(campaign, decisions, np.bincount(about, minlength=len(pool)), int(is_active.sum())),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,
         managers=tuple(sorted((people.names[code] for code in managers), key=str.encode)),
-        sides=np.hstack(_states_and_verdicts(side, decisions, len(SIDES))),
     )
 
 
@@ -160,12 +154,3 @@ def _step(campaign: Campaign, decisions: Decisions, n_asked: NDArray[np.int64], 
     if np.all(n_asked[is_open] == campaign.per_triple):
         return "judge"
     return "people" if n_active < campaign.per_triple else "assign"
-
-
-def _states_and_verdicts(row: NDArray[np.intp], decisions: Decisions, n: int) -> list[NDArray[np.int64]]:
-    """(n, states) and (n, 2) how many triples of each row are in each state, and settled as N and as Y."""
-    settled = decisions.verdict >= 0
-    return [
-        cell_counts(row, decisions.state, (n, len(STATES))),
-        cell_counts(row[settled], decisions.verdict[settled], (n, 2)),
-    ]

@@ -18,8 +18,7 @@ from kgtrec.errors import FormatError, in_file
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.contents import Kind, kind_of_parquet
-from kgtrec.formats.output.outputs import require_file, require_folder
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import require_file, require_folder, together
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.score_matrix import stamp_score_matrix
 from kgtrec.formats.sniff import read_any

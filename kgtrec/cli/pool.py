@@ -37,8 +37,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.errors import FormatError, KgtrecError, counted, nearest, require
 from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
-from kgtrec.formats.output.outputs import write_text
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import together, write_text
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.formats.trec.streamed_runs import read_any_run

@@ -9,8 +9,7 @@ from pathlib import Path
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.output.outputs import require_file, writing
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import require_file, together, writing
 from kgtrec.formats.trec.qrels import write_qrels
 
 DOCS, QUERIES, QRELS = "docs.tsv", "queries.tsv", "qrels.txt"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
@@ -45,18 +45,6 @@ _NUMBER = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d*)(\.\d*)?([eE][+-]?\d{1,2})
 _DEVIATION = re.compile(r"\s*(?:±|\+/?-|\\pm|\(\s*±?\s*\.?\d).*")
 _MARKS = re.compile(r"\\(?:textbf|underline|mathbf|textit|emph|bf|it|uline)\b|[*_${}†‡↑↓]|\\%|(?<=\d)\s*%|\^\S*$")
 _PERCENT = re.compile(r"\\?%|\bpercent\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    """What the heading of a column of numbers says."""
-
-    measure: str
-    bare: str  # the measure's name, if it was without micro or macro
-    data_set: str = ""
-    setting: str = ""
-    side: str = ""
-    is_percent: bool = False
 
 
 def read_published_table(
@@ -123,8 +111,9 @@ def read_published_table(
             if found is None:
                 continue
             number, last, is_mean = found
-            bare[heading.bare] = None
-            if heading.is_percent:
+            if set(_words(about).split()).isdisjoint(_LEVELS):
+                bare[heading.measure.partition(".")[2]] = None
+            if _PERCENT.search(about):
                 flagged.add(_kind(heading.measure))
             whose = columns.about(row, heading)
             if (same := replace(whose, line=0, count=None)) in seen:
@@ -164,7 +153,7 @@ class _Columns:
         used = set(self.place.values())
         self.keys = [at for at, cell in enumerate(folded) if cell in KEYS and at not in used]
         self.long = tuple(folded.index(name) for name in _LONG) if all(name in folded for name in _LONG) else None
-        self.headings: dict[int, _Heading] = {}
+        self.headings: dict[int, PublishedValue] = {}
         if self.long is None:
             found = {at: self._heading(cell) for at, cell in enumerate(header) if at not in {*used, *self.keys}}
             self.headings = {at: heading for at, heading in found.items() if heading is not None}
@@ -175,8 +164,8 @@ class _Columns:
                 several = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
                 warn(f"{row.path}: left out {several}, which are not MR, MRR, Hits@k, AMR or AMRI")
 
-    def _heading(self, cell: str) -> _Heading | None:
-        """What a heading says; None if it is not that of a mean of ranks."""
+    def _heading(self, cell: str) -> PublishedValue | None:
+        """What a heading says of the numbers below it; None if it is not that of a mean of ranks."""
         words = _words(cell)
         searched = ((re.search(rf"(?:^|(?<= )){pattern}(?= |$)", words), name) for pattern, name in _MEASURES)
         match, name = next((pair for pair in searched if pair[0] is not None), (None, ""))
@@ -194,10 +183,10 @@ class _Columns:
         if data_set is None:
             return None
         name = f"{name}{int(match[1])}" if name == "Hits@" else name
-        level, bare = said["level"] or "micro", "" if said["level"] else name
-        return _Heading(f"{level}.{name}", bare, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
+        measure = f"{said['level'] or 'micro'}.{name}"
+        return PublishedValue("", measure, "", 0.0, 0.0, 0, data_set, said["setting"], said["side"])
 
-    def numbers(self, row: CsvRow) -> Iterable[tuple[_Heading, str, str]]:
+    def numbers(self, row: CsvRow) -> Iterable[tuple[PublishedValue, str, str]]:
         """Return the cells of a row that hold numbers of known measures, each with its heading."""
         if self.long is None:
             return [(heading, row.cells[at], self.header[at].strip()) for at, heading in self.headings.items()]
@@ -208,7 +197,7 @@ class _Columns:
             return []
         return [(heading, value, measure.strip())]
 
-    def about(self, row: CsvRow, heading: _Heading) -> PublishedValue:
+    def about(self, row: CsvRow, heading: PublishedValue) -> PublishedValue:
         """Return the system, data set, setting and side of the numbers of a row, without the number."""
         said = {role: row.cells[at].strip() for role, at in self.place.items()}
 
@@ -225,18 +214,15 @@ class _Columns:
         count = said.get("count", "").replace(",", "")
         if count and not re.fullmatch(r"[1-9][0-9]{0,14}(\.0*)?", count):
             raise row.error(f"expected a number of ranks, found {excerpt(count)}")
-        return PublishedValue(
-            system,
-            heading.measure,
-            "",
-            0.0,
-            0.0,
-            row.number,
-            self.data_sets.get(_plain(data_set), data_set),
-            heading.setting or known("setting", _SETTINGS, "the setting filtered or raw"),
-            heading.side or known("side", _SIDES, "the side both, head or tail") or "both",
-            ", ".join(f"{self.header[at].strip()} {row.cells[at].strip()}" for at in self.keys),
-            int(float(count)) if count else None,
+        return replace(
+            heading,
+            system=system,
+            line=row.number,
+            data_set=self.data_sets.get(_plain(data_set), data_set),
+            setting=heading.setting or known("setting", _SETTINGS, "the setting filtered or raw"),
+            side=heading.side or known("side", _SIDES, "the side both, head or tail") or "both",
+            part=", ".join(f"{self.header[at].strip()} {row.cells[at].strip()}" for at in self.keys),
+            count=int(float(count)) if count else None,
         )
 
 

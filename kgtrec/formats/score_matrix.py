@@ -20,8 +20,7 @@ from kgtrec.formats.files import PathLike
 from kgtrec.formats.hdf5 import Hdf5Matrix
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
-from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import together, writing
 from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
 from kgtrec.formats.trec.topics import lists_ids, read_label_lines, read_topics
 

@@ -12,8 +12,7 @@ from kgtrec.data.progress import ShowProgress
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
-from kgtrec.formats.output.outputs import require_file, require_folder
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import require_file, require_folder, together
 from kgtrec.formats.trec.origins import remove_other_runs, require_no_runs
 from kgtrec.formats.trec.runs import RunWriter, files_of_run
 from kgtrec.ranking.journal import remove_unfinished

@@ -8,8 +8,7 @@ from pathlib import Path
 from kgtrec.data.table import REPORT_FORMATS, Figure, Report, Table
 from kgtrec.errors import one_of
 from kgtrec.formats.contents import PDF, PNG
-from kgtrec.formats.output.outputs import require_file, writing
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import require_file, together, writing
 from kgtrec.report.drawing import pdf, png, svg
 from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv

@@ -6,7 +6,7 @@ Each function takes the rows of a figure, or of one of its panels, and the figur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ from kgtrec.measures.names import better_of, digits_of
 from kgtrec.report.cells import count_text, number_text, p_text
 
 ColumnValues = Mapping[str, list[Any]]  # column -> values
+_Points = list[tuple[Any, ...]]
 _MOST = 8  # most series that are described; the others are only counted
 
 
@@ -23,43 +24,47 @@ def _joined(sentences: Sequence[str], more: str) -> str:
     return "; ".join(sentences) + "."
 
 
-def _series(rows: ColumnValues, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]]:
-    found: dict[str, list[tuple[Any, ...]]] = {}
+def _series(rows: ColumnValues, by: str, *names: str) -> dict[str, _Points]:
+    """The points of each label that have a value in every column."""
+    points_of: dict[str, _Points] = {}
     for label, *cells in zip(rows[by], *(rows[name] for name in names), strict=True):
-        found.setdefault(label, []).append(tuple(cells))
-    return found
+        points = points_of.setdefault(label, [])
+        if not any(isinstance(cell, float) and math.isnan(cell) for cell in cells):
+            points.append(tuple(cells))
+    return points_of
+
+
+def _of_each(points_of: Mapping[str, _Points], describe: Callable[[str, _Points], str], more: str) -> str:
+    """A sentence on each label."""
+    texts = [f"{label}: {describe(label, points) if points else 'undefined'}" for label, points in points_of.items()]
+    return _joined(texts, more)
 
 
 def of_lines(rows: ColumnValues, options: Mapping[str, Any], x: str, y: str) -> str:
     """Describe the first, the last and the lowest value of each measure."""
-    sentences = []
-    for label, points in _series(rows, "measure", x, y).items():
-        known = sorted(point for point in points if not math.isnan(point[1]))
-        if not known:
-            sentences.append(f"{label}: undefined")
-            continue
-        (first_x, first), (last_x, last) = known[0], known[-1]
-        text = f"{label}: from {number_text(first, 3, typeset=True)} at {_at(options, first_x)}"
-        text += f" to {number_text(last, 3, typeset=True)} at {_at(options, last_x)}" if len(known) > 1 else ""
-        lowest_x, lowest = min(known, key=lambda point: point[1])
-        if lowest < min(first, last) - 0.0005:
-            text += f", lowest {number_text(lowest, 3, typeset=True)} at {_at(options, lowest_x)}"
-        sentences.append(text)
-    return _joined(sentences, "measures")
 
+    def described(point: tuple[float, float]) -> str:
+        at = f"{point[0]:.0%}" if options["at"] == "share" else f"{options['at']} {point[0]:g}"
+        return f"{number_text(point[1], 3, typeset=True)} at {at}"
 
-def _at(options: Mapping[str, Any], x: float) -> str:
-    return f"{x:.0%}" if options["at"] == "share" else f"{options['at']} {x:g}"
+    def line(_: str, points: _Points) -> str:
+        first, last = min(points), max(points)
+        text = f"from {described(first)}"
+        text += f" to {described(last)}" if len(points) > 1 else ""
+        lowest = min(sorted(points), key=lambda point: point[1])
+        return text + (f", lowest {described(lowest)}" if lowest[1] < min(first[1], last[1]) - 0.0005 else "")
+
+    return _of_each(_series(rows, "measure", x, y), line, "measures")
 
 
 def of_p_values(rows: ColumnValues, options: Mapping[str, Any]) -> str:
     """Describe how many pairs each measure distinguishes, and its mean p."""
     sentences = []
     for label, points in _series(rows, "measure", "p").items():
-        known = [p for (p,) in points if not math.isnan(p)]
-        below = sum(p < options["level"] for p in known)
-        mean = f", mean p {p_text(sum(known) / len(known))}" if known else ""
-        pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
+        values = [p for (p,) in points]
+        below = sum(p < options["level"] for p in values)
+        mean = f", mean p {p_text(sum(values) / len(values))}" if values else ""
+        pairs = f"{count_text(below)} of {count_text(rows['measure'].count(label))} pairs below {options['level']:g}"
         sentences.append(f"{label}: {pairs}{mean}")
     return _joined(sentences, "measures")
 
@@ -122,18 +127,14 @@ def of_ties(rows: ColumnValues, options: Mapping[str, Any]) -> str:
 
 def of_scores(rows: ColumnValues, options: Mapping[str, Any]) -> str:
     """Describe the highest and the lowest place of each measure."""
-    sentences = []
-    for measure, points in _series(rows, "measure", "system", "value").items():
-        known = [point for point in points if not math.isnan(point[1])]
-        if not known:
-            sentences.append(f"{measure}: undefined")
-            continue
+
+    def places(measure: str, points: _Points) -> str:
         sign = -1 if better_of(measure) == "lower" else 1
-        best, worst = max(known, key=lambda point: sign * point[1]), min(known, key=lambda point: sign * point[1])
-        text = f"{measure}: from {best[0]} with {number_text(best[1], 4, typeset=True)}"
-        text += f" to {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(known) > 1 else ""
-        sentences.append(text)
-    return _joined(sentences, "measures")
+        best, worst = (end(points, key=lambda point: sign * point[1]) for end in (max, min))
+        text = f"from {best[0]} with {number_text(best[1], 4, typeset=True)}"
+        return text + (f" to {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(points) > 1 else "")
+
+    return _of_each(_series(rows, "measure", "system", "value"), places, "measures")
 
 
 def order_changes(rows: ColumnValues, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
@@ -155,9 +156,8 @@ def of_slopes(rows: ColumnValues, options: Mapping[str, Any]) -> str:
     sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
     sentences = []
     for label, points in _series(rows, "labels", "system", "value").items():
-        known = [point for point in points if not math.isnan(point[1])]
-        if known:
-            system, value = max(known, key=lambda point: sign * point[1])
+        if points:
+            system, value = max(points, key=lambda point: sign * point[1])
             sentences.append(f"first under {label}: {system} with {number_text(value, digits, typeset=True)}")
         else:
             sentences.append(f"undefined under {label}")
@@ -171,18 +171,15 @@ def of_slopes(rows: ColumnValues, options: Mapping[str, Any]) -> str:
 
 def of_curves(rows: ColumnValues, options: Mapping[str, Any]) -> str:
     """Describe the range of each line, and the number of neighbouring pairs in reversed order."""
-    sentences = []
     named = [
         f"{missing}, {density:.0%} labelled" for missing, density in zip(rows["missing"], rows["density"], strict=True)
     ]
-    for label, points in _series({**rows, "named": named}, "named", "full", "sparse").items():
-        known = sorted(point for point in points if not any(map(math.isnan, point)))
-        if not known:
-            sentences.append(f"{label}: undefined")
-            continue
-        ends = [number_text(of(cells), 3, typeset=True) for cells in zip(*known, strict=True) for of in (min, max)]
-        text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
-        neighbours = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
+
+    def ranges(_: str, points: _Points) -> str:
+        ends = [number_text(of(cells), 3, typeset=True) for cells in zip(*points, strict=True) for of in (min, max)]
+        neighbours = [(low, high) for low, high in pairwise(sorted(points)) if low[0] < high[0]]
         wrong = sum(low[1] > high[1] for low, high in neighbours)
-        sentences.append(f"{text}, {wrong} of {len(neighbours)} neighbouring pairs reversed")
-    return _joined(sentences, "densities")
+        of_pairs = f"{wrong} of {len(neighbours)} neighbouring pairs reversed"
+        return f"sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}, {of_pairs}"
+
+    return _of_each(_series({**rows, "named": named}, "named", "full", "sparse"), ranges, "densities")

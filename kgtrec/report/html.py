@@ -8,8 +8,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
-
 from kgtrec.data.table import Column, Figure, Report, Table
 from kgtrec.report.cells import count_text, direction, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
@@ -20,7 +18,6 @@ from kgtrec.report.svg import inline
 _LARGEST_LINK = 1_500_000  # characters of a data: address; browsers do not open addresses longer than 2 MB
 _MOST_NUMBERS = 400  # rows of a figure's data that are also shown as a table
 _FIRST = {"higher": "descending", "lower": "ascending", "neither": ""}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_html(report: Report) -> str:
@@ -130,16 +127,7 @@ def _address(block: Table | Figure) -> str:
 
 def _download(block: Table | Figure) -> dict[str, Any]:
     address = _address(block)
-    return {
-        "file": f"{block.key}.csv" if address else data_file(block),
-        "href": address,
-        "formula_like": any(
-            text is not None and text.startswith(_FORMULA)
-            for column in block.data.columns
-            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-            for text in column.to_pylist()
-        ),
-    }
+    return {"file": f"{block.key}.csv" if address else data_file(block), "href": address}
 
 
 def _lines(text: str) -> str:

@@ -218,7 +218,7 @@ def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), 
     service = site().service
     progress = site().figures.progress()
     loads = progress.tables()[2]
-    to_judge = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
+    to_judge = progress.to_do
     linked = dict(site().state.links())
     again = Counter(name for name, role, _ in service.waiting() if role == ROLES[ANNOTATOR])
     participants = []
@@ -291,8 +291,7 @@ def _leave() -> _Done:
         people, done = changed_people(campaign.people, {}, [name])
         if not done:
             return [f"{name} had left already"], None
-        progress = track(campaign)
-        left = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True)).get(name, 0)
+        left = track(campaign).to_do.get(name, 0)
         waits = [f"nobody judges their {counted(left, 'open task')} until triples are shared out anew"] if left else []
         _ask(f"Has {name} left?", [*done, f"{name} is signed out", *waits])
         write_people(site().service.folder, people)

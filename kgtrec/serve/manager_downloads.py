@@ -16,10 +16,10 @@ from typing import IO, Literal, cast
 from kgtrec.campaign.agreement import campaign_agreement
 from kgtrec.campaign.publish import publication_of
 from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.collections import write_qrels_folder
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import CAMPAIGN_FILES
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.trec.qrels_folders import write_qrels_folder
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import shown
 

@@ -96,7 +96,7 @@ def overview(
         "gold_notes": gold_notes(campaign),
         "hours": per_hour(when, now),
         "last": float(when.max()) if len(when) else None,
-        "pace": pace_of(own, int(progress.to_do.sum()), now),
+        "pace": pace_of(own, sum(progress.to_do.values()), now),
         "time": Table("time", "", "", time_of(latest, numbers, seen), _TIME),
         "hosts": sources_by_host(latest),
         "n_verdicts": len(latest),

@@ -24,9 +24,9 @@ from kgtrec.formats.output.outputs import (
     remove,
     replacing,
     require_folder,
+    together,
     updating,
 )
-from kgtrec.formats.output.together import together
 from kgtrec.ranking.journal import remove_unfinished
 from kgtrec.report.cells import numbered
 from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files

@@ -28,7 +28,7 @@ def said(table: dict[str, str], role: str = "annotator") -> list[tuple[int, str,
 
 
 def values_of(report: AgreementReport, group: int = 0) -> dict[str, float]:
-    return dict(zip(report.statistics, report.values[group].tolist(), strict=True))
+    return dict(zip(STATISTICS, report.values[group].tolist(), strict=True))
 
 
 def without_warnings(*arguments, **options) -> AgreementReport:

@@ -19,7 +19,6 @@ def report_of(groups: int, *, interval: bool = True, labels: list[str] | None = 
     ends = (values - 0.1, values + 0.1) if interval else (None, None)
     columns = {"relation": pa.array(labels)} if labels else {}
     return AgreementReport(
-        STATISTICS,
         values,
         sizes,
         sizes,

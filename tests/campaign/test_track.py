@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,24 +46,34 @@ def campaign_of(events: list[tuple[int, str, str, str]], *, people: bool = True,
     return Campaign(pool, known_answers, automatic, whoever, tasks, judgements)
 
 
+def counts_of(table: pa.Table) -> list[list[int]]:
+    """Of each row: triples by state, and those settled as Y and as N."""
+    return [[row[name] for name in (*STATES, "Y", "N")] for row in table.to_pylist()]
+
+
 @given(EVENTS)
 def test_counts_add_up(events: list[tuple[int, str, str, str]]):
     """Over relations to what decide says, over annotators to the last verdicts of each."""
     campaign = campaign_of(events)
     decisions = decide(campaign.pool, campaign.automatic, campaign.judgements)
     progress = track(campaign)
-    assert progress.relations == ("r0", "r1", "r2")
-    assert progress.states.sum(axis=1).tolist() == [2, 1, 2]
-    assert progress.states.sum(axis=0).tolist() == np.bincount(decisions.state, minlength=len(STATES)).tolist()
-    assert progress.verdicts.sum(axis=0).tolist() == [int((decisions.verdict == verdict).sum()) for verdict in (0, 1)]
+    assert progress.relations["relation"].to_pylist() == ["all", "r0", "r1", "r2"]
+    assert progress.relations["triples"].to_pylist() == [5, 2, 1, 2]
+    total, *by_relation = counts_of(progress.relations)
+    assert total == [sum(counts) for counts in zip(*by_relation, strict=True)]
+    assert total[: len(STATES)] == np.bincount(decisions.state, minlength=len(STATES)).tolist()
+    assert total[len(STATES) :] == [int((decisions.verdict == verdict).sum()) for verdict in (1, 0)]
     said = {(name, triple): verdict for triple, name, role, verdict in events if role == "annotator"}
-    for place, name in enumerate(progress.annotators):
+    for row in progress.annotators.to_pylist():
+        name = row["annotator"]
         mine = [verdict for (who, _), verdict in said.items() if who == name]
-        assert progress.said[place].tolist() == [mine.count(verdict) for verdict in VERDICTS]
+        assert row["judged"] == len(mine)
+        shares = [mine.count(verdict) / (len(mine) or np.nan) for verdict in VERDICTS]
+        assert [row[verdict] for verdict in VERDICTS] == pytest.approx(shares, nan_ok=True)
         asked = 4 if name in ("ann", "bob") else 0
-        assert progress.assigned[place] == asked
-        assert progress.to_do[place] == sum((name, triple) not in said for triple in range(4)) * bool(asked)
-    assert set(progress.annotators) == {"ann", "bob", "cleo"} | {who for who, _ in said}
+        assert row["assigned"] == asked
+        assert row["to_do"] == sum((name, triple) not in said for triple in range(4)) * bool(asked)
+    assert set(progress.to_do) == {"ann", "bob", "cleo"} | {who for who, _ in said}
 
 
 def test_what_comes_next():
@@ -92,12 +104,12 @@ def test_a_draft_is_no_template_of_its_own():
 def test_each_triple_counts_for_the_side_that_its_question_asks_for(events: list[tuple[int, str, str, str]]):
     """The counts by side add up to those by relation; the table says the same."""
     progress = track(campaign_of(events))
-    both = np.hstack([progress.states, progress.verdicts])
-    assert progress.sides.sum(axis=0).tolist() == both.sum(axis=0).tolist()
+    total, *by_side = counts_of(progress.sides)
+    assert total == counts_of(progress.relations)[0] == [sum(counts) for counts in zip(*by_side, strict=True)]
     table = {table.key: table for table in progress.tables()}["sides"].data.to_pydict()
     assert table["side"] == ["all", "head", "tail"]
-    assert table["triples"] == [5, *progress.sides[:, : len(STATES)].sum(axis=1).tolist()]
-    assert progress.waiting == int(progress.states[:, 3:5].sum())
+    assert table["triples"] == [5, *(sum(counts[: len(STATES)]) for counts in by_side)]
+    assert progress.waiting == sum(total[3:5])
 
 
 def test_triples_by_the_side_of_their_question():
@@ -106,4 +118,4 @@ def test_triples_by_the_side_of_their_question():
     asked = campaign.pool.questions
     questions = replace(asked, is_head=np.array([False, True, True]))
     progress = track(replace(campaign, pool=replace(campaign.pool, questions=questions)))
-    assert progress.sides[:, : len(STATES)].sum(axis=1).tolist() == [3, 2]
+    assert progress.sides["triples"].to_pylist() == [5, 3, 2]

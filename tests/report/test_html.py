@@ -125,11 +125,13 @@ def test_no_p_value_of_a_figure_is_shown_as_0():
     assert '<span class="value">&lt;0.0001</span>' in page
 
 
-def test_labels_that_a_spreadsheet_would_run_are_noted(page: str):
-    """Labels stay as they are, so the reader is told; tables without such labels say nothing."""
-    assert "Some labels begin with =, +, - or @" in page
-    plain = Report("R", (Section("a", "A", (Table("t", "T", "", pa.table({"system": ["a-b", ""]})),)),))
-    assert "Some labels begin" not in to_html(plain)
+@pytest.mark.parametrize(("label", "in_csv"), [("=1+1", "'=1+1"), ("a-b", "a-b")])
+def test_labels_that_a_spreadsheet_would_run_are_guarded_in_the_data(label: str, in_csv: str):
+    """They have an apostrophe before them in the CSV of the link, and stay as they are in the page."""
+    page = to_html(Report("R", (Section("a", "A", (Table("t", "T", "", pa.table({"system": [label]})),)),)))
+    data = urllib.parse.quote(f"system\n{in_csv}\n", safe="")
+    assert f'href="data:text/csv;charset=utf-8,{data}"' in page
+    assert label in page
 
 
 def test_every_figure_has_a_caption_and_every_picture_a_name_and_a_description(page: str, report: Report):

@@ -228,7 +228,7 @@ def adjudicate(browser: Any, life: Life) -> None:
 
 def all_judged(life: Life) -> bool:
     """Whether both annotators are done."""
-    return not track(read_campaign(life.served.folder)).to_do.any()
+    return not any(track(read_campaign(life.served.folder)).to_do.values())
 
 
 def manage(browser: Any, life: Life, downloads: Path) -> set[str]:

@@ -823,7 +823,7 @@ def test_a_full_disk_leaves_nothing(judged: Page, manager: Browser, monkeypatch:
         assert raw(manager, "/manage/downloads/campaign").status_code == 507
     assert raw(manager, "/manage/downloads/campaign").status_code == 200
     with monkeypatch.context() as patched, suppress(KgtrecError):
-        patched.setattr("kgtrec.formats.output.together._do", full)
+        patched.setattr("kgtrec.formats.output.outputs._do", full)
         assert act(manager, "add", name="cleo", role="annotator").status_code == 507
     assert "cleo" not in list(read_people(judged.folder / PEOPLE).names)
     assert {path.name for path in judged.folder.iterdir()} == before

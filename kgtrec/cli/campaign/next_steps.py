@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-import numpy as np
-
 from kgtrec.campaign.track import CampaignProgress
 from kgtrec.errors import counted, legible
 
@@ -24,8 +22,8 @@ def notes_text(progress: CampaignProgress) -> str:
     notes = []
     if lacking := progress.without_template:
         notes.append(
-            f"{len(lacking):,} of {len(progress.relations):,} relations have no template of their own and are asked "
-            f"for in general words: {_some(lacking)}; edit templates.tsv"
+            f"{len(lacking):,} of {len(progress.relations) - 1:,} relations have no template of their own and are "
+            f"asked for in general words: {_some(lacking)}; edit templates.tsv"
         )
     if progress.any_host:
         notes.append("sources.txt lists no host, so that any https page counts as a source")
@@ -71,7 +69,7 @@ def next_text(progress: CampaignProgress, folder: str) -> str:
 
 def _export(progress: CampaignProgress, folder: str) -> str:
     """To whom tasks go: the one who has some left, or all of those."""
-    busy = [progress.annotators[place] for place in np.flatnonzero(progress.to_do)]
+    busy = [name for name, n_tasks in progress.to_do.items() if n_tasks]
     if len(busy) == 1:
         return f"export {folder} --annotator {shlex.quote(busy[0])} --out tasks.csv, and import what comes back"
     everybody = f"for each annotator ({_some(busy)})"

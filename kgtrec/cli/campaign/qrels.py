@@ -18,7 +18,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import require_one_numbering
 from kgtrec.errors import CollectionError, in_file
 from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.trec.qrels_folders import require_writable
+from kgtrec.formats.collections import require_qrels_writable
 from kgtrec.formats.trec.topics import read_topics
 from kgtrec.formats.triples import read_triples
 from kgtrec.report.show import shown
@@ -77,9 +77,9 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.formats.trec.qrels_folders import write_qrels_folder
+    from kgtrec.formats.collections import write_qrels_folder
 
-    require_writable(out)
+    require_qrels_writable(out)
     if known and (folder is None or level != "triple"):
         raise click.UsageError("--known is for new questions of a collection: --level triple --collection COLLECTION")
     if topics and (folder is not None or level != "triple"):

@@ -17,7 +17,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,6 +35,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, require, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
+from kgtrec.formats.json_text import json_value
 from kgtrec.formats.lines import Lines, TextLine
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
@@ -167,16 +167,13 @@ def _columns(data: memoryview, line: int, path: PathLike, pool: Pool) -> dict[st
 
 
 def _wrong(key: str, event: dict[str, str]) -> str:
-    found = shown(event[key].encode())
-    if key == "time":
-        return f"expected a time in UTC such as 2026-11-21T20:00:00Z, found {found}"
-    if key == "person":
-        return "expected the name of a person, found an empty one"
-    if key == "head":
-        triple = shown(" ".join(event[name] for name in ("head", "relation", "tail")).encode())
-        return f"expected a triple of the pool, found {triple}; are these the judgements of another campaign?"
-    choices = ROLES if key == "role" else VERDICTS
-    return f"expected {', '.join(choices)} as {key}, found {found}{nearest(event[key], choices)}"
+    found, triple = (shown(text.encode()) for text in (event[key], "{head} {relation} {tail}".format(**event)))
+    choices = {"role": ROLES, "verdict": VERDICTS}.get(key, ())
+    return {
+        "time": f"expected a time in UTC such as 2026-11-21T20:00:00Z, found {found}",
+        "person": "expected the name of a person, found an empty one",
+        "head": f"expected a triple of the pool, found {triple}; are these the judgements of another campaign?",
+    }.get(key, f"expected {', '.join(choices)} as {key}, found {found}{nearest(event[key], choices)}")
 
 
 def _parsed(data: memoryview) -> dict[str, pa.StringArray] | None:
@@ -211,35 +208,19 @@ def _parsed(data: memoryview) -> dict[str, pa.StringArray] | None:
     return columns
 
 
-class _Object(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a repeated key can be seen."""
-
-
 def _event(line: TextLine) -> dict[str, str]:
     """The texts of one line, by key."""
-    try:
-        record = json.loads(line.text, object_pairs_hook=_Object)
-    except FormatError:
-        raise
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, _Object):
-        kind = shown(line.data) if line.data.strip() else "a blank line"
-        raise line.error(f"expected a JSON object with {', '.join(KEYS)}, got {kind}; {INCOMPLETE}")
-    event = dict(record)
-    if missing := next((key for key in KEYS if key not in event), None):
-        raise line.error(f"expected the keys {', '.join(KEYS)}, found no {missing}: {shown(line.data)}")
-    if len(record) != len(KEYS):
-        keys = [key for key, _ in record]
-        extra = next(key for place, key in enumerate(keys) if key not in KEYS or key in keys[:place])
-        again = "a second " if extra in KEYS else ""
-        raise line.error(f"expected only the keys {', '.join(KEYS)}, each once, found {again}{extra!r}")
+    event = json_value(line.data, line.path, first_line=line.number, way_out=INCOMPLETE)
+    if not isinstance(event, dict):
+        raise line.error(f"expected a JSON object with {', '.join(KEYS)}, got {shown(line.data)}; {INCOMPLETE}")
     for key in KEYS:
+        if key not in event:
+            raise line.error(f"expected the keys {', '.join(KEYS)}, found no {key}: {shown(line.data)}")
         if not isinstance(event[key], str):
-            value = shown(json.dumps(dict(event[key]) if isinstance(event[key], _Object) else event[key]).encode())
-            raise line.error(f"expected text as {key}, found {value}")
-        if re.search(r"[\ud800-\udfff]", event[key]):
-            raise line.error(f"expected Unicode text as {key}, found half a surrogate pair in {event[key][:100]!r}")
+            raise line.error(f"expected text as {key}, found {shown(json.dumps(event[key]).encode())}")
+    if len(event) != len(KEYS):
+        extra = next(key for key in event if key not in KEYS)
+        raise line.error(f"expected only the keys {', '.join(KEYS)}, found {extra!r}")
     return event
 
 

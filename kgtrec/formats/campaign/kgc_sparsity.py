@@ -34,7 +34,7 @@ from kgtrec.data.campaign import Automatic, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, NO, UNSURE, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.questions import SIDES, Questions, completed_rows
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file, require
@@ -153,7 +153,9 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     with in_file(of_topics := Path(topics or path / TOPICS)):
         asked = read_topics(of_topics).questions()
     in_topics, n = seed_triples.recoded(entities=asked.entities, relations=asked.relations), len(seeds)
-    at = _rows_of_sides(asked, in_topics)  # the ids of the known answers' questions, and their order, are the topics'
+    # the ids of the known answers' questions, and their order, are the topics'; first those of all heads
+    anchors = np.concatenate([in_topics.tail, in_topics.head])
+    at = asked.rows(np.repeat([True, False], n), np.tile(in_topics.relation, 2), anchors)
     message = "expected the topics of the seeds' questions, found no {} question of {}"
     require(
         at >= 0,
@@ -165,9 +167,8 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     automatic[pool.rows(ruled.head, ruled.relation, ruled.tail)] = 0
     rows = pool.rows(judged.head, judged.relation, judged.tail)
     people, judgements = _judgements(rows, human, labels, findings)
-    row, question = _asked_of(questions, seed_triples)
-    entity = np.where(questions.is_head[question], seed_triples.head[row], seed_triples.tail[row])
-    known_answers = Qrels.of(question, entity, np.ones(len(row), np.int32), questions.ids, questions.entities)
+    question, entity, _ = completed_rows(questions, seed_triples)
+    known_answers = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
     kinds = Counter(finding.kind for finding in findings if finding.file == HUMAN)
     label_counts = Counter(labels.values())
     counts = {
@@ -271,19 +272,6 @@ def _against(path: Path, name: str, lines: Sequence[tuple[int, str]], expected: 
     return FormatError(f"expected {expected}, found {found}", path=path / name, line=lines[0][0])
 
 
-def _rows_of_sides(questions: Questions, triples: Triples) -> NDArray[np.intp]:
-    """(2 n,) row of the head question of each triple, then of its tail question; -1 where it is missing."""
-    sides = np.repeat([True, False], len(triples))
-    return questions.rows(sides, np.tile(triples.relation, 2), np.concatenate([triples.tail, triples.head]))
-
-
-def _asked_of(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(m,) row of the triple, and question, for every question that a triple answers."""
-    question = _rows_of_sides(questions, triples)
-    there = question >= 0
-    return np.tile(np.arange(len(triples), dtype=np.int32), 2)[there], question[there].astype(np.int32)
-
-
 def _pool(path: Path, triples: Triples, questions: Questions, depths: _Table) -> Pool:
     """The pool of the triples of ``depths``, in their order there."""
     rank = np.zeros(len(depths), np.int32)
@@ -293,13 +281,13 @@ def _pool(path: Path, triples: Triples, questions: Questions, depths: _Table) ->
             expected = f"expected a depth from 1 to {_MOST_DEPTH:,}"
             raise Line(str(path / DEPTHS), lines[0][0]).error(f"{expected}, found {text[:40]!r}")
         rank[place] = int(text)
-    row, question = _asked_of(questions, triples)
+    question, _, row = completed_rows(questions, triples)
     expected = f"a candidate of a question of {SEEDS}"
     require(
         np.bincount(row, minlength=len(triples)) > 0,
         lambda place: _against(path, DEPTHS, list(depths.values())[place], expected, "one of none"),
     )
-    return Pool.of(triples, row, question, np.zeros(len(row), np.int32), rank[row], [RUN], questions)
+    return Pool.of(triples, row.astype(np.int32), question, np.zeros(len(row), np.int32), rank[row], [RUN], questions)
 
 
 def _judgements(

@@ -27,8 +27,7 @@ from kgtrec.errors import FormatError, KgtrecError, counted, one_of
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.lines import Lines
-from kgtrec.formats.output.outputs import replacing, write_text
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import replacing, together, write_text
 from kgtrec.formats.trec.text import shown
 
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"

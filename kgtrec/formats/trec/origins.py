@@ -32,8 +32,7 @@ from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.contents import ORIGIN
 from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.output.outputs import remove, require_file, require_folder, write_text
-from kgtrec.formats.output.together import content_of
+from kgtrec.formats.output.outputs import content_of, remove, require_file, require_folder, write_text
 from kgtrec.formats.parquet import digest_in, is_parquet, parts_of
 
 Kind = Literal["run", "scores"]

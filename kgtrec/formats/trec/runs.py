@@ -21,8 +21,7 @@ from kgtrec.data.triples import are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
-from kgtrec.formats.output.outputs import is_device, replacing, writing, writing_folder
-from kgtrec.formats.output.together import together
+from kgtrec.formats.output.outputs import is_device, replacing, together, writing, writing_folder
 from kgtrec.formats.parquet import (
     FIRST_PART,
     OF_RANKS,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.contents import TABLE, WORKBOOK
-from kgtrec.formats.output import outputs, together
+from kgtrec.formats.output import outputs
 from kgtrec.formats.output.outputs import (
     clear_parts,
     free_names,
@@ -260,14 +260,14 @@ def _fill_one(place: Path, text: str, *, force: bool) -> None:
 
 def _disturb(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Do something when the next output is written, and is about to take its place."""
-    real = together._do
+    real = outputs._do
 
-    def disturbed(each: together.Move, **how: bool) -> None:
-        monkeypatch.setattr(together, "_do", real)
+    def disturbed(each: outputs.Move, **how: bool) -> None:
+        monkeypatch.setattr(outputs, "_do", real)
         act()
         real(each, **how)
 
-    monkeypatch.setattr(together, "_do", disturbed)
+    monkeypatch.setattr(outputs, "_do", disturbed)
 
 
 @pytest.mark.slow
@@ -321,7 +321,7 @@ for what in range(20):
 
 def test_a_folder_that_is_written_twice_in_one_go_does_not_wait_for_itself(tmp_path):
     fill(tmp_path / "f", OLD)
-    with together.together():
+    with outputs.together():
         fill(tmp_path / "f", OLD)
         fill(tmp_path / "f", NEW)
     assert tree(tmp_path / "f") == held(NEW)
@@ -453,7 +453,7 @@ CASES = {
 
 
 def _several(place: Path) -> None:
-    with together.together(), replacing():
+    with outputs.together(), replacing():
         write_text(place / "x", "new")
         fill(place / "f", NEW)
         write_text(place / "new" / "y", "new")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtrec.formats.output.outputs import remove, write_text, writing_folder
-from kgtrec.formats.output.together import content_of, together
+from kgtrec.formats.output.outputs import content_of, remove, together, write_text, writing_folder
 from tests.trees import tree
 
 
