@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,15 +112,18 @@ def evaluate_baselines(script: Script, labels: str, depth: int, seed: int) -> No
 def _compare_labels(script: Script, complete: Triples) -> None:
     """Evaluate the same runs on the known labels, the campaign's labels and the truth, for the pooled questions."""
     import pandas as pd
+    from pyarrow import csv
 
-    read: Any = partial(pd.read_csv, float_precision="round_trip")
+    def read(command: str) -> pd.DataFrame:
+        return csv.read_csv(io.BytesIO(script.run(command).encode())).to_pandas()
+
     write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels; and which systems differ.")
     given = f"sparse-ranks/*.run -m {' -m '.join(_COMPARED)} --collection sparse --format csv"
     scores, tests = [], []
     for letter, (file, _) in LABEL_SETS.items():
-        scores.append(read(io.StringIO(script.run(f"evaluate {file} {given}"))).assign(labels=letter))
-        pairs = read(io.StringIO(script.run(f"meta power {file} {given} --test clustered --table pairs")))
+        scores.append(read(f"evaluate {file} {given}").assign(labels=letter))
+        pairs = read(f"meta power {file} {given} --test clustered --table pairs")
         tests.append(pairs.assign(labels=letter)[(pairs["first"] == PAIR[0]) & (pairs["second"] == PAIR[1])])
     systems = sorted(set(scores[0]["system"]))
     each = pd.MultiIndex.from_product([_COMPARED, LABEL_SETS, systems], names=["measure", "labels", "system"])

@@ -122,9 +122,10 @@ def compare_ties(
     (('pessimistic', 'expected', 'optimistic'), [[[0.5, 0.75, 1.0]]], [[0.5]])
     """
     qrels = qrels_of(qrels)  # once: a path is read, an iterable is used up
-    how, judgements = Scoring(**scoring).without("sides", "ties"), qrels
+    how = Scoring(**scoring).without("sides", "ties")
+    judgements = qrels.qrels if isinstance(qrels, Collection) else qrels
     if isinstance(qrels, Collection):
-        how, judgements = replace(how, collection=qrels), qrels.qrels
+        how = replace(how, collection=qrels)
     systems, parsed = systems_and_measures(systems, measures)
     asked = _asked(policies)
     names: list[str] = []

@@ -447,7 +447,7 @@ def _warn_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
             without = [name for name, known in zip(tested.systems, sample.known, strict=True) if not known]
             warn(
                 f"{label} has no value for some {tested.items[place]} of {', '.join(without)}: "
-                "their pairs have no p-value and are left out of the shares and the area"
+                "their pairs have no p-value and count in no share"
             )
         flat = np.isnan(p).any(axis=0) & sample.known[first] & sample.known[second]
         if flat.any():
@@ -455,7 +455,7 @@ def _warn_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
             warn(
                 f"{label} has no variance for {np.count_nonzero(flat)} of {len(flat)} pairs of systems, such as "
                 f"{tested.systems[first[one]]} and {tested.systems[second[one]]}, which differ by the same amount: "
-                "p is undefined there, and they are left out of the shares and the area"
+                "p is undefined there, and they count in no share"
             )
 
 
