@@ -281,7 +281,9 @@ def test_answer_ranks_and_runs_are_replaced_by_nothing_else(world, tmp_path, cap
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name == "demo" else name for name in COMMANDS]
+)
 def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, name):
     """Random files under names that ours have, in every spelling, from outside and inside of the folder."""
 
@@ -325,7 +327,7 @@ def test_given_again_a_command_says_that_its_output_exists(world, tmp_path, caps
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("is_there", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "name",
     [

@@ -61,7 +61,7 @@ def tables(page: str) -> Iterator[dict[str, list[str]]]:
         yield {name: cells for name, *cells in rows}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_has_the_numbers_of_the_study(study: Study):
     page = (ROOT / "docs" / "study-fb15k-237.md").read_text()
     sizes, correlations, counts = tables(page)
@@ -80,7 +80,7 @@ def test_the_page_has_the_numbers_of_the_study(study: Study):
         assert counts[measure][3] == (f"{row['share']:.0%}" if row else "-")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_concludes_what_the_tests_support(study: Study):
     """The best systems, and that no pair is significantly in opposite order."""
     page = " ".join((ROOT / "docs" / "study-fb15k-237.md").read_text().split()).casefold()
