@@ -238,8 +238,11 @@ class Scores(Framed, PlottedResult):
             )
         for system in self.systems:
             one_of("scores of systems that were tested, of", system, tests.systems)
-        for measure in self.measures:
-            one_of("scores of measures that were tested, of", measure, tests.measures)
+        tested = [measure for measure in self.measures if measure in tests.measures]
+        if not tested:
+            raise KgtrecError(
+                f"expected tests of {', '.join(self.measures)} as letters, found those of {', '.join(tests.measures)}"
+            )
         n, letters_of = len(self.systems), named("report.cells", "letters_of")
         is_better = np.zeros((n, len(self.measures), n), np.bool_)
         row_of = {system: row for row, system in enumerate(self.systems)}
@@ -253,7 +256,8 @@ class Scores(Framed, PlottedResult):
         names = {system: f"({own}) {system}" for system, own in zip(self.systems, letters_of(np.eye(n)), strict=True)}
         of_system, of_value = table.columns
         about = (
-            f"letters: better than these systems by {named('report.figures', 'TESTS')[tests.main_test]}, "
+            f"letters{'' if len(tested) == len(self.measures) else ' of ' + ', '.join(tested)}: "
+            f"better than these systems by {named('report.figures', 'TESTS')[tests.main_test]}, "
             f"p < {tests.alpha:g} (Holm)"
         )
         return replace(

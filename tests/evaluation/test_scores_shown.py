@@ -49,6 +49,11 @@ def test_letters_are_those_of_the_shown_systems_and_measures(tests):
     two = {name: RUNS[name] for name in ("bad", "good")}
     shown = evaluate(QRELS, two, "macro.MR AP@20").to_markdown(letters=tests)
     assert re.search(r"\(b\) good \| \*\*\S+ a\*\* \| \*\*[\d.]+\*\* \|", shown)
+    assert "letters of macro.MR: better" in shown
+    with pytest.raises(KgtrecError, match="power"):
+        evaluate(QRELS, two, "RR").to_latex(letters=True)
+    with pytest.raises(KgtrecError, match="tests of AP@20"):
+        evaluate(QRELS, two, "AP@20").to_latex(letters=tests)
     with pytest.raises(KgtrecError, match="tested"):
         evaluate(QRELS, {"other": RUNS["bad"]}, "RR").to_latex(letters=tests)
     with pytest.raises(KgtrecError, match="totals"):

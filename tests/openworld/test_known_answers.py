@@ -21,8 +21,8 @@ def answers() -> KnownAnswers:
 
 def test_rows_are_in_order_of_bytes_and_of_questions_with_a_label(answers):
     pairs = zip(answers.qrels.question, answers.qrels.entity, strict=True)
-    labels = [answers.qrels.questions[q] + answers.qrels.entities[e] for q, e in pairs]
-    assert labels == ["av", "ax", "ay", "az", "bu", "bx"]
+    labels = [f"{answers.qrels.questions[q]} {answers.qrels.entities[e]}" for q, e in pairs]
+    assert labels == ["a v", "a x", "a y", "a z", "b u", "b x"]
     assert answers.qrels.grade.tolist() == [1, 1, 1, 0, 1, 1]
     assert answers.labelled.tolist() == [False, False, True, False, False, True]
     assert answers.judged.tolist() == [False, True, True, True, True, True]

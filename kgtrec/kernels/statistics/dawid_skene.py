@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 Values = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -73,6 +72,8 @@ def dawid_skene(
     >>> result.probability.round(2), result.specificity.round(2)
     (array([0.97, 0.05, 0.97, 0.05]), array([0.84, 0.84, 0.29]))
     """
+    from scipy.special import expit, logit
+
     counted = np.ones(n_items) if times is None else times
     n_verdicts = np.bincount(item, minlength=n_items)
     yes = np.bincount(item, verdict, n_items)

@@ -213,4 +213,4 @@ def test_a_broken_campaign_is_told_by_file_and_line(tmp_path, monkeypatch, capsy
     with (folder / "judgements.jsonl").open("a") as stream:
         stream.write("junk\n")
     error = refused(capsys, "C", "up.run")
-    assert error.startswith("error: C/judgements.jsonl:41: expected a JSON object")
+    assert error.startswith("error: C/judgements.jsonl:41: expected JSON")
