@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -230,6 +230,17 @@ def between_0_and_1(what: str, value: Any) -> None:
     """
     if not (is_number(value) and 0 < value < 1):
         raise KgtrecError(f"expected {what} between 0 and 1, found {value!r}")
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Return the first few of some names, and the number of others, for messages.
+
+    Examples
+    --------
+    >>> some_of(list("abcdefgh"))
+    'a, b, c, d, e and 3 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def kind_of(thing: object) -> str:

@@ -66,7 +66,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     Raises
     ------
     KgtrecError
-        If a needed template is invalid, see :func:`kgtrec.data.campaign.check_template`.
+        If a needed template is invalid, see :func:`kgtrec.data.campaign.template_parts`.
 
     References
     ----------

@@ -177,7 +177,11 @@ def template_parts(template: str) -> tuple[str, ...]:
     --------
     >>> template_parts("Is {head} in {tail}?")
     ('Is ', '{head}', ' in ', '{tail}', '?')
-    """
+    >>> template_parts("Is {head.__class__} in {tail}?")
+    Traceback (most recent call last):
+    ...
+    kgtrec.errors.KgtrecError: expected a template with {head} and {tail}, found no {head} in 'Is {head.__class__} in {tail}?'
+    """  # noqa: E501
     parts = tuple(part for part in _SLOT.split(template) if part)
     if missing := [slot for slot in SLOTS if slot not in parts]:
         raise KgtrecError(
@@ -191,25 +195,6 @@ def template_parts(template: str) -> tuple[str, ...]:
     if control := _CONTROL.search(template):
         raise KgtrecError(f"expected a template of one line of text, found {control[0]!r} in {template!r}")
     return parts
-
-
-def check_template(template: str) -> None:
-    """Refuse a template that cannot be filled in.
-
-    Raises
-    ------
-    KgtrecError
-        As :func:`template_parts`.
-
-    Examples
-    --------
-    >>> check_template("Is {head} in {tail}?")
-    >>> check_template("Is {head.__class__} in {tail}?")
-    Traceback (most recent call last):
-    ...
-    kgtrec.errors.KgtrecError: expected a template with {head} and {tail}, found no {head} in 'Is {head.__class__} in {tail}?'
-    """  # noqa: E501
-    template_parts(template)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

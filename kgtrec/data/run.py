@@ -15,6 +15,7 @@ from kgtrec.data.frames import Frame, frame_of, holds_answer_ranks, nested, with
 from kgtrec.data.pair_set import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, require
+from kgtrec.kernels.integer_keys import begins
 from kgtrec.kernels.ranking.answer_ranks import score_in_words
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Run(Columns):
 
     def cut(self, depth: int) -> Run:
         """Return the first ``depth`` rows of each question."""
-        starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
+        starts = np.flatnonzero(begins(self.question))
         return self.take(np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)])) < depth)
 
     def of_questions(self, questions: Vocabulary) -> Run:

@@ -17,6 +17,7 @@ from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.evaluation.scoring import TIE_POLICIES
+from kgtrec.kernels.integer_keys import begins
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.kernels.ranking.positions import TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
@@ -159,7 +160,7 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
     judged, first, size = np.empty((3, len(qrels)), np.int64)
     places, n = JudgedPositions(judged, first, size, np.empty(len(qrels))), 0
     for part in run.parts():
-        starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
+        starts = np.flatnonzero(begins(part.question))
         asked = question[part.question[starts]]
         num_retrieved[asked[asked >= 0]] = np.diff(np.append(starts, len(part)))[asked >= 0]
         of_part = _places_in(part, starts, pairs, qrels, ties, seed)

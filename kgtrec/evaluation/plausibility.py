@@ -18,7 +18,7 @@ from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import counted
 from kgtrec.evaluation.matching import MatchedSystem
-from kgtrec.kernels.integer_keys import distinct, is_among_sorted
+from kgtrec.kernels.integer_keys import begins, distinct, is_among_sorted
 from kgtrec.kernels.ranking.rank_column import OffPlace, off_place
 
 _ROWS_AT_A_TIME = 1 << 20
@@ -70,7 +70,7 @@ def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
     """
     questions, n_several = [np.zeros(0, np.int32)], 0
     for part in run.parts():
-        first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]][: len(part)])
+        first = np.flatnonzero(begins(part.question))
         last = np.r_[first[1:], len(part)][: len(first)] - 1
         several = last > first
         questions.append(part.question[first[several & (part.score[first] == part.score[last])]])
@@ -153,7 +153,7 @@ def of_other_questions(run: AnyRun, collection: Collection) -> OtherQuestions | 
     if run.collection or part is None or len(part) == 0:
         return None
     width, asked = len(collection.entities), collection.questions.ids.encode(run.questions.labels)
-    first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
+    first = np.flatnonzero(begins(part.question))
     length = np.diff(np.r_[first, len(part)])
     first, length = (column[asked[part.question[first]] >= 0] for column in (first, length))
     if len(first) == 0:

@@ -19,7 +19,7 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
-from kgtrec.errors import KgtrecError, legible, nearest, unwarned
+from kgtrec.errors import KgtrecError, legible, nearest, some_of, unwarned
 from kgtrec.evaluation.given import System, Systems, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
@@ -30,7 +30,6 @@ from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_in
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
-from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import power, rising_terms
 from kgtrec.meta.question_draws import Bootstrap, resampled_medians
 

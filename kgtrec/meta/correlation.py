@@ -18,13 +18,13 @@ from kgtrec.data.lazy import named as imported
 from kgtrec.data.progress import Progress
 from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
-from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
+from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, some_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals
 from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import percentile_interval
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
-from kgtrec.meta.known_measures import Better, asked_for, named, some_of
+from kgtrec.meta.known_measures import Better, asked_for, named
 from kgtrec.meta.question_draws import Bootstrap, QuestionDraws
 from kgtrec.workers.results import Helper, number_of_workers, results
 

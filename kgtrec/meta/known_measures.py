@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from kgtrec.data.scores import ScoreTable
-from kgtrec.errors import KgtrecError, MeasureError, nearest, one_of, warn
+from kgtrec.errors import KgtrecError, MeasureError, nearest, one_of, some_of, warn
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures, two_meanings
 from kgtrec.measures.registry import registered
 
 Better = Literal["higher", "lower"]
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +170,6 @@ def _names_in(measures: Any, better: Mapping[str, Better] | None) -> list[str]:
             if names and len(names) == len(parts):
                 return names
     return [_canonical(measure) for measure in parse_measures(measures)]
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Return the first few of some names, and the number of others, for messages.
-
-    Examples
-    --------
-    >>> some_of(list("abcdefgh"))
-    'a, b, c, d, e and 3 more'
-    """
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _of(table: ScoreTable) -> str:

@@ -19,6 +19,7 @@ from kgtrec.errors import CollectionError, KgtrecError, unwarned
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import match
+from kgtrec.kernels.integer_keys import begins
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.ranking.positions import higher_and_equal
 
@@ -174,13 +175,13 @@ def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64])
 
 def _listed(run: Run, qrels: Qrels, depth: int) -> int:
     """How many candidates of the questions a run lists within the depth in every order of tied candidates."""
-    new = np.r_[True, run.question[1:] != run.question[:-1]][: len(run)]
+    new = begins(run.question)
     starts = np.flatnonzero(new)
     lengths = np.diff(np.append(starts, len(run)))
     asked = qrels.questions.encode(run.questions.labels)[run.question[starts]] >= 0
     starts, lengths, depth = starts[asked], lengths[asked], min(depth, len(run))
     cut = starts[lengths > depth]
-    first_of_tied = np.flatnonzero(new | np.r_[True, run.score[1:] != run.score[:-1]][: len(run)])
+    first_of_tied = np.flatnonzero(begins(run.question, run.score))
     # candidates that tie across the cut are left out
     ends = first_of_tied[np.searchsorted(first_of_tied, cut + depth, side="right") - 1]
     return int(lengths[lengths <= depth].sum() + (ends - cut).sum())

@@ -22,7 +22,7 @@ from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, require, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, of_collection, warn_mixed_runs
 from kgtrec.evaluation.given import Runs, each_run, judgements_of
-from kgtrec.kernels.integer_keys import distinct, is_among_sorted
+from kgtrec.kernels.integer_keys import begins, distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
 from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, sampled, stratum_of
 from kgtrec.kernels.sampling.random_order import hashed, places_by_key
@@ -406,7 +406,7 @@ class _CodedRun:
     def _contributions_in(self, run: Run, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
         is_asked = np.zeros(len(candidates.collection.questions) + 1, np.bool_)
         is_asked[candidates.rows] = True  # the last element is that of code -1
-        first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
+        first = np.flatnonzero(begins(run.question))
         length = np.diff(np.append(first, len(run)))
         kept = is_asked[self._question[run.question[first]]]
 

@@ -187,7 +187,7 @@ def rank_scores(
     ([0, 0], [0, 1])
     """
     plan = Plan.of(collection, RankOptions(**options))
-    return joined(list(blocks_ranked(plan, blocks, questions, entities, name, progress)))
+    return joined(list(rank_blocks(plan, blocks, questions, entities, name, progress)))
 
 
 def ranked_blocks(
@@ -216,10 +216,10 @@ def ranked_blocks(
     >>> [(len(part.answer_ranks), len(part.run)) for part in parts]
     [(1, 2), (1, 2)]
     """
-    yield from blocks_ranked(Plan.of(collection, RankOptions(**options)), blocks, questions, entities, name, progress)
+    yield from rank_blocks(Plan.of(collection, RankOptions(**options)), blocks, questions, entities, name, progress)
 
 
-def blocks_ranked(
+def rank_blocks(
     plan: Plan, blocks: Any, questions: Any, entities: Any, name: str, progress: Progress | None
 ) -> Iterator[Ranked]:
     """Rank the scores of a plan's questions; see :func:`ranked_blocks`."""

@@ -15,7 +15,7 @@ from kgtrec.ranking.grid import Grid
 from kgtrec.ranking.lists import rank_lists, rank_triples, require_sides
 from kgtrec.ranking.mapping import mapped, score_blocks
 from kgtrec.ranking.options import RankKeywords, RankOptions
-from kgtrec.ranking.rank import Plan, Ranked, blocks_ranked, joined
+from kgtrec.ranking.rank import Plan, Ranked, joined, rank_blocks
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import (
     CollectionLists,
@@ -196,4 +196,4 @@ def ranked_parts(
         blocks = system.blocks(collection, options.block)
     else:
         blocks = score_blocks(system, collection, options)
-    yield from blocks_ranked(plan, blocks, collection, collection, system.name, progress)
+    yield from rank_blocks(plan, blocks, collection, collection, system.name, progress)

@@ -29,7 +29,7 @@ from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
 from kgtrec.campaign.track import track
 from kgtrec.campaign.verdict_rules import roles_of
 from kgtrec.campaign.wording import draft_template, readable
-from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, check_template
+from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
 from kgtrec.data.triples import Triples
@@ -146,7 +146,7 @@ def template() -> Response:
     try:
         if len(typed) > _LONGEST_TEMPLATE:
             raise KgtrecError(f"expected a template of at most {_LONGEST_TEMPLATE:,} characters, got {len(typed):,}")
-        check_template(typed)
+        template_parts(typed)
         now = set_template(site().service.folder, relation, typed, before) if "save" in values else before
     except KgtrecError as error:
         return _template(relation, triples, 422, typed=typed, before=before, error=str(error))
@@ -178,7 +178,7 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
     KgtrecError
         If it cannot be filled in.
     """
-    check_template(template)
+    template_parts(template)
     with campaign_lock(folder):
         known = read_templates(Path(folder, TEMPLATES))
         now = known.get(relation, "")

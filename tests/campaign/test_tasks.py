@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.tasks import phrase, phrase_tasks, phrase_triples, relations_without_template, tasks_for
 from kgtrec.campaign.wording import draft_template, readable
-from kgtrec.data.campaign import Automatic, check_template, template_parts
+from kgtrec.data.campaign import Automatic, template_parts
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
@@ -122,7 +122,7 @@ def test_the_parts_of_a_template_make_it_up(first, last):
 def test_what_is_no_template_is_refused(template, found):
     """Nothing but the two slots may stand in braces."""
     with pytest.raises(KgtrecError) as caught:
-        check_template(template)
+        template_parts(template)
     assert found in str(caught.value)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 
 from kgtrec.campaign.track import CampaignProgress
-from kgtrec.errors import counted, legible
+from kgtrec.errors import counted, legible, some_of
 
 _NAMED = 3
 _MUCH = 20_000  # triples from which on two people have work for months
@@ -23,7 +22,7 @@ def notes_text(progress: CampaignProgress) -> str:
     if lacking := progress.without_template:
         notes.append(
             f"{len(lacking):,} of {len(progress.relations) - 1:,} relations have no template of their own and are "
-            f"asked for in general words: {_some(lacking)}; edit templates.tsv"
+            f"asked for in general words: {some_of([legible(name) for name in lacking], _NAMED)}; edit templates.tsv"
         )
     if progress.any_host:
         notes.append("sources.txt lists no host, so that any https page counts as a source")
@@ -72,11 +71,5 @@ def _export(progress: CampaignProgress, folder: str) -> str:
     busy = [name for name, n_tasks in progress.to_do.items() if n_tasks]
     if len(busy) == 1:
         return f"export {folder} --annotator {shlex.quote(busy[0])} --out tasks.csv, and import what comes back"
-    everybody = f"for each annotator ({_some(busy)})"
+    everybody = f"for each annotator ({some_of([legible(name) for name in busy], _NAMED)})"
     return f"export {folder} --annotator NAME --out NAME.csv {everybody}, and import what comes back"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(legible, names[:_NAMED])) + (
-        f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    )

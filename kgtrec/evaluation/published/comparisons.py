@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
+from kgtrec.errors import some_of
 from kgtrec.evaluation.published.findings import DEFINITION, TOLERANCE, WAYS, PaperFinding, Row, shown
 from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, reciprocal_rank_bounds
 
 _LOWER = ("MR", "AMR")
 _Z = 1.96  # standard errors: a 95% interval
-_SHOWN = 5
 _APART_FROM_SETTING = attrgetter("system", "size.data_set", "side", "part", "level", "place")
 _APART_FROM_SIDE = attrgetter("system", "size.data_set", "setting", "part", "level")
 _COLUMN = attrgetter("size.data_set", "setting", "side", "part", "level")
@@ -87,12 +87,11 @@ def small_leads(rows: Sequence[Row]) -> Iterator[PaperFinding]:
                 kinds[kind].append(row.system)
                 least[kind] = max(least.get(kind, 0.0), needed)
         for kind, systems in kinds.items():
-            others = ", ".join(systems[:_SHOWN]) + (
-                f" and {len(systems) - _SHOWN} more" if len(systems) > _SHOWN else ""
-            )
             bound = best.values[name].value - sign * least[kind]
             limits = (math.nan, bound) if sign > 0 else (bound, math.nan)
-            yield best.finding("note", name, f"its lead over {others} {kind}", "two-sample comparison", *limits)
+            yield best.finding(
+                "note", name, f"its lead over {some_of(systems)} {kind}", "two-sample comparison", *limits
+            )
 
 
 def _lead(best: Row, row: Row, name: str) -> tuple[str, float]:

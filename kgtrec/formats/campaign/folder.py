@@ -30,7 +30,7 @@ from kgtrec.data.campaign import (
     Assignments,
     Campaign,
     People,
-    check_template,
+    template_parts,
 )
 from kgtrec.data.judgements import ROLES, Gold, Judgements
 from kgtrec.data.pool import Pool
@@ -333,7 +333,7 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
     ------
     FormatError
         For the first line that is malformed, repeats a relation, or has an invalid template, see
-        :func:`kgtrec.data.campaign.check_template`.
+        :func:`kgtrec.data.campaign.template_parts`.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
         with _collecting(broken), in_file(path, line.number):
             relation, template = line.fields(_TEMPLATE_COLUMNS)
             line.once(line_of, relation, repr(relation), "each relation")
-            check_template(template)
+            template_parts(template)
             templates[relation] = template
     return templates
 

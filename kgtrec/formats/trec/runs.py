@@ -36,6 +36,7 @@ from kgtrec.formats.parquet import (
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, require_pair, write_origin
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 from kgtrec.formats.tsv import require_writable, write_lines
+from kgtrec.kernels.integer_keys import begins
 
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
@@ -290,7 +291,7 @@ class RunWriter:
         """Append the lists of further questions, each list whole in one part; the part's name is not used."""
         if len(part) == 0:
             return
-        starts = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
+        starts = np.flatnonzero(begins(part.question))
         labels = part.questions.decode(part.question[starts]).to_pylist()
         before = len(self._written)
         self._written.update(labels)
