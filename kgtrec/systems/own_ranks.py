@@ -13,7 +13,7 @@ from pyarrow import csv
 from kgtrec.data.frames import Frame
 from kgtrec.data.questions import SIDES
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, one_of, require
+from kgtrec.errors import FormatError, KgtrecError, require
 from kgtrec.systems.adapter import Adapter, ReadOptions
 from kgtrec.systems.kinds import TripleRanks
 
@@ -62,8 +62,10 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
         ),
     )
     sides, side = columns.codes("side")
-    for label in sides:
-        one_of("a side of", label, SIDES)
+    require(
+        np.array([label in SIDES for label in sides], np.bool_)[side],
+        lambda row: KgtrecError(f"expected {' or '.join(SIDES)} as side, found {sides[side[row]]!r} in row {row}"),
+    )
     entities, code = Vocabulary.encoding(pa.concat_arrays([columns.labels("head"), columns.labels("tail")]))
     relations, relation = columns.codes("relation")
     is_head = np.array([label == "head" for label in sides], np.bool_)[side]

@@ -95,7 +95,7 @@ def test_a_frame_is_checked_like_a_file(ranks: pd.DataFrame, tmp_path: Path, col
         ({"rank": None, "pessimistic": 2}, "expected a column 'optimistic'"),
         ({"rank": None, "optimistic": 1}, "expected a column 'pessimistic'"),
         ({"rank": None, "optimistic": 3, "pessimistic": 2}, "up to the pessimistic ones, found 3 and 2{place}"),
-        ({"side": "left"}, "expected a side of head, tail"),
+        ({"side": "left"}, "expected head or tail as side, found 'left'{place}"),
     ],
 )
 def test_own_ranks_that_are_refused(ranks: pd.DataFrame, tmp_path: Path, columns: dict[str, object], wrong: str):

@@ -440,8 +440,10 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
         if b"\0" in text:
             fail("expected UTF-8 text, found a NUL byte", "Is it another kind of file, or UTF-16?")
         if len(fields) != len(layout.columns):
-            spaces = "An entity label may not contain spaces: see kgtrec questions --ids."
-            way_out = _OTHER_FORMATS.get((len(layout.columns), len(fields)), spaces)
+            otherwise = "An entity label may not contain spaces: see kgtrec questions --ids."
+            if text.count(b",") > len(fields):
+                otherwise = "A CSV file of ranks is read by kgtrec rank COLLECTION FILE --from ranks-csv."
+            way_out = _OTHER_FORMATS.get((len(layout.columns), len(fields)), otherwise)
             fail(f"expected {layout.expected}, got {len(fields)}", way_out)
         for name, field in zip(layout.columns, fields, strict=True):
             if name == layout.number:
