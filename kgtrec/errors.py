@@ -39,7 +39,7 @@ _LONG_WORD = re.compile(r"(\S{100})\S{5000,}")
 
 
 def brief(message: str) -> str:
-    """A message in which nothing that it quotes is longer than about a line.
+    """Shorten a message, so that nothing that it quotes is longer than about a line.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def warn(message: str) -> None:
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """The clause ``"; did you mean A or B?"`` for a misspelt name, or the empty string.
+    """Return the clause ``"; did you mean A or B?"`` for a misspelt name, or the empty string.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def require(is_right: NDArray[np.bool_], error: Callable[[int], KgtrecError]) ->
 
 
 def legible(text: str) -> str:
-    r"""A text on one line, with whatever would steer a terminal or turn the direction of reading as an escape.
+    r"""Return a text on one line, with whatever would steer a terminal or turn the direction of reading as an escape.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def legible(text: str) -> str:
 
 
 def whole_number(what: str, value: Any, least: int | None = 0, most: int | None = None) -> int:
-    """A whole number of any integer type, as int.
+    """Return a whole number of any integer type, as int.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def some_of(names: Sequence[str], most: int = 5) -> str:
 
 
 def kind_of(thing: object) -> str:
-    """What an error calls the type of something: with its module, since others have a Run too.
+    """Return what an error calls the type of something: with its module, since others have a Run too.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def kind_of(thing: object) -> str:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether something is a finite real number, of any type but that of True.
+    """Return whether something is a finite real number, of any type but that of True.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def count_of(size: Any, n: int, *, what: str = "sizes", of: str = "test triples", whole: bool = True) -> int:
-    """How many of ``n`` a size stands for.
+    """Return how many of ``n`` a size stands for.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def count_of(size: Any, n: int, *, what: str = "sizes", of: str = "test triples"
 
 
 def counted(number: int, noun: str) -> str:
-    """How many of what: 1 task, 2,000 tasks."""
+    """Return how many of what: 1 task, 2,000 tasks."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -33,7 +33,7 @@ class _Namespace(ModuleType):
 
 
 def named(home: str, name: str) -> Any:
-    """A name of a module, without ``kgtrec.``, that is imported now.
+    """Import a name of a module, which is named without ``kgtrec.``, now.
 
     For what is above whoever asks: a result does not import what prints it, but a notebook asks the result.
     """

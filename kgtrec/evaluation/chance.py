@@ -227,7 +227,7 @@ class Adjusted(Result):
     ratio: float  # value / expectation
 
     def tables(self) -> tuple[Table]:
-        """``adjusted``, a single row."""
+        """Return ``adjusted``, a single row."""
         columns = (
             Column("measure"),
             Column("side"),

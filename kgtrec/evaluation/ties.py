@@ -59,7 +59,7 @@ class TieComparison(Framed, PlottedResult):
         return long_table(self.apart.shape, {**columns, "measure": (1, self.measures), **values, "apart": self.apart})
 
     def tables(self) -> tuple[Table, Table]:
-        """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
+        """Return ``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
         policies = (Column(name, digits="measure") for name in (*self.policies, "apart"))
         each = (
             Column("system"),

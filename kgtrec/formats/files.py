@@ -61,7 +61,7 @@ def name_as_text(name: str) -> str:
 
 @contextmanager
 def reading(path: PathLike) -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed if it is ``.gz`` or ``.zst``; ``-`` is standard input.
+    """Open the bytes of a file, decompressed if it is ``.gz`` or ``.zst``; ``-`` is standard input.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _plain(path: PathLike, stream: BinaryIO) -> BinaryIO:
 
 @contextmanager
 def compressing(raw: IO[bytes], compression: str) -> Iterator[BinaryIO]:
-    """A stream that compresses into ``raw`` by the suffix ``compression``; equal content gives equal bytes."""
+    """Return a stream that compresses into ``raw`` by the suffix ``compression``; equal content gives equal bytes."""
     if compression == ".gz":
         # no name and no time in the header, so that equal content gives equal bytes
         with gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0) as stream:

@@ -21,7 +21,7 @@ _FILTERS = ("gzip", "lzf", "szip", None)  # what h5py brings along; others would
 
 @contextmanager
 def opened_hdf5(path: PathLike) -> Iterator[Any]:
-    """A file that is open for reading.
+    """Open a file for reading.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class Evaluated:
     measures: Sequence[ParsedMeasure]
 
     def per_question(self) -> NDArray[np.float64]:
-        """(measures, questions) values, in the order of the questions of the qrels.
+        """Return the (measures, questions) values, in the order of the questions of the qrels.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class QuestionValue(float):
 
 
 def total(label: str, values: Sequence[float]) -> float:
-    """One number of the values of questions: kgtrec's total over these questions.
+    """Return one number of the values of questions: kgtrec's total over these questions.
 
     Raises
     ------

@@ -206,7 +206,7 @@ def table_latex(table: Table, *, intervals: str = "beside") -> str:
 
 
 def table_markdown(table: Table) -> str:
-    r"""A table for Markdown, with the best values in bold, and its note below.
+    r"""Return a table for Markdown, with the best values in bold, and its note below.
 
     Examples
     --------

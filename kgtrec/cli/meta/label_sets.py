@@ -23,7 +23,7 @@ def coefficients_option(about_default: str, default: Sequence[str] = COEFFICIENT
 
 
 def is_score_table(path: str) -> bool:
-    """Whether a file is a table of scores, with the names of columns in its first line; standard input must be one."""
+    """Return whether a file is a table of scores, with names of columns in its first line; standard input must be."""
     return path == "-" or (not Path(path).is_dir() and looks_like_table(path))
 
 

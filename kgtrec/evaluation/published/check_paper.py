@@ -33,7 +33,7 @@ class PaperCheck(Result):
         return sum(finding.severity == severity for finding in self.findings)
 
     def tables(self) -> tuple[Table, Table]:
-        """``findings``, and ``bounds`` of each MRR and MR by the other numbers of its row."""
+        """Return ``findings``, and ``bounds`` of each MRR and MR by the other numbers of its row."""
         caption = (
             f"{self.name}: {counted(self.n_values, 'number')} of {counted(self.n_systems, 'system')}: "
             f"{self.count('impossible')} impossible, {self.count('doubtful')} doubtful, "

@@ -32,7 +32,7 @@ class Option:
     least: float = 1  # smallest value of a number
 
     def read(self, name: str, value: Any) -> int | float | str:
-        """``value``, which may be text, in the type of the default; a KgtrecError if it is invalid."""
+        """Return ``value``, which may be text, in the type of the default; a KgtrecError if it is invalid."""
         kind = type(self.default)
         try:
             read = kind(value if kind is str else float(value))
