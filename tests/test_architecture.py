@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -106,6 +107,18 @@ def test_heavy_packages_are_imported_where_they_are_used(path: Path):
     for name in imports(path, top_level_only=True):
         first = name.split(".")[0]
         assert first in LIGHT | {"kgtrec"} or first in sys.stdlib_module_names, f"import {name} inside the function"
+
+
+def test_names_imported_by_text_are_those_that_show_a_result():
+    """Of higher floors a result asks ``report`` when it is shown; a pool its summary, scores how names are read."""
+    asked = set()
+    for path in modules():
+        own = room("kgtrec." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+        for home in re.findall(r"""\bimported\(\s*["']([\w.]+)["']""", path.read_text(encoding="utf-8")):
+            if FLOOR[room(f"kgtrec.{home}")] >= FLOOR[own] and room(f"kgtrec.{home}") != own:
+                asked.add((own, home))
+    others = {(own, home) for own, home in asked if room(f"kgtrec.{home}") != "report"}
+    assert others == {("data", "measures.names"), ("data", "pooling.summary")}
 
 
 def test_every_folder_is_a_room_with_a_floor():

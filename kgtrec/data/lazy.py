@@ -32,7 +32,7 @@ class _Namespace(ModuleType):
         return sorted({*super().__dir__(), *self.__dict__["_homes"], *self.__dict__["_packages"]})
 
 
-def named(home: str, name: str) -> Any:
+def imported(home: str, name: str) -> Any:
     """Import a name of a module, which is named without ``kgtrec.``, now.
 
     For what is above whoever asks: a result does not import what prints it, but a notebook asks the result.

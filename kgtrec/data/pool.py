@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import Frame, frame_of
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest, require
@@ -145,7 +145,7 @@ class Pool:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the tables of :func:`kgtrec.pooling.summarise_pool`."""
-        return named("report.show", "result_html")(named("pooling.summary", "summarise_pool")(self))
+        return imported("report.show", "result_html")(imported("pooling.summary", "summarise_pool")(self))
 
     def __repr__(self) -> str:
         return f"<Pool: {len(self):,} triples for {len(self.questions):,} questions out of {len(self.runs)} runs>"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, long_table
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import Framed, frame_of_table
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, kind_of, nearest, one_of
 
@@ -94,7 +94,7 @@ class Scores(Framed, PlottedResult):
                 interval = "from the least to the most that the score can be"
             elif self.low is not None:
                 title = "Scores with their intervals"
-            return (named("report.figures", "score_intervals")(table, title=title, interval=interval),)
+            return (imported("report.figures", "score_intervals")(table, title=title, interval=interval),)
         per, n_parts = ", ".join(self.items), self.values.shape[2]
         if len(self.items) > 1 or n_parts > _MOST_PARTS:
             raise KgtrecError(
@@ -104,7 +104,7 @@ class Scores(Framed, PlottedResult):
         parts = {"system": table["system"], "category": table[per], "side": pa.repeat("", len(table))}
         data = pa.table({**parts, "measure": table["measure"], "value": table["value"]})
         return tuple(
-            named("report.figures", "heat_map")(
+            imported("report.figures", "heat_map")(
                 data.filter(pc.equal(data["measure"], measure)),
                 key=f"by-{per}-{place + 1}-{key_text(measure)}",
                 title=f"{measure} by {per}",
@@ -152,7 +152,7 @@ class Scores(Framed, PlottedResult):
             raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
         label = str(measure)
         if label not in self.measures:
-            parse = named("measures.names", "parse_measure")
+            parse = imported("measures.names", "parse_measure")
             with suppress(MeasureError):
                 asked = parse(measure)
                 label = asked.label
@@ -164,7 +164,7 @@ class Scores(Framed, PlottedResult):
         """Sort the systems by their totals of a measure, the best first; NaN is last."""
         place = self._place(measure)
         totals = self.values[:, place, 0]
-        is_lower_better = named("measures.names", "better_of")(self.measures[place]) == "lower"
+        is_lower_better = imported("measures.names", "better_of")(self.measures[place]) == "lower"
         order = np.argsort(totals if is_lower_better else -totals, kind="stable")
         rows = {name: ends[order] for name in ("values", *_ENDS) if (ends := getattr(self, name)) is not None}
         systems, tied = (tuple(column[row] for row in order) if column else () for column in (self.systems, self.tied))
@@ -184,7 +184,7 @@ class Scores(Framed, PlottedResult):
 
     def to_markdown(self, *, letters: Any = None) -> str:
         """Make a table for Markdown, with the best values in bold; for ``letters`` see :meth:`to_latex`."""
-        return str(named("report.show", "table_markdown")(self._lettered(letters)))
+        return str(imported("report.show", "table_markdown")(self._lettered(letters)))
 
     def to_latex(self, *, intervals: str = "beside", letters: Any = None) -> str:
         r"""Make a table for the LaTeX package booktabs, with the best values in bold.
@@ -222,8 +222,8 @@ class Scores(Framed, PlottedResult):
         \bottomrule
         \end{tabular}
         """
-        one_of("intervals to be one of", intervals, named("report.show", "INTERVALS"))
-        return str(named("report.show", "table_latex")(self._lettered(letters), intervals=intervals))
+        one_of("intervals to be one of", intervals, imported("report.show", "INTERVALS"))
+        return str(imported("report.show", "table_latex")(self._lettered(letters), intervals=intervals))
 
     def _lettered(self, tests: Any) -> Table:
         """The table, with the letters of the systems than which each one is significantly better."""
@@ -243,7 +243,7 @@ class Scores(Framed, PlottedResult):
             raise KgtrecError(
                 f"expected tests of {', '.join(self.measures)} as letters, found those of {', '.join(tests.measures)}"
             )
-        n, letters_of = len(self.systems), named("report.cells", "letters_of")
+        n, letters_of = len(self.systems), imported("report.cells", "letters_of")
         is_better = np.zeros((n, len(self.measures), n), np.bool_)
         row_of = {system: row for row, system in enumerate(self.systems)}
         is_significant = tests.adjusted[:, tests.tests.index(tests.main_test)] < tests.alpha
@@ -257,7 +257,7 @@ class Scores(Framed, PlottedResult):
         of_system, of_value = table.columns
         about = (
             f"letters{'' if len(tested) == len(self.measures) else ' of ' + ', '.join(tested)}: "
-            f"better than these systems by {named('report.figures', 'TESTS')[tests.main_test]}, "
+            f"better than these systems by {imported('report.figures', 'TESTS')[tests.main_test]}, "
             f"p < {tests.alpha:g} (Holm)"
         )
         return replace(

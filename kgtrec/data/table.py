@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import places_of
 from kgtrec.data.frames import frame_of_table
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the tables, as ``kgtrec.report.show.result_html`` prints them."""
-        return named("report.show", "result_html")(self)
+        return imported("report.show", "result_html")(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,7 +252,7 @@ class Figure:
 
     def plot(self, ax: Axes | None = None, *, panel: int | None = None) -> Axes | NDArray[Any]:
         """Draw it with matplotlib; see :meth:`PlottedResult.plot`."""
-        return named("report.drawing", "plot")(self, ax, panel)
+        return imported("report.drawing", "plot")(self, ax, panel)
 
 
 class PlottedResult(Result):
@@ -370,7 +370,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first section. ``kgtrec.report.to_html`` gives the page."""
-        return named("report.show", "summary_html")(self)
+        return imported("report.show", "summary_html")(self)
 
 
 def key_text(text: str) -> str:

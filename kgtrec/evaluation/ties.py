@@ -14,7 +14,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import each_warned_once, one_of, unwarned
 from kgtrec.evaluation.belonging import different_systems
@@ -76,7 +76,7 @@ class TieComparison(Framed, PlottedResult):
 
     def figures(self) -> tuple[Figure, ...]:
         """Return the values under every policy, with a panel per measure."""
-        return (named("report.figures", "tie_report")(named("report.figures", "by_policy")(self.to_table())),)
+        return (imported("report.figures", "tie_report")(imported("report.figures", "by_policy")(self.to_table())),)
 
 
 #: from the least favourable order to the most favourable one, then those with one of many possible orders

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.lazy import named as imported
+from kgtrec.data.lazy import imported
 from kgtrec.data.progress import Progress
 from kgtrec.data.scores import Scores, ScoreTable
 from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
@@ -136,10 +136,10 @@ class Power(Framed, PlottedResult):
         tests = sorted(self.tests, key=lambda test: test != self.main_test)
         curves = self.curve_table()
         return tuple(
-            named("report.figures", "p_value_curves")(
+            imported("report.figures", "p_value_curves")(
                 curves.filter(pc.equal(curves["test"], test)),
                 key=f"p-values-{test}",
-                test=named("report.figures", "TESTS")[test],
+                test=imported("report.figures", "TESTS")[test],
                 alpha=self.alpha,
             )
             for test in tests

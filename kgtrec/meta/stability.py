@@ -16,7 +16,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
@@ -144,9 +144,9 @@ class Stability(Framed, PlottedResult):
 
     def figures(self) -> tuple[Figure, ...]:
         """Return the mean correlations by size, with a line per measure and the intervals of the repeats."""
-        correlation = named("report.figures", "CORRELATIONS")[self.coefficient]
+        correlation = imported("report.figures", "CORRELATIONS")[self.coefficient]
         band = f"the middle {self.confidence * 100:g}% of the repeats"
-        return (named("report.figures", "stability")(self.to_table(), correlation=correlation, band=band),)
+        return (imported("report.figures", "stability")(self.to_table(), correlation=correlation, band=band),)
 
     def __repr__(self) -> str:
         n_measures, n_sizes, repeats = self.correlation.shape

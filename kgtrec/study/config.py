@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from kgtrec.data.lazy import named
+from kgtrec.data.lazy import imported
 from kgtrec.data.table import Provenance
 from kgtrec.evaluation.scoring import UnlistedAnswers
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -169,7 +169,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary of the report."""
-        return cast("str", named("report.show", "summary_html")(named("study.report", "study_report")(self)))
+        return cast("str", imported("report.show", "summary_html")(imported("study.report", "study_report")(self)))
 
     def part(self, name: str) -> dict[str, pa.Table]:
         """Return the tables of a part: name without the name of the part -> table."""
