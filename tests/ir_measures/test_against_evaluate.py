@@ -90,7 +90,7 @@ def test_whole_lists_give_every_measure_with_a_chance_level(world: World):
 @given(worlds())
 def test_whole_raw_lists_have_raw_ranks(world: World):
     """A frame that kgtrec made of a raw run says so: an answer is then ranked among the other answers too."""
-    raw = World(world.scores, [set() for _ in world.known], world.answers, world.grades)
+    raw = World(world.scores, [set() for _ in world.filtered], world.answers, world.grades)
     run = replace(raw.run(), filtered_by=())
     measures = [each(candidates="listed") for each in WITH_CHANCE]
     assert_same(theirs(raw.qrels(), run.to_frame(), measures), raw.qrels(), raw.answer_ranks(()), WITH_CHANCE)
@@ -100,7 +100,7 @@ def test_whole_raw_lists_have_raw_ranks(world: World):
 @given(worlds())
 def test_cut_lists_give_the_number_of_whole_ones_or_none(world: World):
     """With the number of candidates: each measure's value is that of the answer ranks, or it is refused."""
-    plain = World(world.scores, [set() for _ in world.known], world.answers, world.grades)
+    plain = World(world.scores, [set() for _ in world.filtered], world.answers, world.grades)
     qrels, ranks, n = plain.qrels(), plain.answer_ranks(), len(plain.entities)
     whole = plain.run()
     for depth in range(1, n + 1):

@@ -91,9 +91,10 @@ def opened(browser: Any, address: str, width: int = 1280, *, phone: bool = False
 
 
 def requests(browser: Any) -> list[str]:
-    """What the browser has asked for since the page was opened."""
+    """What the page has asked for since it was opened; the browser's own first page may still be loading."""
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-    return [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+    asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+    return [url for url in asked if not url.startswith("chrome://")]
 
 
 @pytest.mark.slow
@@ -165,8 +166,11 @@ def test_a_script_as_a_label_is_text(browser: Any, address: str):
 def test_every_picture_has_a_name_and_a_description_for_who_cannot_see_it(browser: Any, address: str, report: Report):
     """As the browser tells assistive software, not as the source has it."""
     opened(browser, address)
-    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    pictures = [node for node in nodes if node.get("role", {}).get("value") in ("image", "img", "graphics-document")]
+    deadline, pictures = time.monotonic() + 20, []
+    while not pictures and time.monotonic() < deadline:  # the tree is made after the page
+        nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        roles = ("image", "img", "graphics-document")
+        pictures = [node for node in nodes if node.get("role", {}).get("value") in roles]
     assert len(pictures) == browser.execute_script("return document.querySelectorAll('figure svg').length")
     assert len(pictures) >= len(report.figures)
     for node in pictures:
