@@ -66,8 +66,9 @@ def qrels_of(qrels: Any) -> Qrels | Collection:
         qrels = qrels.to_dataframe().rename(columns={"q_id": "query_id", "score": "relevance"})
     if has_columns(qrels):
         return Qrels.from_frame(qrels)
-    question, entity, number, *labels = _coded_pairs(qrels, "relevance", "grades", "Qrels, a Collection", "qrels")
-    return Qrels.of(question, entity, grades_of(number, "as grades"), *labels)
+    pairs = _Pairs(qrels, "relevance", "grades", "Qrels, a Collection", "qrels")
+    grade = grades_of(pairs.number, "as grades")
+    return Qrels.of(pairs.question, pairs.entity, grade, pairs.questions, pairs.entities)
 
 
 def system_of(system: Any, name: str | None = None) -> System:
@@ -106,7 +107,8 @@ def system_of(system: Any, name: str | None = None) -> System:
     if has_columns(system):
         return Run.from_frame(system, name or "run")
     what = "a system" if name is None else f"system {name!r}"
-    return Run.of(name or "run", *_coded_pairs(system, "score", "scores", "a Run, AnswerRanks", what))
+    pairs = _Pairs(system, "score", "scores", "a Run, AnswerRanks", what)
+    return Run.of(name or "run", pairs.question, pairs.entity, pairs.number, pairs.questions, pairs.entities)
 
 
 def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
@@ -235,21 +237,16 @@ def _is_row(row: Any, value: str) -> bool:
     return all(hasattr(row, name) for name in ("query_id", "doc_id", value))
 
 
-def _coded_pairs(
-    system: Any, column: str, numbers: str, types: str, what: str
-) -> tuple[Codes, Codes, NDArray[np.float64], Vocabulary, Vocabulary]:
-    """The questions, entities and ``numbers`` in a column of a dict of dicts or of named tuples, and the vocabularies.
+class _Pairs:
+    """A number for each pair of question and entity, of a dict of dicts or of named tuples; labels are coded."""
 
-    For messages: other ``types`` are accepted as ``what`` too.
-    """
-    of_pairs: tuple[list[Any], list[Any], list[Any]]
-    if isinstance(system, Mapping) and all(isinstance(row, Mapping) for row in system.values()):
-        of_pairs = (
-            [label for label, row in system.items() for _ in row],
-            [label for row in system.values() for label in row],
-            [number for row in system.values() for number in row.values()],
-        )
-    else:
+    def __init__(self, system: Any, column: str, numbers: str, types: str, what: str) -> None:
+        """Take what has ``numbers`` in a column; other ``types`` are accepted as ``what`` too, for messages."""
+        if isinstance(system, Mapping) and all(isinstance(row, Mapping) for row in system.values()):
+            self.questions, self.question = _coded([label for label, row in system.items() for _ in row], "questions")
+            self.entities, self.entity = _coded([label for row in system.values() for label in row], "entities")
+            self.number = _checked([number for row in system.values() for number in row.values()], numbers)
+            return
         is_table = isinstance(system, Iterable) and not isinstance(system, Mapping | str | bytes)
         rows: list[Any] = list(system) if is_table else []
         if not is_table or not all(_is_row(row, column) for row in rows):
@@ -257,10 +254,9 @@ def _coded_pairs(
                 f"expected {types}, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and {column} "
                 f"as {what}, found {kind_of(system)}"
             )
-        of_pairs = [row.query_id for row in rows], [row.doc_id for row in rows], [getattr(row, column) for row in rows]
-    questions, question = _coded(of_pairs[0], "questions")
-    entities, entity = _coded(of_pairs[1], "entities")
-    return question, entity, _checked(of_pairs[2], numbers), questions, entities
+        self.questions, self.question = _coded([row.query_id for row in rows], "questions")
+        self.entities, self.entity = _coded([row.doc_id for row in rows], "entities")
+        self.number = _checked([getattr(row, column) for row in rows], numbers)
 
 
 def _coded(labels: list[Any], what: str) -> tuple[Vocabulary, Codes]:
