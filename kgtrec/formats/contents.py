@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Literal, cast
 
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaign.filled_tasks import holds_verdicts
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.parquet import MAGIC, RANK_COLUMNS, metadata_of, read_schema
 from kgtrec.formats.trec.text import NUMBER
@@ -45,6 +44,8 @@ def data_in(path: PathLike) -> str:
         is_workbook = head.startswith(_ZIP) and head[30:].startswith(_WORKBOOK)
         if head.startswith((*_ARRAYS, _ZIP)) and not is_workbook:
             return "arrays"
+        from kgtrec.formats.campaign.filled_tasks import holds_verdicts  # for outputs that exist, not for every start
+
         if holds_verdicts(path):
             return VERDICTS
         if is_workbook:

@@ -6,12 +6,9 @@ from typing import Any
 
 import click
 
-from kgtrec.campaign.agreement import campaign_agreement
-from kgtrec.campaign.calibrate import calibration
 from kgtrec.cli.options import SEED, SHARE, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
 
 @click.command(name="agreement")
@@ -55,6 +52,10 @@ def command(
     kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
     kgtrec campaign agreement CAMPAIGN --gold --per triple --out gold.csv
     """
+    from kgtrec.campaign.agreement import campaign_agreement
+    from kgtrec.campaign.calibrate import calibration
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+
     require_initialised(campaign)
     read = read_campaign(campaign)
     if gold:

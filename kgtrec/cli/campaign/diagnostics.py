@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.campaign.decide import decisions_of
-from kgtrec.campaign.diagnostics import MEASURES, diagnose
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import by_name, files_of, read_systems
 from kgtrec.cli.options import COUNT, is_mixed, measure_option, mixed_option, option
 from kgtrec.cli.output import Output, output_options
-from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.campaign.pools import read_families
-from kgtrec.formats.output.folders import RUNS
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.report.progress import progress_bar
@@ -43,6 +38,12 @@ def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], 
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz -m AP@20 -m nDCG@20
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --format csv --table left_out --out left-out.csv
     """
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.diagnostics import MEASURES, diagnose
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.campaign.pools import read_families
+    from kgtrec.formats.output.folders import RUNS
+
     systems = files_of(systems)
     by_name((default_name(path), path) for path in systems)
     read = read_campaign(campaign)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from kgtrec.campaign.publish import publication_of
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import read_questions
 from kgtrec.cli.options import PATH, at_least, force_option, option
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.collection import Collection
-from kgtrec.data.identity import require_one_numbering
 from kgtrec.errors import CollectionError, in_file
-from kgtrec.formats.campaign.folder import read_campaign
-from kgtrec.formats.collections import require_qrels_writable
-from kgtrec.formats.trec.topics import read_topics
-from kgtrec.formats.triples import read_triples
-from kgtrec.report.show import shown
+
+if TYPE_CHECKING:
+    from kgtrec.data.campaign import Campaign
+    from kgtrec.data.collection import Collection
 
 
 @click.command(name="qrels")
@@ -77,7 +71,14 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.formats.collections import write_qrels_folder
+    from kgtrec.campaign.publish import publication_of
+    from kgtrec.cli.inputs import read_questions
+    from kgtrec.data.identity import require_one_numbering
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.collections import require_qrels_writable, write_qrels_folder
+    from kgtrec.formats.trec.topics import read_topics
+    from kgtrec.formats.triples import read_triples
+    from kgtrec.report.show import shown
 
     require_qrels_writable(out)
     if known and (folder is None or level != "triple"):

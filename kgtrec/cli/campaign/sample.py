@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from kgtrec.campaign.decide import decisions_of, judged_in_another_role
-from kgtrec.campaign.expert_sample import draw_sample, sample_report
-from kgtrec.campaign.tasks import phrase_tasks
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, SHARE, at_least, option, refuse_idle
 from kgtrec.cli.output import Output, form_of, raw_output_options
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.judgements import EXPERT, NO, ROLES, YES
 from kgtrec.errors import KgtrecError, counted, nearest
-from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
-from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-from kgtrec.formats.output.folders import EXPERT_SAMPLE
-from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.output.outputs import is_replacing
+
+if TYPE_CHECKING:
+    from kgtrec.data.campaign import Campaign
 
 TABLES = ("statistics", "labels")
 
@@ -64,6 +57,11 @@ def command(
     kgtrec campaign import CAMPAIGN sample.csv --person xia --role expert
     kgtrec campaign sample CAMPAIGN --report
     """
+    from kgtrec.campaign.expert_sample import sample_report
+    from kgtrec.formats.campaign.expert_samples import read_expert_sample
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.formats.output.locks import campaign_lock
+
     if not report and out is None:
         raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
     refuse_idle(("form", "part"), "no --report: the form of the tasks follows the suffix of --out", when=not report)
@@ -82,6 +80,14 @@ def command(
 
 
 def _draw(campaign: str, read: Campaign, expert: str | None, out: str, **draw: Any) -> None:
+    from kgtrec.campaign.decide import decisions_of, judged_in_another_role
+    from kgtrec.campaign.expert_sample import draw_sample
+    from kgtrec.campaign.tasks import phrase_tasks
+    from kgtrec.data.judgements import EXPERT, NO, ROLES, YES
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.output.folders import EXPERT_SAMPLE
+    from kgtrec.formats.output.outputs import is_replacing
+
     role, people = ROLES[EXPERT], read.people
     write = tasks_writer(out, role=role, person=expert, option="--expert")
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()

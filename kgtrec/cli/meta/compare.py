@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
-from kgtrec.data.collection import Collection
-from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.campaign.folder import read_names
+
+if TYPE_CHECKING:
+    from kgtrec.data.collection import Collection
+    from kgtrec.data.qrels import Qrels
 
 TABLES = ("measures", "side", "category", "relation", "questions")
 
@@ -63,5 +64,8 @@ def _names(path: str | None, judgements: Qrels | Collection, topics: Collection 
     """Display names of the entities of the collection, or of the qrels if there is no collection."""
     if path is None:
         return {}
+    from kgtrec.data.collection import Collection
+    from kgtrec.formats.campaign.folder import read_names
+
     whole = topics or judgements
     return read_names(path, (whole.labels if isinstance(whole, Collection) else None) or whole.entities)

@@ -15,17 +15,16 @@ from kgtrec.cli.meta.label_sets import coefficients_option, is_score_table, read
 from kgtrec.cli.options import PATH, SHARE, direction_options, option, samples, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
-from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError, in_file
-from kgtrec.evaluation.scoring import ScoringOptions
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.sniff import sniff
-from kgtrec.meta.known_measures import Better
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
+    from kgtrec.data.scores import ScoreTable
     from kgtrec.evaluation.item_scores import ItemScores
+    from kgtrec.evaluation.scoring import ScoringOptions
+    from kgtrec.meta.known_measures import Better
 
 
 @click.command(name="correlate")
@@ -127,6 +126,8 @@ def _resampling(scored: Sequence[Any], confidence: float | None) -> AbstractCont
 
 def _holds_systems(path: str) -> bool:
     """Whether a file is a run or answer ranks, or a folder has such files."""
+    from kgtrec.formats.sniff import sniff
+
     if Path(path).is_dir():
         return not is_collection(path) and any(
             file.name.endswith(".ranks.parquet") or ".run" in file.name for file in Path(path).iterdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,13 +14,13 @@ from kgtrec.cli.meta.label_sets import coefficients_option, read_scores, systems
 from kgtrec.cli.options import choices_option, direction_options, option, refuse_idle
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
-from kgtrec.data.collection import Collection
-from kgtrec.data.qrels import Qrels
-from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError
-from kgtrec.evaluation.given import judgements_of
-from kgtrec.formats.relation_shares import read_relation_shares
-from kgtrec.meta.known_measures import Better
+
+if TYPE_CHECKING:
+    from kgtrec.data.collection import Collection
+    from kgtrec.data.qrels import Qrels
+    from kgtrec.data.scores import ScoreTable
+    from kgtrec.meta.known_measures import Better
 
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
@@ -94,6 +95,7 @@ def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTabl
 def _scored(
     paths: Sequence[str], systems: Sequence[str], per: Sequence[str], relations: str | None, scoring: ScoringRequest
 ) -> ScoreTable:
+    from kgtrec.formats.relation_shares import read_relation_shares
     from kgtrec.meta.sparsity import label_scores
 
     files = [file for path in paths for file in _by_depth(path)]
@@ -120,6 +122,8 @@ def _scored(
 
 def _deepest(files: Sequence[str], judged: Mapping[str, Qrels | Collection]) -> Qrels | None:
     """The qrels of the greatest depth, if all are those of one pool by depth."""
+    from kgtrec.evaluation.given import judgements_of
+
     depths = [int(match[1]) for file in files if (match := _BY_DEPTH.fullmatch(Path(file).name))]
     if len(depths) < len(files) or len({Path(file).absolute().parent for file in files}) > 1:
         return None

@@ -6,10 +6,6 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
-from kgtrec.collection.questions import build_questions
-from kgtrec.formats.collections import require_writable, write_collection
-from kgtrec.openworld.family_tree import family_statistics, family_tree, hide_facts
-from kgtrec.report.show import shown
 
 
 @click.command(name="world")
@@ -29,6 +25,11 @@ def command(people: int, hidden: float, valid: float, seed: int, out: str) -> No
     kgtrec openworld world --people 6004 --out W
     kgtrec openworld world --people 200 --hidden 0.3 --seed 7 --out W
     """
+    from kgtrec.collection.questions import build_questions
+    from kgtrec.formats.collections import require_writable, write_collection
+    from kgtrec.openworld.family_tree import family_statistics, family_tree, hide_facts
+    from kgtrec.report.show import shown
+
     require_writable(out)
     tree = family_tree(people, seed)
     parts = hide_facts(tree.facts, hidden=hidden, density=1.0, valid=valid, seed=seed)
