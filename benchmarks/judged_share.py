@@ -190,9 +190,17 @@ def estimates(
 
 
 def replicate(
-    world: World, prediction: Floats, rate: Floats, n_opened: int, rng: np.random.Generator
+    world: World,
+    prediction: Floats,
+    rate: Floats,
+    whole: dict[str, tuple[Floats, Floats]],
+    n_opened: int,
+    rng: np.random.Generator,
 ) -> dict[tuple[str, str], tuple[Floats, Floats]]:
-    """(measure, levels or pairs) -> the error of each estimate, and its standard error."""
+    """(measure, levels or pairs) -> the error of each estimate, and its standard error.
+
+    ``whole``: of each measure what is predicted, (systems, questions), and the true mean, (systems,).
+    """
     n_questions = int(world.question.max()) + 1
     opened = np.sort(rng.permutation(n_questions)[:n_opened])
     is_drawn = world.is_judged & np.isin(world.question, opened) & (rng.random(len(rate)) < rate)
@@ -203,7 +211,7 @@ def replicate(
     results = {}
     for name, credit in CREDITS.items():
         orders, influence = estimates(world, prediction, rate, opened, is_drawn, credit)
-        predicted, truth = world.expected(prediction, credit), world.expected(world.label, credit).mean(axis=1)
+        predicted, truth = whole[name]
         for what, n_orders in (("levels", 3), ("pairs", 2)):
             value, within, base = orders[:n_orders].sum(axis=0), influence, predicted
             extra = orders[2] if n_orders == 3 else np.zeros_like(value)
@@ -247,10 +255,12 @@ def main() -> None:
     prediction = np.where(world.is_judged, PREDICTED, world.label)
     rate = rates(world, prediction, options.share / share_opened)
     print(f"{n_questions:,} questions, {n_judged:,} triples to judge, {options.share:.0%} of them drawn")
-    start = time.perf_counter()
-    results = [
-        replicate(world, prediction, rate, round(share_opened * n_questions), rng) for _ in range(options.replications)
-    ]
+    whole = {
+        name: (world.expected(prediction, credit), world.expected(world.label, credit).mean(axis=1))
+        for name, credit in CREDITS.items()
+    }
+    n_opened, start = round(share_opened * n_questions), time.perf_counter()
+    results = [replicate(world, prediction, rate, whole, n_opened, rng) for _ in range(options.replications)]
     print(f"{options.replications} replications, {(time.perf_counter() - start) / options.replications:.2f} s each")
     for what in ("levels", "pairs"):
         print(f"\n{what:10} half-width   1.96 SD   bias  coverage  lowest")

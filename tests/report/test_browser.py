@@ -94,7 +94,7 @@ def requests(browser: Any) -> list[str]:
     """What the page has asked for since it was opened; the browser's own first page may still be loading."""
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
     asked = [each["params"] for each in messages if each["method"] == "Network.requestWillBeSent"]
-    return [each["request"]["url"] for each in asked if not each["documentURL"].startswith("chrome://")]
+    return [each["request"]["url"] for each in asked if not each["documentURL"].startswith("chrome")]
 
 
 @pytest.mark.slow

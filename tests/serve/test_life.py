@@ -314,6 +314,6 @@ def test_the_life_of_a_campaign(served: Served, browsers: dict[str, Any], tmp_pa
 
     for person, browser in browsers.items():
         assert browser.get_log("browser") == [], person
-        asked = [url for url in requests(browser) if not url.startswith(("data:", "blob:", "chrome"))]
+        asked = [url for url in requests(browser) if not url.startswith(("data:", "blob:", "chrome:"))]
         assert asked, person
         assert {url for url in asked if not url.startswith(f"{served.url}/")} == set(), person

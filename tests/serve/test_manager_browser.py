@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from kgtrec.formats.campaign.folder import read_people, read_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
+from tests.report.test_browser import requests
 from tests.serve.test_browser import Served, served, until  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.slow  # a browser for each
@@ -70,8 +70,7 @@ def test_a_manager_needs_no_script_and_no_mouse(browser: Any, served: Served, tm
     until(lambda: any(path.stat().st_size for path in tmp_path.glob("campaign.zip")))  # it is empty at first
     assert "campaign/judgements.jsonl" in zipfile.ZipFile(tmp_path / "campaign.zip").namelist()
 
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = {one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"}
+    asked = requests(browser)
     assert asked
     assert all(url.startswith(served.url) for url in asked)
     assert browser.get_log("browser") == []
