@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from sizes import collection_and_ranks, parsed
 
 from kgtrec import read_answer_ranks, read_collection
-from kgtrec.evaluation.evaluate import prepared
 from kgtrec.evaluation.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
+from kgtrec.evaluation.prepared import prepared
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.evaluation.summarise import fraction
 from kgtrec.kernels.statistics.ratio_intervals import Units, quotients

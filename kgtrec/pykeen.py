@@ -23,7 +23,8 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, MeasureError
-from kgtrec.evaluation.evaluate import default_measures, evaluate
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.prepared import default_measures
 from kgtrec.measures.names import named_by_pykeen, parse_measure, parse_measures
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.system import rank_system

@@ -28,6 +28,7 @@ __all__ = offer(
         "campaign.expert_sample": ("draw_sample", "sample_report"),
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),
         "campaign.diagnostics": ("diagnose", "Diagnostics"),
+        "campaign.sampled": ("sampled_qrels",),
         "campaign.estimates": ("estimate_positives", "estimate_ap"),
         "data.campaign": ("Assignments", "Automatic", "Campaign", "ExpertSample", "People", "SampleReport"),
         "data.judgements": ("Decisions", "Gold", "Incoming", "Judgements", "Tasks"),

@@ -19,6 +19,7 @@ from kgtrec.campaign.qrels import question_level as question_level
 from kgtrec.campaign.qrels import report_qrels as report_qrels
 from kgtrec.campaign.qrels import triple_level as triple_level
 from kgtrec.campaign.qrels import with_judgements as with_judgements
+from kgtrec.campaign.sampled import sampled_qrels as sampled_qrels
 from kgtrec.campaign.store import OpenCampaign as OpenCampaign
 from kgtrec.campaign.tasks import phrase as phrase
 from kgtrec.campaign.tasks import tasks_for as tasks_for

@@ -307,8 +307,7 @@ class _VerdictChecker:
         automatic, person = self.campaign.automatic, str(row.person)
         if not self.roles[person][row.role]:
             return f"expected an active {row.role}, found {person!r}, who has left"
-        rule = automatic.rule[triple]
-        if rule >= 0 and (wrong := wrong_triple(row.role, automatic.rules[rule])):
+        if wrong := wrong_triple(row.role, automatic, triple):
             return wrong
         key = person, row.role, triple
         if key in self.recorded and not self.correct and row.before != self.recorded[key][0]:

@@ -103,7 +103,7 @@ def assign(
     pairs = np.unique(judge.astype(np.int64) * n + judgements.triple[is_annotator])
     judged = Assignments((pairs // n).astype(np.int32), (pairs % n).astype(np.int32), everybody)
     lacking = per_triple - np.bincount(judged.triple, minlength=len(pool))
-    lacking[automatic.is_automatic] = 0
+    lacking[~automatic.for_people] = 0
     lacking = np.maximum(lacking, 0)
 
     before = previous.recoded(annotators=everybody)
@@ -149,7 +149,7 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     """
     pair = np.unique(np.stack([pool.triple, pool.question]), axis=1)
     triple, question = pair[0], pair[1]
-    for_people = ~automatic.is_automatic[triple]
+    for_people = automatic.for_people[triple]
     size = np.bincount(question[for_people], minlength=len(pool.questions))
     key = hashed(seed, label_hashes(pool.questions.ids))
     best = np.lexsort((key[question], -size[question], triple))

@@ -151,9 +151,8 @@ def _without_link(campaign: Campaign) -> list[str]:
 
 def _wrong_triples(campaign: Campaign) -> _Findings:
     events, automatic = campaign.judgements, campaign.automatic
-    rule = automatic.rule[events.triple]
-    rows = np.flatnonzero(rule >= 0)
-    return _findings(rows, lambda row: wrong_triple(ROLES[events.role[row]], automatic.rules[rule[row]]))
+    rows = np.flatnonzero(~automatic.for_people[events.triple])
+    return _findings(rows, lambda row: wrong_triple(ROLES[events.role[row]], automatic, events.triple[row]))
 
 
 def _wrong_times(campaign: Campaign) -> _Findings:

@@ -19,6 +19,7 @@ from kgtrec.data.judgements import (
     NO,
     OPEN,
     UNDECIDABLE,
+    UNDRAWN,
     UNSURE,
     VERDICTS,
     YES,
@@ -34,7 +35,8 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
 
     The first rule that applies decides:
 
-    1. A triple that a rule judged is ``automatic``, and N, regardless of people's verdicts.
+    1. A triple that a rule judged is ``automatic``, and N, regardless of people's verdicts. One that the design of a
+       sample has not drawn is ``not drawn``, and undecided.
     2. With fewer than ``per_triple`` annotators it is ``open``, even if an adjudicator has judged it.
     3. If the last verdict of an adjudicator is Y or N, it is ``adjudicated``, with that verdict.
     4. If all annotators, possibly more than ``per_triple``, say Y, or all say N, it is ``agreed``.
@@ -98,7 +100,7 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
     require_judgements_of(pool, judgements)
     votes = verdict_counts(judgements, n)
     word = last_word(judgements, n, ADJUDICATOR)
-    state = states(automatic.is_automatic, votes, word, per_triple=per_triple)
+    state = states(automatic, votes, word, per_triple=per_triple)
     verdict = np.full(n, -1, np.int8)
     verdict[state == AUTOMATIC] = NO
     verdict[state == AGREED] = np.where(votes[:, YES] > 0, YES, NO)[state == AGREED]
@@ -114,13 +116,14 @@ def require_judgements_of(pool: Pool, judgements: Judgements) -> None:
 
 
 def states(
-    is_automatic: NDArray[np.bool_], votes: NDArray[np.int64], word: NDArray[np.int8], *, per_triple: int
+    automatic: Automatic, votes: NDArray[np.int64], word: NDArray[np.int8], *, per_triple: int
 ) -> NDArray[np.int8]:
     """Find the state of each triple by the rules of :func:`decide`: (n,) row in ``STATES``.
 
     Parameters
     ----------
-    is_automatic : (n,) bool array
+    automatic : Automatic
+        Of the same n triples.
     votes : (n, 3) int array
         Number of annotators with each of ``VERDICTS``.
     word : (n,) int array
@@ -130,7 +133,8 @@ def states(
     people = votes.sum(axis=1)
     unanimous = (votes == people[:, None]) & (people[:, None] > 0)
     rules = {
-        AUTOMATIC: is_automatic,
+        AUTOMATIC: automatic.is_automatic,
+        UNDRAWN: ~automatic.for_people,
         OPEN: people < per_triple,
         ADJUDICATED: (word == YES) | (word == NO),
         AGREED: unanimous[:, YES] | unanimous[:, NO],
@@ -145,7 +149,7 @@ def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.
     events = campaign.judgements.take(np.isin(campaign.judgements.triple, rows))
     events = replace(events, triple=np.searchsorted(rows, events.triple).astype(np.int32))
     votes, word = verdict_counts(events, len(rows)), last_word(events, len(rows), ADJUDICATOR)
-    return states(campaign.automatic.is_automatic[rows], votes, word, per_triple=campaign.per_triple)
+    return states(campaign.automatic.take(rows), votes, word, per_triple=campaign.per_triple)
 
 
 def states_before(judgements: Judgements) -> NDArray[np.int8]:
@@ -170,7 +174,7 @@ def states_before(judgements: Judgements) -> NDArray[np.int8]:
     last = np.maximum.accumulate(np.concatenate([[-1], said[:-1]]))[:n]
     word = np.where(last >= first, judgements.verdict[order][last], -1).astype(np.int8)
     before_each = np.empty(n, np.int8)
-    before_each[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
+    before_each[order] = states(Automatic.none(n), votes, word, per_triple=1)
     return before_each
 
 

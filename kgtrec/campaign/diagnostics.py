@@ -22,9 +22,10 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Table, TabledResult
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
-from kgtrec.evaluation.evaluate import evaluate, warn_lacking
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.prepared import warn_lacking
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import without_unlisted_answers

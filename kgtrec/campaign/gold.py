@@ -42,7 +42,7 @@ def gold_tasks(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], go
     The others are not in the pool, are judged by a rule, or were chosen for the training round.
     """
     row, trained = rows_in_pool(pool, gold), _trained(settings, gold)
-    return np.where(trained | np.append(automatic.is_automatic, False)[row], -1, row)
+    return np.where(trained | np.append(~automatic.for_people, False)[row], -1, row)
 
 
 def _trained(settings: Mapping[str, Any], gold: Gold) -> NDArray[np.bool_]:
@@ -84,7 +84,7 @@ def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gol
     """
     if not 0 <= share < 1:
         raise KgtrecError(f"expected a share of gold of at least 0 and less than 1, got {share:g}")
-    triples, may_be = pool.triples, ~automatic.is_automatic
+    triples, may_be = pool.triples, automatic.for_people
     wanted = round(may_be.sum() * share) - int((gold_tasks(pool, automatic, settings, gold) >= 0).sum())
     listed = rows_in_pool(pool, gold)
     may_be[listed[listed >= 0]] = False
@@ -145,7 +145,7 @@ def gold_notes(campaign: Campaign) -> str:
 
 def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, float, float]]:
     """By what gold can be guessed, with the AUC of who knows its share for each value, and that of random choices."""
-    pool, for_people = campaign.pool, ~campaign.automatic.is_automatic
+    pool, for_people = campaign.pool, campaign.automatic.for_people
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[for_people]
     triples, asked, is_gold = pool.triples.take(for_people), pool.questions, is_gold[for_people]
     n_gold = int(is_gold.sum())

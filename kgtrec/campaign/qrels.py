@@ -41,6 +41,7 @@ _UNSETTLED = {
     "conflict": "annotators disagree",
     "doubted": "an annotator is unsure",
     "undecidable": "the adjudicator is unsure",
+    "not drawn": "not in the sample",
 }
 
 

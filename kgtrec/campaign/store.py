@@ -25,10 +25,10 @@ from kgtrec.formats.campaign.folder import (
 from kgtrec.formats.campaign.judgements import JudgementsFile
 from kgtrec.formats.campaign.pools import GUARDED, read_settings
 from kgtrec.formats.files import FileState, PathLike
-from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS, RUNS, SETTINGS, TEMPLATES
+from kgtrec.formats.output.folders import DESIGN, GUIDELINES, JUDGEMENTS, RUNS, SETTINGS, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 
-POOL_FILES = (SETTINGS, *GUARDED, RUNS)
+POOL_FILES = (SETTINGS, *GUARDED, DESIGN, RUNS)
 
 
 class OpenCampaign:

@@ -129,7 +129,7 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
-    triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
+    triples = campaign.pool.triples.take(campaign.automatic.for_people)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
     lacking = {
         relation: count

@@ -13,7 +13,19 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import cell_counts, decisions_of, waiting
 from kgtrec.campaign.tasks import relations_without_template
 from kgtrec.data.campaign import MANAGER, Campaign
-from kgtrec.data.judgements import ANNOTATOR, CONFLICT, DOUBTED, NO, OPEN, STATES, UNSURE, VERDICTS, YES, Decisions
+from kgtrec.data.judgements import (
+    ANNOTATOR,
+    CONFLICT,
+    DOUBTED,
+    NO,
+    OPEN,
+    STATES,
+    UNDRAWN,
+    UNSURE,
+    VERDICTS,
+    YES,
+    Decisions,
+)
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table
 
@@ -70,7 +82,8 @@ def _by_state(name: str, labels: Sequence[str], row: NDArray[np.intp], decisions
     counts = np.column_stack([states.sum(axis=1), states, verdicts[:, ::-1]])
     counts = np.vstack([counts.sum(axis=0), counts])
     named = {name: pa.array(["all", *labels], pa.string())}
-    return pa.table(named | dict(zip(("triples", *STATES, "Y", "N"), counts.T, strict=True)))
+    table = pa.table(named | dict(zip(("triples", *STATES, "Y", "N"), counts.T, strict=True)))
+    return table if states[:, UNDRAWN].any() else table.drop_columns(STATES[UNDRAWN])
 
 
 def track(campaign: Campaign) -> CampaignProgress:

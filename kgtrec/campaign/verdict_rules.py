@@ -16,7 +16,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import HOST, MANAGER, PERSON_ROLES, REQUIRED, People
+from kgtrec.data.campaign import HOST, MANAGER, NOT_DRAWN, PERSON_ROLES, REQUIRED, Automatic, People
 from kgtrec.data.judgements import (
     ADJUDICATED,
     ADJUDICATOR,
@@ -241,10 +241,13 @@ def hosts_of(links: pa.StringArray) -> pa.StringArray:
     return pc.fill_null(pc.ascii_lower(pc.struct_field(parts, "host")), "")
 
 
-def wrong_triple(role: str, rule: str) -> str:
-    """Check that people do not judge what a rule has judged; an expert may, to check the rules."""
-    if rule and role != ROLES[EXPERT]:
-        return f"expected a triple for people to judge, found one that a rule has judged N ({rule})"
+def wrong_triple(role: str, automatic: Automatic, triple: int) -> str:
+    """Check that people judge what they are asked about; an expert may judge what a rule has, to check the rules."""
+    rule = automatic.rule[triple]
+    if rule == NOT_DRAWN:
+        return "expected a triple of the sample that people judge, found one that was not drawn"
+    if rule >= 0 and role != ROLES[EXPERT]:
+        return f"expected a triple for people to judge, found one that a rule has judged N ({automatic.rules[rule]})"
     return ""
 
 

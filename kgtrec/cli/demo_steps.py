@@ -195,7 +195,7 @@ def _adjudicate(script: Script, truth: Triples, error: float, seed: int) -> None
 
 def _judge_sample(script: Script, truth: Triples, seed: int) -> None:
     name, read = _EXPERT, read_campaign("annotation")
-    settled = decisions_of(read).verdict[~read.automatic.is_automatic] >= 0
+    settled = decisions_of(read).verdict[read.automatic.for_people] >= 0
     size = min(_SAMPLE, int(settled.sum()))
     script.run(f"campaign sample annotation --size {size} --expert {name} --out tasks/{name}.csv")
     asked = phrase_tasks(read, read_expert_sample("annotation", read.pool).triple.astype(np.intp), [(name,)] * size)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.common import counting, say
-from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import is_campaign, read_judgements, read_sampled, read_systems, systems_of
 from kgtrec.cli.options import SHARE, listing_option, option, refuse_idle, sides_option, ties_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
@@ -74,7 +74,10 @@ def command(
     weights: str | None,
     **options: Any,
 ) -> None:
-    """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file or a collection).
+    """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file, a collection, or a campaign).
+
+    Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), the values are estimates of those that
+    judging the whole pool would give, with intervals.
 
     Measures over answers (micro.MRR, micro.MR, micro.Hits@10) need answer ranks; macro.MRR, macro.Hits@10, AP@20,
     nDCG@20 and every other name of ir-measures or trec_eval take either.
@@ -90,6 +93,7 @@ def command(
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
+    kgtrec evaluate campaign ranks/*.run.gz --collection C
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     confidence: float | None = options["confidence"]
@@ -112,18 +116,23 @@ def command(
         import pyarrow.compute  # noqa: F401
 
         import kgtrec.report.show  # noqa: F401
+        from kgtrec.data.sampled_qrels import SampledQrels
         from kgtrec.evaluation.evaluate import evaluate
 
-        judgements = read_judgements(qrels)
+        judgements = read_sampled(qrels) if is_campaign(qrels) else read_judgements(qrels)
         keywords = scoring.keywords()
-        keywords["weights"] = _weights(weights, judgements, keywords.get("collection"))
+        if isinstance(judgements, SampledQrels):
+            keywords["weights"] = weights
+        else:
+            keywords["weights"] = _weights(weights, judgements, keywords.get("collection"))
         with progress_bar("evaluating", len(systems), "systems") as advance:
             given = counting(chain([early.result()] if early else [], loaded), advance)
             scores = evaluate(judgements, given, measures, per=per, **options, **keywords)
     if scoring.options["ties"] == "realistic" and any(scores.tied):
         _report_half_places(scores.measures, "--ties expected gives the mean")
-    if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
-        say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
+    if scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
+        level = 0.95 if confidence is None else confidence
+        say(f"note: {100 * level:.12g}% intervals are over {scores.population}")
     output.show(scores if sort is None else scores.sorted_by(sort))
 
 

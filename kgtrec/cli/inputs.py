@@ -13,6 +13,7 @@ from kgtrec.cli.options import is_mixed
 from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.formats.files import reading
+from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name, read_run_file
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
+    from kgtrec.data.sampled_qrels import SampledQrels
 
 
 AnyPath = TypeVar("AnyPath", str, Path)
@@ -98,6 +100,20 @@ def read_questions(folder: str) -> Collection:
             "candidates are the entities of one side only; use kgtrec align"
         )
     return collection
+
+
+def is_campaign(path: str) -> bool:
+    """Check whether the folder of a campaign is at the path, in place of qrels."""
+    return Path(path, SETTINGS).is_file()
+
+
+def read_sampled(path: str) -> SampledQrels:
+    """Read what is judged of the designed sample of the campaign at the path."""
+    from kgtrec.campaign.sampled import sampled_qrels
+    from kgtrec.formats.campaign.folder import read_campaign
+
+    sampled = sampled_qrels(read_campaign(path))
+    return replace(sampled, collection="") if is_mixed() else sampled
 
 
 def read_judgements(path: str) -> Qrels | Collection:

@@ -20,6 +20,7 @@ from kgtrec.cli.inputs import by_name, files_of, read_questions
 from kgtrec.cli.options import (
     COUNT,
     PATH,
+    SHARE,
     Real,
     choices_option,
     force_option,
@@ -108,6 +109,7 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
     callback=_strata,
     metavar="RANK:SHARE,...",
 )
+@option("--share", "Share of the triples that people judge, for strategies two-level and whole-questions.", SHARE, 0.2)
 @option("--least", "Smallest sample per question and stratum, for strategy stratified.", COUNT, DEFAULT_LEAST)
 @option("--judged judged_path", "Recorded qrels to replay, for strategies that need judgements one at a time.", PATH)
 @choices_option(
@@ -151,6 +153,7 @@ def command(
     kgtrec pool C ranks/*.run.gz --depth 10 --out campaign
     kgtrec pool C ranks --strategy rrf --budget 5000 --family "trans*=translational" --out campaign
     kgtrec pool C ranks --known sample.tsv --cut raw --out campaign
+    kgtrec pool C ranks --strategy two-level --share 0.2 --out campaign
     kgtrec pool C ranks --trivial types,category --observed-types --dry-run
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
@@ -177,7 +180,7 @@ def command(
         rows = _question_rows(questions_path, test)
     family_of = _families(options["families"], [default_name(file) for file in files])
     reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
-    own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
+    own: dict[str, Any] = {name: options[name] for name in chosen.parameters if not chosen.design}
     budget, seed = options["budget"], options["seed"]
     read = (read_any_run(path, name=default_name(path)) for path in files)
     make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
@@ -185,7 +188,7 @@ def command(
         pool = make(
             test,
             (replace(run, collection="") if is_mixed() else run for run in read),
-            strategy=strategy,
+            strategy="depth" if chosen.design else strategy,
             budget=budget,
             questions=rows,
             known_answers=known_answers,
@@ -199,7 +202,13 @@ def command(
     if dry_run:
         Output().show(trivial_counts(pool, automatic))
         return
-    known = known_answers_of(pool, test, known_answers)
+    known, design = known_answers_of(pool, test, known_answers), None
+    if chosen.design:
+        from kgtrec.pooling.designs import draw_design
+
+        own = {"share": options["share"]}
+        design = draw_design(pool, known, automatic, strategy=strategy, seed=seed, **own)
+        automatic = automatic.with_design(design)
     summary = summarise_pool(pool, family_of, automatic, known)
     # in an order that does not depend on the command line, so that equal pools have equal bytes
     inputs: list[tuple[str, str | None]] = [
@@ -221,9 +230,10 @@ def command(
     with together():
         if report_path:
             write_text(report_path, shown(summary, report_form))
-        write_pool(str(out), pool, known, automatic, family_of, collection=test.stamp, seed=seed, made=made)
+        about: dict[str, Any] = {"collection": test.stamp, "seed": seed, "made": made, "design": design}
+        write_pool(str(out), pool, known, automatic, family_of, **about)
     Output().show(summary)
-    for_people = len(automatic) - (judged_by_rule := int(automatic.is_automatic.sum()))
+    for_people, judged_by_rule = (int(part.sum()) for part in (automatic.for_people, automatic.is_automatic))
     by_rule = f"; a rule has judged {judged_by_rule:,} more" if judged_by_rule else ""
     say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
     say(much_text(for_people))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_judgements, read_sampled, read_systems, systems_of
 from kgtrec.cli.options import (
     PATH,
     Command,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection as Questions
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
+    from kgtrec.data.sampled_qrels import SampledQrels
     from kgtrec.evaluation.scoring import ScoringOptions
 
 
@@ -48,9 +49,16 @@ class ScoringRequest:
         files, holds_ranks = systems_of(qrels, systems)
         return read_judgements(qrels), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
 
+    def inputs_of_sample(
+        self, campaign: str, systems: Sequence[str]
+    ) -> tuple[SampledQrels, Iterator[AnyRun | AnswerRanks], Sequence[str]]:
+        """Return the same with the judged sample of a campaign."""
+        files, holds_ranks = systems_of(campaign, systems)
+        return read_sampled(campaign), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
+
     def measures_of(self, holds_ranks: Sequence[bool]) -> Sequence[str]:
         """Return the measures that were asked for, or the default ones for such systems."""
-        from kgtrec.evaluation.evaluate import default_measures
+        from kgtrec.evaluation.prepared import default_measures
 
         return self.measures or default_measures(ranks=all(holds_ranks))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrays import RowsByCode
 from kgtrec.data.arrow import long_table
 from kgtrec.data.columns import Columns
+from kgtrec.data.design import Design
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import NO, ROLES, VERDICTS, YES, Gold, Judgements
 from kgtrec.data.pool import Pool
@@ -33,24 +34,37 @@ LINKS = REQUIRED, ASKED, NOT_ASKED = ("required", "asked", "none")
 ANNOTATORS_PER_TRIPLE = 2  # unless a campaign says otherwise
 MOST_PER_TRIPLE = 100
 MOST_TRAINING = 50  # gold triples
+_FOR_PEOPLE, NOT_DRAWN = -1, -2  # codes in place of a rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Automatic(Columns):
-    """Which triples of a pool are judged N without a person, and by which rule."""
+    """Which triples of a pool people are not asked about: those judged N by a rule, and those not drawn by a design."""
 
-    rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge
+    rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge; NOT_DRAWN
     rules: tuple[str, ...]
 
     @property
     def is_automatic(self) -> NDArray[np.bool_]:
-        """(n,) per triple of the pool."""
+        """(n,) whether a rule judged the triple N."""
         return self.rule >= 0
+
+    @property
+    def for_people(self) -> NDArray[np.bool_]:
+        """(n,) whether people are asked to judge the triple."""
+        return self.rule == _FOR_PEOPLE
+
+    def with_design(self, design: Design | None) -> Automatic:
+        """Return the same, where people are asked only about the triples that a design has drawn."""
+        if design is None:
+            return self
+        asked = np.where(design.asked(len(self)), np.int8(_FOR_PEOPLE), np.int8(NOT_DRAWN))
+        return replace(self, rule=np.where(self.is_automatic, self.rule, asked))
 
     @classmethod
     def none(cls, n: int) -> Automatic:
         """Make an empty one, without a rule for any of ``n`` triples."""
-        return cls(np.full(n, -1, np.int8), ())
+        return cls(np.full(n, _FOR_PEOPLE, np.int8), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +134,7 @@ class Campaign:
     settings: Mapping[str, Any] = field(default_factory=dict)  # seed, annotators per triple, how the pool was made
     gold: Gold = field(default_factory=Gold.none)  # triples whose verdict is known
     descriptions: Mapping[str, str] = field(default_factory=dict)  # entity -> what it is, in a line
+    design: Design | None = None  # the sample that people judge; None: all that no rule has judged
 
     @property
     def per_triple(self) -> int:

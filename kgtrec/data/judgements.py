@@ -140,8 +140,8 @@ class Judgements(Columns):
         return self.take(np.sort(len(key) - 1 - last))
 
 
-STATES = ("automatic", "open", "agreed", "conflict", "doubted", "adjudicated", "undecidable")
-AUTOMATIC, OPEN, AGREED, CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE = range(7)
+STATES = ("automatic", "open", "agreed", "conflict", "doubted", "adjudicated", "undecidable", "not drawn")
+AUTOMATIC, OPEN, AGREED, CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE, UNDRAWN = range(8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +149,8 @@ class Decisions(Columns):
     """One row per triple of the pool.
 
     ``open``: too few annotators have judged it. ``conflict``: they disagree. ``doubted``: one of them was unsure.
-    The last two wait for an adjudicator, who decides (``adjudicated``) or is unsure too (``undecidable``).
+    The last two wait for an adjudicator, who decides (``adjudicated``) or is unsure too (``undecidable``). ``not
+    drawn``: nobody is asked, since the design of the sample has not drawn it.
     """
 
     state: NDArray[np.int8]  # (n,) row in STATES

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _POPULATIONS = {
     "triple": "other test sets of as many triples from the same graph",
     "question": "other test sets of as many questions like these",
+    "pool": "other samples of this pool, for the values that judging all of it would give",
 }
 BREAKDOWNS = ("question", "answer", "side", "relation", "category")
 _ENDS = ("least", "most", "low", "high", "effective")  # columns beside the values

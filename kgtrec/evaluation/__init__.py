@@ -7,7 +7,8 @@ from kgtrec.data.lazy import offer
 __all__ = offer(
     __name__,
     {
-        "evaluation.evaluate": ("evaluate", "default_measures"),
+        "evaluation.evaluate": ("evaluate",),
+        "evaluation.prepared": ("default_measures",),
         "evaluation.item_scores": ("item_scores", "ItemScores"),
         "evaluation.ties": ("compare_ties", "TieComparison"),
         "evaluation.chance": ("adjust", "chance_of_split", "chance_table"),

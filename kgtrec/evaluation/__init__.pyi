@@ -4,10 +4,10 @@ from kgtrec.data.scores import PublishedValue as PublishedValue
 from kgtrec.evaluation.chance import adjust as adjust
 from kgtrec.evaluation.chance import chance_of_split as chance_of_split
 from kgtrec.evaluation.chance import chance_table as chance_table
-from kgtrec.evaluation.evaluate import default_measures as default_measures
 from kgtrec.evaluation.evaluate import evaluate as evaluate
 from kgtrec.evaluation.item_scores import ItemScores as ItemScores
 from kgtrec.evaluation.item_scores import item_scores as item_scores
+from kgtrec.evaluation.prepared import default_measures as default_measures
 from kgtrec.evaluation.published.check_paper import PaperCheck as PaperCheck
 from kgtrec.evaluation.published.check_paper import check_paper as check_paper
 from kgtrec.evaluation.published.findings import MeanBounds as MeanBounds

@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of, labels_of
-from kgtrec.data.collection import CATEGORIES, Collection
-from kgtrec.data.qrels import Qrels
+from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, MeasureError, counted, one_of, unwarned, warn
-from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.given import AnyQrels, System, Systems, each_system, qrels_of
+from kgtrec.data.sampled_qrels import SampledQrels
+from kgtrec.data.scores import Scores
+from kgtrec.errors import KgtrecError, counted, unwarned, warn
+from kgtrec.evaluation.given import AnyQrels, Systems
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
-from kgtrec.evaluation.matching import BELOW, MatchedSystem, leaves_order_open, match
+from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
-from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, Missing, Scoring, UnlistedAnswers
-from kgtrec.evaluation.summarise import ItemValues, summarise
-from kgtrec.evaluation.unlisted import without_unlisted_answers
-from kgtrec.evaluation.weighting import Weighting
-from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of, parse_measures
-
-
-def default_measures(*, ranks: bool) -> tuple[str, ...]:
-    """Return the measures that are computed by default; ``ranks``: all systems are answer ranks.
-
-    Examples
-    --------
-    >>> default_measures(ranks=False)
-    ('macro.MRR', 'macro.Hits@1', 'macro.Hits@3', 'macro.Hits@10', 'AP@20', 'nDCG@20')
-    """
-    return (*MICRO_DEFAULTS, *MACRO_DEFAULTS) if ranks else MACRO_DEFAULTS
+from kgtrec.evaluation.prepared import Prepared, prepared
+from kgtrec.evaluation.sampled import estimate
+from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
+from kgtrec.evaluation.summarise import summarise
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of
 
 
 def evaluate(
-    qrels: AnyQrels,
+    qrels: AnyQrels | SampledQrels,
     systems: Systems,
     measures: Any = None,
     *,
@@ -63,8 +49,10 @@ def evaluate(
 
     Parameters
     ----------
-    qrels : Qrels, Collection, path, DataFrame, mapping or iterable
-        The judgements, as for :func:`kgtrec.evaluation.given.qrels_of`.
+    qrels : Qrels, Collection, SampledQrels, path, DataFrame, mapping or iterable
+        The judgements, as for :func:`kgtrec.evaluation.given.qrels_of`. Of a designed sample
+        (:func:`kgtrec.campaign.sampled_qrels`) the values are estimates of those that judging the whole pool would
+        give, always with intervals; see :func:`kgtrec.evaluation.sampled.estimate` for the measures.
     systems : Run, AnswerRanks, Ranked, path, DataFrame or mapping, or several of them
         One system, as for :func:`kgtrec.evaluation.given.system_of`, an iterable, a mapping from names, or the path
         of a folder of answer ranks or runs; an iterable is read one system at a time.
@@ -151,6 +139,10 @@ def evaluate(
         seed=seed,
         mixed=mixed,
     )
+    if isinstance(qrels, SampledQrels):
+        if idle := [name for name, used in (("per", per), ("float32", float32), ("drawn", drawn)) if used]:
+            raise KgtrecError(f"expected no {idle[0]} with a sample of the judgements, found it; leave it out")
+        return estimate(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
     inputs = prepared(qrels, systems, measures, scoring, per)
     collection, judgements = inputs.scoring.collection, inputs.qrels
     intervals = None
@@ -227,104 +219,6 @@ def _warn_moved(moved: Sequence[Moved], n_totals: int) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """The checked arguments of the verbs that score systems."""
-
-    qrels: Qrels
-    systems: Iterator[System]  # one by one, checked to belong together, without the answers that the qrels lack
-    measures: list[AnyMeasure]
-    scoring: Scoring  # with the collection of the topics
-    weighting: Weighting
-    breakdown: Breakdown
-
-    def matched(self, system: System) -> MatchedSystem:
-        """Match a system with the qrels; warn of questions that it lacks, if a measure is over questions."""
-        matched = match(system, self.qrels, self.scoring.ties, self.scoring.seed)
-        if any(measure.items == "questions" for measure in self.measures):
-            warn_of_lacking(matched, self.qrels, self.scoring)
-        return matched
-
-    def items_of(self, measure: AnyMeasure, matched: MatchedSystem) -> ItemValues:
-        """Compute the items of one measure for one system, with their weights; warn if some have no value.
-
-        Raises
-        ------
-        MeasureError
-            If the measure cannot be computed for this kind of system.
-        """
-        if isinstance(measure, ParsedMeasure) and measure.items == "answers":
-            items = _items_of_answers(measure, matched, self.breakdown)
-        else:
-            items = _items_of_questions(measure, matched, self.qrels, self.breakdown, self.scoring.missing)
-        if unknown := np.count_nonzero(np.isnan(items.value)):
-            warn(
-                f"{measure.label} of {matched.name} is undefined for {unknown} of {len(items.value)} {measure.items}, "
-                "and so are the means over them" + (": no answer is in the cut run" if matched.run is not None else "")
-            )
-        return replace(items, weight=self.weighting.of(items, measure))
-
-
-def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str | None = None) -> Prepared:
-    """Check the common arguments of every verb that scores systems.
-
-    Raises
-    ------
-    KgtrecError
-        If there is no judgement.
-    MeasureError
-        If a measure is unknown.
-
-    Warns
-    -----
-    KgtrecWarning
-        Of measures that fix other weights.
-    """
-    judgements = qrels_of(qrels)
-    whole = judgements if isinstance(judgements, Collection) else None
-    if isinstance(judgements, Collection):
-        judgements, scoring = judgements.qrels, replace(scoring, collection=whole)
-    if len(judgements) == 0:
-        raise KgtrecError("expected qrels with at least one judgement, found none")
-    systems, measures = systems_and_measures(systems, measures)
-    collection = scoring.collection
-    judgements = of_collection(judgements, collection)
-    if scoring.sides != SIDES:
-        judgements = _of_sides(judgements, collection, scoring.sides)
-        systems = (
-            system if isinstance(system, AnswerRanks) else system.of_questions(judgements.questions)
-            for system in systems
-        )
-    systems = different_systems(systems, whole, qrels=judgements, measures=measures, mixed=scoring.mixed)
-    weighting = Weighting(scoring.weights, judgements, collection)
-    weighting.warn_fixed(measures)
-    systems = without_unlisted_answers(systems, judgements, scoring, measures)
-    breakdown = breakdown_of(per, judgements, collection, measures)
-    return Prepared(judgements, systems, measures, scoring, weighting, breakdown)
-
-
-def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[AnyMeasure]]:
-    """Return the systems of a caller one by one, and the measures, or the default ones of such systems."""
-    systems = each_system(systems)
-    if measures is None:
-        systems = list(systems)
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in systems))
-    return systems, parse_measures(measures)
-
-
-def _of_sides(qrels: Qrels, collection: Collection | None, sides: Sequence[str]) -> Qrels:
-    """The judgements of the questions of some sides."""
-    if collection is None:
-        raise KgtrecError(
-            "expected a collection, which has the sides of the questions, found qrels alone (--collection)"
-        )
-    asked = np.isin(collection.topics_of(qrels.questions), collection.questions.rows_of(sides))
-    qrels = qrels.of_questions(np.flatnonzero(asked))
-    if len(qrels) == 0:
-        raise KgtrecError(f"expected judgements of questions that ask for the {' or '.join(sides)}, found none")
-    return qrels
-
-
 def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], intervals: Intervals | None) -> Scores:
     """The numbers of every system, one after the other, their ends where its lists are cut, and their intervals."""
     measures, breakdown, is_alike = inputs.measures, inputs.breakdown, inputs.weighting.by_question
@@ -395,119 +289,6 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
             f"no interval for {', '.join(lacking)}"
             + ("; intervals over test triples (--drawn triple) may have one" if way_out else "")
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdown:
-    """How values are broken down: a group for each question, or one row per answer."""
-
-    group: NDArray[np.int32] | None  # (questions,) row in items; None if items are answers
-    size: int  # number of items
-    items: Mapping[str, pa.Array]
-
-
-def breakdown_of(
-    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure]
-) -> Breakdown:
-    """Return the groups of questions that each have a value: one group of all if ``per`` is None.
-
-    Raises
-    ------
-    KgtrecError
-        If ``per`` is unknown, or needs topics and there is no collection.
-    MeasureError
-        If a measure over questions is asked for values of answers.
-    """
-    n = len(qrels.questions)
-    if per is None:
-        return Breakdown(np.zeros(n, np.int32), 1, {})
-    if per == "question":
-        return Breakdown(np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
-    if per == "answer":
-        if over_questions := [measure.label for measure in measures if measure.items == "questions"]:
-            raise MeasureError(f"{over_questions[0]} has one value per question, not per answer; use --per question")
-        relevant = qrels.grade >= 1
-        items = {
-            "question": qrels.questions.decode(qrels.question[relevant]),
-            "entity": qrels.entities.decode(qrels.entity[relevant]),
-        }
-        return Breakdown(None, int(relevant.sum()), items)
-    one_of("per to be one of", per, BREAKDOWNS)
-    if collection is None:
-        raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
-    topics, row = collection.questions, collection.topics_of(qrels.questions)
-    if per == "side":
-        code, labels = (~topics.is_head[row]).astype(np.int32), labels_of(SIDES)
-    elif per == "relation":
-        code, labels = topics.relation[row], topics.relations.labels
-    else:
-        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
-    used, group = np.unique(code, return_inverse=True)
-    return Breakdown(group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
-
-
-def warn_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
-    """Warn of the questions that a system lacks, and say what becomes of them; None: there is no choice.
-
-    ``side`` is the only side that the system answers, if it does.
-    """
-    if not lacking:
-        return
-    then = {
-        "zero": "they count zero (--missing skip, in Python missing='skip', leaves them out)",
-        "skip": "they are left out",
-        None: "they count zero",
-    }[missing]
-    if side:
-        then += f"; it answers {side} questions only, on which kgtrec evaluate --sides {side} compares all systems"
-    warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
-
-
-def warn_of_lacking(matched: MatchedSystem, qrels: Qrels, scoring: Scoring) -> None:
-    """Call :func:`warn_lacking` for a system that is matched with the qrels."""
-    lacking, side, collection = matched.ranking.num_retrieved == 0, "", scoring.collection
-    if collection is not None and lacking.any() and not lacking.all():
-        is_head = collection.questions.is_head[collection.topics_of(qrels.questions)]
-        for name, own in zip(SIDES, (is_head, ~is_head), strict=True):
-            side = name if lacking[~own].all() else side
-    warn_lacking(matched.name, int(lacking.sum()), qrels, scoring.missing, side)
-
-
-def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown: Breakdown) -> ItemValues:
-    answers = matched.answers
-    if answers is None:
-        over_questions = measure.label.replace("micro.", "macro.", 1)
-        of_runs = over_questions.startswith(("macro.MR", "macro.Hits@"))  # the others need candidates
-        raise MeasureError(
-            f"{measure.label} needs exact ranks, which the cut run {matched.name} does not have; evaluate the "
-            f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
-        )
-    ranks, is_open = (answers.best, answers.worst), leaves_order_open(matched.ties, measure)
-    value = measure.expected(*ranks) if is_open else measure(answers.rank)
-    group = np.arange(len(value), dtype=np.int32) if breakdown.group is None else breakdown.group[answers.question]
-    open_ranks = ranks if is_open and measure.record.aggregate == "median" else None
-    return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
-
-
-def _items_of_questions(
-    measure: AnyMeasure, matched: MatchedSystem, qrels: Qrels, breakdown: Breakdown, missing: Missing
-) -> ItemValues:
-    if isinstance(measure, ProvidedMeasure):
-        value = measure.per_question(qrels, matched.run, matched.ties)
-    else:
-        if measure.record.binary and np.any(qrels.grade > 1):
-            raise MeasureError(
-                f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
-            )
-        is_open = leaves_order_open(matched.ties, measure)
-        value = measure.expected(matched.tied_ranking) if is_open else measure(matched.ranking)
-    # added up in byte order of the ids, as in trec_eval: then the last bit does not depend on the line order of a file
-    order = np.argsort(qrels.questions.byte_order).astype(np.int32)
-    if missing == "skip":
-        order = order[matched.ranking.num_retrieved[order] > 0]
-    candidates = matched.ranking.num_retrieved[order] if matched.run is None else None
-    group = order if breakdown.group is None else breakdown.group[order]  # measures over questions have no answers
-    return ItemValues(value[order], group, order, None, candidates, matched.ranking.num_relevant()[order])
 
 
 def _in_float32(run: Run) -> Run:

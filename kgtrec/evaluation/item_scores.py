@@ -14,8 +14,8 @@ from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
-from kgtrec.evaluation.evaluate import prepared
 from kgtrec.evaluation.given import AnyQrels, Systems
+from kgtrec.evaluation.prepared import prepared
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, sign_of, warn_undefined
 from kgtrec.measures.aggregate import LINKS, aggregate_groups

@@ -18,9 +18,10 @@ from kgtrec.data.lazy import imported
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import each_warned_once, one_of, unwarned
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.given import AnyQrels, System, Systems, qrels_of
 from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.prepared import systems_and_measures
 from kgtrec.evaluation.scoring import TIE_POLICIES, Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import values_of
+from kgtrec.data.arrow import labels_of, values_of
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, require
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.trec.text import decoded, shown, text_of
@@ -252,3 +253,42 @@ def _way_out(fields: list[str], n_columns: int, delimiter: str) -> str:
         if len(parts) == n_columns:
             return f" and no TAB (--delimiter {name} would find {n_columns})"
     return " and no TAB (another separator is named with --delimiter)"
+
+
+def read_columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
+    """Read the fields of every line by columns, for files that may be long; none may be empty.
+
+    Raises
+    ------
+    FormatError
+        For the first malformed line.
+    """
+    if not lines.data.strip(b" \v\f\r\n"):
+        return [labels_of([])] * len(columns)
+    try:
+        return read_fields(lines, len(columns), " ".join(columns))
+    except FormatError:
+        for line in lines.rows:
+            line.fields(columns)  # raises the error in the words of tables
+        raise
+
+
+def probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
+    """Read probabilities, above 0 and up to 1.
+
+    Raises
+    ------
+    FormatError
+        For the first one that is malformed or out of this range.
+    """
+    distinct, codes = Vocabulary.encoding(column)  # few, so each is read once
+    values = np.full(len(distinct), np.nan)
+    number = r"^(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(e-?[0-9]{1,3})?$"
+    good = np.flatnonzero(values_of(pc.match_substring_regex(distinct.labels, number)))
+    values[good] = [float(distinct[code]) for code in good.tolist()]
+    probability = values[codes]
+    lines.require(
+        (probability > 0) & (probability <= 1),
+        lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
+    )
+    return probability

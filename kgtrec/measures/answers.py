@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.kernels.chance import lists as chance_lists
 from kgtrec.kernels.chance import ranks as chance
-from kgtrec.kernels.lists import expected_ties, gain, list_measures
+from kgtrec.kernels.lists import credit, expected_ties, gain, list_measures
 from kgtrec.kernels.lists.answer_measures import hit, identity, log_reciprocal, power, reciprocal
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
@@ -173,6 +173,7 @@ _of_best_answers(
     _expected_best_rank,
     "Mean over questions of the best answer's rank; the other answers stay in the list.",
     chance=Chance(chance_lists.expected_best_rank, chance_lists.variance_best_rank),
+    credit=credit.best_rank,
     **_AS_RANKS,
 )
 _of_best_answers(
@@ -181,6 +182,7 @@ _of_best_answers(
     expected_ties.reciprocal_rank,
     "Mean over questions of 1 / the best answer's rank; the other answers stay in the list.",
     chance=Chance(chance_lists.expected_reciprocal_best_rank, chance_lists.variance_reciprocal_best_rank),
+    credit=credit.reciprocal_rank,
 )
 _of_best_answers(
     "macro.Hits",
@@ -189,6 +191,7 @@ _of_best_answers(
     "Share of questions whose best answer is ranked at the cutoff or better.",
     cutoff="required",
     chance=Chance(chance_lists.expected_success, chance_lists.variance_success),
+    credit=credit.success,
 )
 # the plain forms of these two are registered in lists.py
 _of_best_answers(

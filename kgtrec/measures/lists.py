@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.lists import expected_ties, gain, list_measures, preference
+from kgtrec.kernels.lists import credit, expected_ties, gain, list_measures, preference
 from kgtrec.kernels.lists.judged_ranking import Ranking
 from kgtrec.measures.record import Measure, Rule
 from kgtrec.measures.registry import register
@@ -78,6 +78,7 @@ _of_relevant(
     expected=expected_ties.average_precision,
     trec_eval=("map", "map_cut_{cutoff}"),
     aliases={"MAP": {}},
+    credit=credit.average_precision,
 )
 _over_questions(
     "nDCG",
@@ -90,6 +91,7 @@ _over_questions(
     expected=_with_gains(expected_ties.ndcg),
     trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
     aliases={"NDCG": {}},
+    credit=credit.ndcg,
 )
 _of_relevant(
     "P",
@@ -99,6 +101,7 @@ _of_relevant(
     expected=list_measures.precision,
     trec_eval=("P_{cutoff}",),
     aliases={"Precision": {}},
+    credit=credit.precision,
 )
 _of_relevant(
     "R",
@@ -108,6 +111,7 @@ _of_relevant(
     expected=list_measures.recall,
     trec_eval=("recall_{cutoff}",),
     aliases={"Recall": {}},
+    credit=credit.recall,
 )
 _of_relevant(
     "RR",
@@ -117,6 +121,7 @@ _of_relevant(
     cutoff="optional",
     expected=expected_ties.reciprocal_rank,
     trec_eval=("recip_rank",),
+    credit=credit.reciprocal_rank,
 )
 _of_relevant(
     "Success",
@@ -125,6 +130,7 @@ _of_relevant(
     cutoff="required",
     expected=expected_ties.success,
     trec_eval=("success_{cutoff}",),
+    credit=credit.success,
 )
 _of_relevant(
     "Rprec",
@@ -134,6 +140,7 @@ _of_relevant(
     expected=list_measures.r_precision,
     trec_eval=("Rprec",),
     aliases={"RPrec": {}},
+    credit=credit.r_precision,
 )
 _of_pool(
     "Bpref",
@@ -143,6 +150,7 @@ _of_pool(
     trec_eval=("bpref",),
     aliases={"BPref": {}},
     sees_wrong=True,
+    credit=credit.bpref,
 )
 _of_pool(
     "infAP",
@@ -186,6 +194,7 @@ _over_questions(
     expected=expected_ties.rank_biased_precision,
     trec_eval=("rbp",),
     aliases={"rbp": {"p": 0.9}},
+    credit=credit.rank_biased_precision,
 )
 _of_relevant(
     "SetP",
@@ -197,7 +206,12 @@ _of_relevant(
     aliases={"SetRelP": {"relative": True}, "set_relative_P": {"relative": True}},
 )
 _of_pool(
-    "SetR", list_measures.recall, "Recall of the whole list.", expected=list_measures.recall, trec_eval=("set_recall",)
+    "SetR",
+    list_measures.recall,
+    "Recall of the whole list.",
+    expected=list_measures.recall,
+    credit=credit.recall,
+    trec_eval=("set_recall",),
 )
 _of_relevant(
     "SetF",
@@ -267,6 +281,7 @@ _of_relevant(
     rules={"multiple": Rule(float, low=0.0)},
     expected=list_measures.r_precision,
     trec_eval=("Rprec_mult_{multiple}",),
+    credit=credit.r_precision,
 )
 _of_relevant(
     "11pt_avg",
@@ -283,6 +298,7 @@ _of_relevant(
     cutoff="required",
     expected=list_measures.relative_precision,
     trec_eval=("relative_P_{cutoff}",),
+    credit=credit.relative_precision,
 )
 _of_relevant(
     "utility",
@@ -293,7 +309,10 @@ _of_relevant(
     expected=list_measures.set_utility,
 )
 _of_relevant(
-    "binG", gain.binary_gain, "Mean over all relevant candidates of 1 / log2(2 + non-relevant candidates before it)."
+    "binG",
+    gain.binary_gain,
+    "Mean over all relevant candidates of 1 / log2(2 + non-relevant candidates before it).",
+    credit=credit.binary_gain,
 )
 for _name, _kernel, _description in (
     (

@@ -72,6 +72,9 @@ class Measure:
     # plain mean, it is the mean of the averaged quantity (ln r for geometric means); a median is that of all possible
     # ranks
     expected: Callable[..., NDArray[np.float64]] | None = None
+    # what one relevant candidate adds, of a measure over questions that is a sum of such credits; as `value` but with a
+    # kgtrec.kernels.lists.credits.Place. A measure over answers needs none: it adds up its values
+    credit: Callable[..., NDArray[np.float64]] | None = None
     form: Literal["plain", "ratio", "index", "z"] = "plain"  # the other three compare the number with chance
     adjusts: str = ""  # the name of the measure that those three compare with chance
     chance: Chance | None = None  # per item, for means over items; None: for all items together, or unknown

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.lazy import imported
+from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
-from kgtrec.evaluation.scoring import ScoringOptions
+from kgtrec.evaluation.sampled import SampleEstimates, estimates
+from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, Part, ResampledTest, TukeyTest
+from kgtrec.measures.names import better_of
 from kgtrec.workers.results import Helper, Piece, number_of_workers, results
 
 if TYPE_CHECKING:
@@ -29,12 +32,19 @@ if TYPE_CHECKING:
 
 #: all tests, in the order in which they are shown
 POWER_TESTS = ("t", "clustered", "bootstrap", "tukey")
-_TEST_NAMES = {"clustered": "t, clustered", "tukey": "Tukey HSD"}
+#: those of estimates from a designed sample of the judgements: over other samples of the pool, and over other questions
+SAMPLE_TESTS = ("pool", "questions")
+_TEST_NAMES = {
+    "clustered": "t, clustered",
+    "tukey": "Tukey HSD",
+    "pool": "t, whole pool",
+    "questions": "t, other questions",
+}
 Resample = Literal["question", "item"]
 #: units that the last two resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: the test that a summary reports: the first of these that was made
-MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey")
+MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey", "questions")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +57,7 @@ class Power(Framed, PlottedResult):
 
     systems: tuple[str, ...]
     measures: tuple[str, ...]  # as spelled by the caller
-    tests: tuple[str, ...]  # of POWER_TESTS
+    tests: tuple[str, ...]  # of POWER_TESTS, or SAMPLE_TESTS
     alpha: float
     repeats: int  # bootstrap samples, and shuffles
     items: tuple[str, ...]  # per measure, "answers" or "questions"
@@ -62,6 +72,9 @@ class Power(Framed, PlottedResult):
     statistic: NDArray[np.float64]  # (measures, tests, pairs) Student's t; NaN for tests without one
     p: NDArray[np.float64]  # (measures, tests, pairs)
     adjusted: NDArray[np.float64]  # (measures, tests, pairs) by Holm's method; for Tukey p itself, which holds for all
+    # (measures, tests, pairs) ends of intervals of level 1 - alpha, of estimates from a sample of the judgements
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         n_pairs = self.difference.shape[1]
@@ -148,7 +161,8 @@ class Power(Framed, PlottedResult):
     def to_table(self) -> pa.Table:
         """Return a row per measure, pair and test.
 
-        measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted.
+        measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted; of estimates also low
+        and high.
         """
         n_measures, n_tests, n_pairs = self.p.shape
         first, second = ([self.systems[place] for place in part] for part in self.pairs)
@@ -163,8 +177,8 @@ class Power(Framed, PlottedResult):
             "d_pooled": self.d_pooled[:, :, None],
             "test": (2, self.tests),
         }
-        cubes = {"t": self.statistic, "p": self.p, "p_adjusted": self.adjusted}
-        by_pair = {name: cube.transpose(0, 2, 1) for name, cube in cubes.items()}
+        cubes = {"t": self.statistic, "p": self.p, "p_adjusted": self.adjusted, "low": self.low, "high": self.high}
+        by_pair = {name: cube.transpose(0, 2, 1) for name, cube in cubes.items() if cube is not None}
         return long_table((n_measures, n_pairs, n_tests), columns | by_pair)
 
     def summary_table(self) -> pa.Table:
@@ -216,6 +230,10 @@ class Power(Framed, PlottedResult):
         rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
         resampled = max(1e-4, 1 / self.repeats)
         least = [resampled if test in ("bootstrap", "tukey") else 1e-4 for test in self.tests] * place.size
+        sizes = [Column("d_z", digits=3), Column("d_pooled", "d pooled", digits=3)]
+        if self.low is not None:
+            ends = ("low", f"{100 * (1 - self.alpha):g}% from"), ("high", "to")
+            sizes = [Column(name, label, form="difference") for name, label in ends]
         columns = (
             Column("measure"),
             Column("first"),
@@ -223,8 +241,7 @@ class Power(Framed, PlottedResult):
             Column("better"),
             Column("test", names=_TEST_NAMES),
             Column("difference", form="difference"),
-            Column("d_z", digits=3),
-            Column("d_pooled", "d pooled", digits=3),
+            *sizes,
             Column("p", form="p", least=least),
             Column("p_adjusted", "adjusted", form="p", least=least),
         )
@@ -311,7 +328,8 @@ def power(
     ----------
     qrels, systems, measures, **scoring
         As for :func:`kgtrec.evaluation.item_scores`. Or only its result, instead of ``qrels``: a mapping from a
-        measure's name to the score of each system on each item.
+        measure's name to the score of each system on each item. With :class:`SampledQrels` the differences are
+        estimates of those that judging the whole pool would give, with t-tests of their own (``SAMPLE_TESTS``).
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired
@@ -379,6 +397,8 @@ def power(
         raise KgtrecError(f"expected at least 1 repeat, found {repeats}")
     one_of("to resample one of", resample, RESAMPLES)
     number_of_workers(workers, executor)
+    if isinstance(qrels, SampledQrels):
+        return _power_of_sample(estimates(qrels, systems, measures, Scoring(**scoring)), alpha)
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
@@ -428,6 +448,43 @@ def power(
     )
     _warn_undefined(tested, samples)
     return tested
+
+
+def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
+    """The differences that judging the whole pool would give, with their tests and intervals."""
+    from scipy.special import stdtr
+
+    if len(sample.systems) < 2:
+        raise KgtrecError(f"expected at least two systems to distinguish, found {len(sample.systems)}")
+    difference, *errors = (part.T for part in sample.differences())
+    error = np.stack(errors, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(error > 0, difference[:, None] / error, np.nan)
+    p = 2 * stdtr(sample.freedom, -np.abs(statistic))
+    half = sample.quantile(1 - alpha) * error
+    n = np.full(len(sample.measures), sample.layout.n_questions)
+    unknown = np.full(difference.shape, np.nan)
+    return Power(
+        sample.systems,
+        tuple(measure.label for measure in sample.measures),
+        SAMPLE_TESTS,
+        float(alpha),
+        0,
+        tuple(measure.items for measure in sample.measures),
+        tuple(better_of(measure.label) != "lower" for measure in sample.measures),
+        ("value",) * len(sample.measures),
+        n,
+        n,
+        sample.levels()[0].T,
+        difference,
+        unknown,
+        unknown,
+        statistic,
+        p,
+        np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
+        difference[:, None] - half,
+        difference[:, None] + half,
+    )
 
 
 def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:

@@ -13,8 +13,9 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import KgtrecError, each_warned_once, nearest, one_of
-from kgtrec.evaluation.evaluate import evaluate, systems_and_measures
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.given import System, Systems
+from kgtrec.evaluation.prepared import systems_and_measures
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.meta.correlation import Correlations, correlate

@@ -24,10 +24,10 @@ from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import of_collection
-from kgtrec.evaluation.evaluate import Prepared, prepared
 from kgtrec.evaluation.given import System, Systems, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open
+from kgtrec.evaluation.prepared import Prepared, prepared
 from kgtrec.evaluation.scoring import Missing, Scoring, ScoringOptions
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.unlisted import candidates_of, filtered_if_unlisted, require_deep

@@ -8,6 +8,7 @@ __all__ = offer(
     __name__,
     {
         "pooling.pool_runs": ("pool_runs", "known_answers_of_triples"),
+        "pooling.designs": ("draw_design", "DESIGNS"),
         "pooling.interactive": ("asking", "replay", "Asker"),
         "pooling.summary": ("summarise_pool",),
         "pooling.trivial": ("judge_trivial",),

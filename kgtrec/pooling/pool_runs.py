@@ -84,6 +84,7 @@ class Strategy:
     parameters: tuple[str, ...] = ()  # of pool_runs, that only this strategy uses
     takes_turns: bool = True  # whether questions take turns to give their best; else the best of all are first
     needs_scores: bool = False  # those of the runs, not their ranks alone
+    design: bool = False  # of the whole pool people judge a sample: kgtrec.pooling.designs
     interactive: bool = False  # asks for one judgement at a time: kgtrec.pooling.interactive
 
     @property
@@ -140,6 +141,22 @@ _STRATEGIES = (
         "A random sample of each question's strata of ranks, with known probabilities.",
         "Yilmaz, Kanoulas, Aslam 2008",
         parameters=("strata", "least"),
+    ),
+    Strategy(
+        "two-level",
+        "A share of the depth pool: some triples in some questions, those that matter most likely, for estimates.",
+        "Cochran 1977, chapter 10",
+        depth=10,
+        parameters=("share",),
+        design=True,
+    ),
+    Strategy(
+        "whole-questions",
+        "A share of the depth pool: all triples of some questions, for estimates.",
+        "Cochran 1977, chapter 7",
+        depth=10,
+        parameters=("share",),
+        design=True,
     ),
     Strategy(
         "mtf",
@@ -274,6 +291,8 @@ def pool_runs(
     chosen = strategy_of(strategy)
     if chosen.interactive:
         raise KgtrecError(f"strategy {strategy} asks for judgements one at a time: see kgtrec.pooling.interactive")
+    if chosen.design:
+        raise KgtrecError(f"strategy {strategy} draws from a depth pool after rules have judged: see draw_design")
     depth = _require_options(chosen, depth, budget, cut, k, p, seed)
     strata = tuple((int(last), float(fraction)) for last, fraction in strata)
     if strategy == "stratified":

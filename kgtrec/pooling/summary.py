@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import long_table
-from kgtrec.data.campaign import Automatic
+from kgtrec.data.campaign import NOT_DRAWN, Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
@@ -80,10 +80,12 @@ def _size(pool: Pool, automatic: Automatic, n_known_answers: int | None) -> Tabl
         "triples a question, max": int(per_question.max(initial=0)),
     }
     if automatic.rules:
-        n_automatic = int(automatic.is_automatic.sum())
-        rows["judged N without a person"] = n_automatic
+        rows["judged N without a person"] = int(automatic.is_automatic.sum())
         rows |= {name: int(np.sum(automatic.rule == code)) for code, name in enumerate(automatic.rules)}
-        rows["for people to judge"] = n - n_automatic
+    if not_drawn := int(np.sum(automatic.rule == NOT_DRAWN)):
+        rows["not in the sample"] = not_drawn
+    if automatic.rules or not_drawn:
+        rows["for people to judge"] = int(automatic.for_people.sum())
     count = pa.array(rows.values(), pa.float64())
     data = pa.table({"what": [*rows], "count": count, "is_part": [name in automatic.rules for name in rows]})
     digits = [int(number % 1 > 0 and name != "sampled from") for name, number in rows.items()]

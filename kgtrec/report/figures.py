@@ -29,6 +29,8 @@ TESTS = {
     "t": "paired t-tests",
     "bootstrap": "bootstrap tests",
     "tukey": "randomised Tukey HSD tests",
+    "pool": "t-tests of what judging the whole pool would give",
+    "questions": "t-tests over other questions, of a sample of the judgements",
 }
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to distinguish
 

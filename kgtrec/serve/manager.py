@@ -353,7 +353,7 @@ def _linked(name: str) -> str:
 def _relations(campaign: Campaign) -> list[dict[str, Any]]:
     """The relations that people are asked about, in byte order: ``name``: its words; ``is_draft``: in general words."""
     triples = campaign.pool.triples
-    counts = np.bincount(triples.relation[~campaign.automatic.is_automatic], minlength=len(triples.relations))
+    counts = np.bincount(triples.relation[campaign.automatic.for_people], minlength=len(triples.relations))
     relations = []
     for row in np.unique(triples.relation).tolist():
         label = triples.relations[row]
@@ -368,7 +368,7 @@ def _some_triples(campaign: Campaign, relation: str) -> Triples:
     """A few triples of a relation, from all over the pool; none if the pool has none."""
     triples = campaign.pool.triples
     rows = np.flatnonzero(triples.relation == triples.relations.encode([relation])[0])
-    for_people = rows[~campaign.automatic.is_automatic[rows]]
+    for_people = rows[campaign.automatic.for_people[rows]]
     rows = for_people if len(for_people) else rows
     places = np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))
     return triples.take(rows[places] if len(rows) else rows)

@@ -96,7 +96,7 @@ class Numbers:
         pool, own = campaign.pool, campaign.assignments
         group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
         task, asked = page_numbers(pool.triples), pool.questions
-        for_people = ~campaign.automatic.is_automatic[own.triple]
+        for_people = campaign.automatic.for_people[own.triple]
         person, row = own.annotator[for_people], own.triple[for_people]
         order = np.argsort(person, kind="stable")
         codes, start = np.unique(person[order], return_index=True)

@@ -135,7 +135,7 @@ class Work:
         judged = events.triple[events.role == ROLES.index(role)]
         others = np.unique(judged[~np.isin(judged, assigned.row, kind="table")])
         if role != ROLES[EXPERT]:
-            others = others[~look.campaign.automatic.is_automatic[others]]
+            others = others[look.campaign.automatic.for_people[others]]
         self.rows = np.concatenate([assigned.row, others])
         self._question = np.concatenate([assigned.question, look.numbers.group[others]])
         self.questions = TaskRows(self.rows, self._question).questions

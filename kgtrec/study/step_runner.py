@@ -126,7 +126,7 @@ class StepRunner:
     @cached_property
     def measures(self) -> tuple[str, ...]:
         """The measures of the study, in kgtrec's spelling."""
-        from kgtrec.evaluation.evaluate import default_measures
+        from kgtrec.evaluation.prepared import default_measures
 
         ranks = not any(system.kind == "run" for system in self.systems)
         return tuple(spelled(self.config.measures or default_measures(ranks=ranks)))

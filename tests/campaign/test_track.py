@@ -48,7 +48,7 @@ def campaign_of(events: list[tuple[int, str, str, str]], *, people: bool = True,
 
 def counts_of(table: pa.Table) -> list[list[int]]:
     """Of each row: triples by state, and those settled as Y and as N."""
-    return [[row[name] for name in (*STATES, "Y", "N")] for row in table.to_pylist()]
+    return [[row.get(name, 0) for name in (*STATES, "Y", "N")] for row in table.to_pylist()]
 
 
 @given(EVENTS)

@@ -46,7 +46,7 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     people = progress.tables()[2]
     loads = [column for column in people.columns if column.name in ("annotator", "assigned", "judged", "to_do")]
     click.echo(table_text(replace(people, columns=tuple(loads))), nl=False)
-    for_people = len(read.pool) - int(read.automatic.is_automatic.sum())
+    for_people = int(read.automatic.for_people.sum())
     say(work_text(for_people, changed.per_triple))
     say(much_text(for_people))
     say(gold_notes(changed))

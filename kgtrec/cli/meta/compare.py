@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgtrec.cli.inputs import is_campaign
 from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
@@ -49,6 +50,12 @@ def command(
     """
     from kgtrec.meta.comparison import compare
 
+    if is_campaign(qrels):
+        from kgtrec.meta.power import power
+
+        alpha = 1 - options["confidence"]
+        output.show(power(*scoring.inputs_of_sample(qrels, systems), alpha=alpha, **scoring.keywords()), ["pairs"])
+        return
     inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
     shown_names = _names(names, inputs[0], keywords.get("collection"))
     comparison = compare(*inputs, names=shown_names, **options, **keywords)

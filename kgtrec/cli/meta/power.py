@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.inputs import files_of
+from kgtrec.cli.inputs import files_of, is_campaign
 from kgtrec.cli.options import SHARE, choices_option, option, samples, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
@@ -54,6 +54,7 @@ def command(
     \b
     kgtrec meta power C ranks/*.ranks.parquet
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
+    kgtrec meta power campaign ranks -m AP@20
     kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """
     from kgtrec.evaluation.item_scores import item_scores
@@ -61,6 +62,10 @@ def command(
     files = files_of(systems)
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
+    if is_campaign(qrels):
+        result = power(*scoring.inputs_of_sample(qrels, files), alpha=options["alpha"], **scoring.keywords())
+        output.show(result, TABLES if output.form != "json" else None)
+        return
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
         result = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)

@@ -38,9 +38,9 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file, nearest, one_of, whole_number
 from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
-from kgtrec.formats.campaign.pools import read_columns, read_pool
+from kgtrec.formats.campaign.pools import read_pool
 from kgtrec.formats.files import PathLike, require_regular
-from kgtrec.formats.lines import Lines, TextLine
+from kgtrec.formats.lines import Lines, TextLine, read_columns
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     DESCRIPTIONS,
@@ -129,6 +129,7 @@ def read_campaign_without_judgements(folder: PathLike, broken: list[FormatError]
         Assignments.none(nobody.names),
         Judgements.none(nobody.names),
         settings=made.settings,
+        design=made.design,
     )
     return reread(folder, campaign, EDITED, broken) if is_initialised(folder) else campaign
 

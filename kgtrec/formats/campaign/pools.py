@@ -9,6 +9,7 @@
 ``pool.tsv``        ``question entity run rank probability``, one line per contribution
 ``runs.tsv``        ``run family``: every run, also one without contributions; no family is an empty text
 ``automatic.tsv``   ``head relation tail rule``: judged N without a person
+``design.tsv``      which sample people judge, if not all; see :mod:`kgtrec.formats.campaign.designs`
 ==================  ===============================================================================================
 
 Tables have a header line and are split at tabs only: no quoting, no comments, labels unchanged. Tasks are numbered by
@@ -19,7 +20,7 @@ edited. Equal pools give equal bytes: no time, no absolute path.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -33,17 +34,20 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
+from kgtrec.data.design import Design
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, require
+from kgtrec.formats.campaign.designs import read_design, write_design
 from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
 from kgtrec.formats.json_text import read_manifest
-from kgtrec.formats.lines import Lines, read_codes, read_fields
+from kgtrec.formats.lines import Lines, probabilities, read_codes, read_columns
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
     AUTOMATIC,
+    DESIGN,
     JUDGEMENTS,
     PEOPLE,
     POOL,
@@ -67,7 +71,7 @@ from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_row
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
 _KEPT = ("links", "training", "training_gold")  # settings that people choose, whatever the pool
-_REPLACED = (SETTINGS, RUNS, *GUARDED, ASSIGNMENTS)
+_REPLACED = (SETTINGS, RUNS, *GUARDED, DESIGN, ASSIGNMENTS)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
@@ -84,6 +88,7 @@ class PoolFolder:
     automatic: Automatic
     families: Mapping[str, str]  # run -> family, "" for none; every run of the pool, in its order
     settings: Mapping[str, Any]  # campaign.json
+    design: Design | None = None  # the sample that people judge; None: all that no rule has judged
 
 
 def write_pool(
@@ -96,6 +101,7 @@ def write_pool(
     collection: str = "",
     seed: int = 0,
     made: Mapping[str, Any] | None = None,
+    design: Design | None = None,
     force: bool = False,
 ) -> None:
     """Write a pool as the beginning of a campaign, all of it or nothing.
@@ -118,6 +124,8 @@ def write_pool(
         Used to make the pool.
     made : mapping, optional
         How the pool was made: strategy, options, command, inputs.
+    design : Design, optional
+        The sample that people judge. Default: they judge all that no rule has.
     force : bool
 
     Raises
@@ -146,7 +154,7 @@ def write_pool(
     automatic = automatic or Automatic.none(len(pool))
     with writing_campaign(folder, force=force) as part:
         settings = {"collection": collection, "seed": seed, "pool": dict(made or {})}
-        write_pool_parts(part, pool, known_answers, automatic, families or {}, settings)
+        write_pool_parts(part, pool, known_answers, automatic, families or {}, settings, design)
 
 
 def write_pool_parts(
@@ -156,6 +164,7 @@ def write_pool_parts(
     automatic: Automatic,
     families: Mapping[str, str],
     settings: Mapping[str, Any],
+    design: Design | None = None,
 ) -> None:
     """Write the files of a pool and the settings into a new, empty folder, see :func:`write_pool`."""
     questions = pool.questions
@@ -176,6 +185,8 @@ def write_pool_parts(
         raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
     write_rows(folder / RUNS, RUN_COLUMNS, [(run, families.get(run, "")) for run in pool.runs], 1)
     _write_automatic(folder / AUTOMATIC, pool, automatic)
+    if design is not None:
+        write_design(folder / DESIGN, design, pool)
     whole = {
         "campaign_format": FORMAT_VERSION,
         "kgtrec": kgtrec_version(),
@@ -184,7 +195,7 @@ def write_pool_parts(
         "annotators_per_triple": ANNOTATORS_PER_TRIPLE,
         **settings,
         **({"strata": list(pool.strata)} if pool.strata else {}),
-        "files": {name: sha256_of(folder / name) for name in GUARDED},
+        "files": {name: sha256_of(folder / name) for name in (*GUARDED, DESIGN) if (folder / name).exists()},
     }
     write_settings(folder, whole)
 
@@ -312,6 +323,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
     families = read_families(path / RUNS)
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = _read_automatic(path / AUTOMATIC, pool)
+    design = read_design(path / DESIGN, pool, automatic) if DESIGN in settings["files"] else None
     own, expected = known_answers.recoded(questions=questions.ids, entities=entities), f"expected questions of {TOPICS}"
 
     def error(row: int) -> FormatError:
@@ -320,7 +332,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
     require(own.question >= 0, error)
     stamp = str(settings.get("collection", ""))
     known_answers = Qrels.of(own.question, own.entity, own.grade, questions.ids, entities, collection=stamp)
-    return PoolFolder(pool, known_answers, automatic, families, settings)
+    return PoolFolder(pool, known_answers, automatic.with_design(design), families, settings, design)
 
 
 def read_settings(folder: PathLike) -> dict[str, Any]:
@@ -332,7 +344,7 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
         If there is none, or it is of another kind or version.
     """
     path = Path(folder)
-    require_regular(*(path / name for name in (SETTINGS, *GUARDED, RUNS)))
+    require_regular(*(path / name for name in (SETTINGS, *GUARDED, DESIGN, RUNS)))
     settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
     if not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
@@ -351,10 +363,11 @@ def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
         For the first file that is missing or was changed.
     """
     path = Path(folder)
-    for name in (*GUARDED, RUNS):
+    guarded = (*GUARDED, *[DESIGN] * (DESIGN in settings["files"] or (path / DESIGN).exists()))
+    for name in (*guarded, RUNS):
         if not (path / name).is_file():
             raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
-        if name in GUARDED and sha256_of(path / name) != settings["files"].get(name):
+        if name in guarded and sha256_of(path / name) != settings["files"].get(name):
             raise FormatError(
                 "expected the file that kgtrec pool wrote, found another one; a pool never changes: put it back, or "
                 "make another campaign",
@@ -405,24 +418,6 @@ def _read_automatic(path: Path, pool: Pool) -> Automatic:
     return Automatic(by_row, tuple(rules))
 
 
-def read_columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
-    """Read the fields of every line by columns, for files that may be long; none may be empty.
-
-    Raises
-    ------
-    FormatError
-        For the first malformed line.
-    """
-    if not lines.data.strip(b" \v\f\r\n"):
-        return [labels_of([])] * len(columns)
-    try:
-        return read_fields(lines, len(columns), " ".join(columns))
-    except FormatError:
-        for line in lines.rows:
-            line.fields(columns)  # raises the error in the words of tables
-        raise
-
-
 def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
     distinct = pc.unique(pa.concat_arrays(labels))
     return Vocabulary(distinct.take(pc.array_sort_indices(distinct)))
@@ -436,7 +431,7 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
     lines.require(run >= 0, lambda row: f"expected a run of {RUNS}, got {names[row].as_py()!r}")
     rank = read_codes(lines, ranks, np.iinfo(np.int32).max, "rank")
     lines.require(rank > 0, lambda _: "expected a rank from 1 on, got 0")
-    chance = _probabilities(lines, chances)
+    chance = probabilities(lines, chances)
     every = questions.triples(question, entity)
     _, first, place = np.unique(every.keys(), return_index=True, return_inverse=True)
     triple: NDArray[np.int32] = place.reshape(-1).astype(np.int32)
@@ -457,17 +452,3 @@ def _strata_of(folder: Path, settings: Mapping[str, Any]) -> tuple[int, ...]:
             f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(strata)}", path=folder / SETTINGS
         )
     return tuple(strata)
-
-
-def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
-    distinct, codes = Vocabulary.encoding(column)  # few, so each is read once
-    values = np.full(len(distinct), np.nan)
-    number = r"^(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(e-?[0-9]{1,3})?$"
-    good = np.flatnonzero(values_of(pc.match_substring_regex(distinct.labels, number)))
-    values[good] = [float(distinct[code]) for code in good.tolist()]
-    probability = values[codes]
-    lines.require(
-        (probability > 0) & (probability <= 1),
-        lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
-    )
-    return probability

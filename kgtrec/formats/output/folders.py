@@ -33,6 +33,7 @@ SEEDS = "seeds.txt"
 POOL = "pool.tsv"
 RUNS = "runs.tsv"
 AUTOMATIC = "automatic.tsv"
+DESIGN = "design.tsv"
 # and the files that people edit, and the judgements, see kgtrec.formats.campaign.folder
 README = "README.md"
 GUIDELINES = "guidelines.md"
@@ -56,7 +57,7 @@ STUDY_CONFIG = "study.toml"
 STEPS = "steps"
 UNFINISHED = "unfinished"  # rankings that were interrupted
 
-_OF_POOL = (SETTINGS, TOPICS, SEEDS, POOL, RUNS, AUTOMATIC)
+_OF_POOL = (SETTINGS, TOPICS, SEEDS, POOL, RUNS, AUTOMATIC, DESIGN)
 _TO_JUDGE = (README, GUIDELINES, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, PEOPLE, ASSIGNMENTS)
 _JUDGED = (JUDGEMENTS, f"{JUDGEMENTS}.torn", EXPERT_SAMPLE, GOLD, SENT_BACK, f"{SENT_BACK}.torn")
 #: the whole campaign, without what is its page's alone

@@ -1,17 +1,18 @@
 r"""Measures of lists whose labels are uncertain: their expectation, and its first two orders along a direction.
 
 A measure is a sum over the relevant candidates of a list; each adds a *credit*
-:math:`\varphi(\text{position}, a, R)`, where a relevant candidates are above it and R are relevant in all:
+:math:`\varphi(x, a, R)`, where it stands at position x, a relevant candidates are above it and R are relevant in all:
 
 .. math::
 
     f(y) = \sum_i y_i \, \varphi\bigl(x_i, \textstyle\sum_{j < i} y_j, \sum_j y_j\bigr).
 
 Precision, recall, (normalised) discounted cumulative gain, average precision, the reciprocal rank of the best answer
-and every measure over answers that are ranked without the other answers have this form. It is linear in each label.
-So its expectation under independent labels, which are 1 with probability :math:`p_i`, is the value at p of the one
-polynomial :math:`\bar f` that is linear in each variable and equals f on labels of 0 and 1. The numbers of relevant
-candidates above and below a candidate are independent; their distributions are found by convolution.
+and every measure over answers that are ranked without the other answers have this form; see
+:mod:`kgtrec.kernels.lists.credit`. It is linear in each label. So its expectation under independent labels, which are
+1 with probability :math:`p_i`, is the value at p of the one polynomial :math:`\bar f` that is linear in each variable
+and equals f on labels of 0 and 1. The numbers of relevant candidates above and below a candidate are independent; their
+distributions are found by convolution.
 
 Along a direction v, :math:`\bar f(m + t v) = \bar f(m) + t D_1 + t^2 D_2 + \dots`; the orders up to the second are
 computed exactly, by polynomials in t that are cut off after :math:`t^2`.
@@ -19,150 +20,163 @@ computed exactly, by polynomials in t that are cut off after :math:`t^2`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.lists.credit import UNLISTED, Credit, Place
+
 Values = NDArray[np.float64]
 Positions = NDArray[np.int64]
-Credit = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], Values]
 
 _CELLS_AT_A_TIME = 1 << 21
 
 
-def ndcg(cutoff: int) -> Credit:
-    """Return the credit of nDCG with binary gains and logarithmic discounts at a cutoff."""
+class Lists(NamedTuple):
+    """Lists of candidates, of which some are known to be relevant; those known to be wrong are left out."""
 
-    def credit(position: Positions, above: Positions, relevant: Positions) -> Values:
-        ideal = np.cumsum(1.0 / np.log2(np.arange(cutoff) + 2.0))
-        return (
-            np.where(position <= cutoff, 1.0 / np.log2(position + 1.0), 0.0) / ideal[np.minimum(relevant, cutoff) - 1]
-        )
+    position: Positions  # (n_lists, length) 1-based of the uncertain candidates, ascending; UNLISTED: below the list
+    relevant: Positions  # (n_lists, most) of listed ones known to be relevant, in any order; 0 where there are fewer
+    unlisted: Positions  # (n_lists,) how many others are known to be relevant
+    judged: Positions  # (n_lists,) how many candidates have a label, known or not, with those known to be wrong
 
-    return credit
-
-
-def average_precision(cutoff: int) -> Credit:
-    """Return the credit of average precision at a cutoff."""
-    return lambda position, above, relevant: np.where(position <= cutoff, (above + 1.0) / position, 0.0) / relevant
+    def take(self, rows: NDArray[np.intp] | slice) -> Lists:
+        """Return the lists at ``rows``."""
+        return Lists(*(column[rows] for column in self))
 
 
-def precision(cutoff: int) -> Credit:
-    """Return the credit of precision at a cutoff."""
-    return lambda position, above, relevant: np.where(position <= cutoff, 1.0 / cutoff, 0.0)
-
-
-def of_best(value: Callable[[Positions], Values]) -> Credit:
-    """Return the credit of a function of the best answer's rank, such as its reciprocal (macro MRR)."""
-    return lambda position, above, relevant: np.where(above == 0, value(position), 0.0)
-
-
-def of_each(value: Callable[[Positions], Values]) -> Credit:
-    """Return the credit of the sum over answers of a function of their ranks, without the other answers (micro MRR)."""
-    return lambda position, above, relevant: value(np.maximum(position - above, 1))
-
-
-def expected_value(probability: Values, position: Positions, credit: Credit) -> Values:
-    """Compute the expectation of a measure under independent labels.
+def expected_values(lists: Lists, probability: Values, measures: Sequence[Credit]) -> Values:
+    """Compute the expectation of measures under independent labels.
 
     Parameters
     ----------
+    lists : Lists
     probability : (n_lists, length) float array
-        Of each candidate to be relevant; 0 or 1 where its label is known.
-    position : (n_lists, length) int array
-        1-based positions in the list, ascending in each row.
-    credit : Credit
-        Takes the position, the number of relevant candidates above and the number of relevant ones in all (itself
-        included), as arrays that can be broadcast.
+        Of each uncertain candidate to be relevant.
+    measures : sequence of Credit
+        Of each measure, what one relevant candidate adds.
 
     Returns
     -------
-    (n_lists,) float array
+    (n_measures, n_lists) float array
 
     Examples
     --------
     Of two candidates at the positions 1 and 3 each is relevant with probability one half:
 
-    >>> reciprocal = of_best(lambda rank: 1.0 / rank)
-    >>> expected_value(np.full((1, 2), 0.5), np.array([[1, 3]]), reciprocal)  # 1/2 * 1 + 1/4 * 1/3
-    array([0.58333333])
+    >>> from kgtrec.kernels.lists.credit import reciprocal_rank
+    >>> lists = Lists(np.array([[1, 3]]), np.zeros((1, 0), int), np.array([0]), np.array([2]))
+    >>> expected_values(lists, np.full((1, 2), 0.5), [reciprocal_rank])  # 1/2 * 1 + 1/4 * 1/3
+    array([[0.58333333]])
     """
-    return _orders(probability[None], position, credit)[0]
+    return _orders(lists, probability[None], measures)[:, 0]
 
 
-def expansion(middle: Values, direction: Values, position: Positions, credit: Credit) -> Values:
-    r"""Compute the orders zero, one and two of a measure along a direction of its labels.
+def expansion(lists: Lists, middle: Values, direction: Values, measures: Sequence[Credit]) -> Values:
+    r"""Compute the orders zero, one and two of measures along a direction of the labels.
 
     Parameters
     ----------
+    lists : Lists
     middle, direction : (n_lists, length) float array
         m and v.
-    position, credit
-        As for :func:`expected_value`.
+    measures : sequence of Credit
+        Of each measure, what one relevant candidate adds.
 
     Returns
     -------
-    (3, n_lists) float array
+    (n_measures, 3, n_lists) float array
         :math:`\bar f(m), D_1, D_2`.
 
     Examples
     --------
-    >>> middle, direction, position = np.full((1, 2), 0.5), np.array([[1.0, 0.5]]), np.array([[1, 3]])
-    >>> expansion(middle, direction, position, of_best(lambda rank: 1.0 / rank))[:, 0]
+    >>> from kgtrec.kernels.lists.credit import reciprocal_rank
+    >>> lists = Lists(np.array([[1, 3]]), np.zeros((1, 0), int), np.array([0]), np.array([2]))
+    >>> expansion(lists, np.full((1, 2), 0.5), np.array([[1.0, 0.5]]), [reciprocal_rank])[0, :, 0]
     array([ 0.58333333,  0.91666667, -0.16666667])
     """
-    return _orders(np.stack([middle, direction, np.zeros_like(middle)]), position, credit)
+    return _orders(lists, np.stack([middle, direction, np.zeros_like(middle)]), measures)
 
 
-def _orders(label: Values, position: Positions, credit: Credit) -> Values:
-    """Orders of the measure, (n_orders, n_lists), for labels that are polynomials in t, (n_orders, n_lists, length)."""
+def _orders(lists: Lists, label: Values, measures: Sequence[Credit]) -> Values:
+    """Orders of the measures, (n_measures, n_orders, n_lists), for labels that are polynomials in t."""
     n_orders, n_lists, length = label.shape
-    above, below = np.arange(length)[:, None], np.arange(length)
-    orders = np.zeros((n_orders, n_lists))
-    step = max(1, _CELLS_AT_A_TIME // max(1, length**3))
+    orders = np.zeros((len(measures), n_orders, n_lists))
+    cells = n_orders * (length + lists.relevant.shape[1] + 1) * (length + 1) ** 2
+    step = max(1, _CELLS_AT_A_TIME // cells)
     for first in range(0, n_lists, step):
         part = slice(first, first + step)
-        of_part = label[:, part]
-        amount = credit(position[part, :, None, None], above, above + below + 1)
-        amount = np.broadcast_to(amount, (*of_part.shape[1:], length, length))
-        # sum over the candidates below, then over those above
-        given_above = np.einsum("kqib,qiab->kqia", _counts_above(of_part[..., ::-1])[:, :, ::-1], amount, optimize=True)
-        share = np.einsum("kqia,lqia->klqi", _counts_above(of_part), given_above)
-        for i, j, k in np.ndindex(n_orders, n_orders, n_orders):
-            if i + j + k < n_orders:
-                orders[i + j + k, part] += np.sum(of_part[i] * share[j, k], axis=-1)
+        orders[..., part] = _orders_of_part(lists.take(part), label[:, part], measures)
     return orders
 
 
-def _counts_above(label: Values) -> Values:
-    """Distribution of the number of relevant candidates above each: (n_orders, n_lists, length, length)."""
+def _orders_of_part(lists: Lists, label: Values, measures: Sequence[Credit]) -> Values:
     n_orders, n_lists, length = label.shape
-    counts = np.zeros((n_orders, n_lists, length, length))
-    counts[0, :, :1, 0] = 1.0
-    for i in range(1, length):
-        before, after = counts[:, :, i - 1], counts[:, :, i]
+    is_known = lists.relevant > 0
+    n_known = is_known.sum(axis=1) + lists.unlisted
+    position = np.concatenate([lists.position, lists.relevant], axis=1)
+    known_above = (is_known[:, None] & (lists.relevant[:, None] < position[..., None])).sum(axis=2)
+    # how many of the uncertain candidates are above and, for themselves, not below
+    first = np.concatenate(
+        [np.tile(np.arange(length), (n_lists, 1)), (lists.position[:, None] < lists.relevant[..., None]).sum(axis=2)],
+        axis=1,
+    )
+    is_uncertain = np.arange(position.shape[1]) < length
+    above = np.take_along_axis(_counts(label), first[None, ..., None], axis=2)
+    below = np.take_along_axis(_counts(label[..., ::-1])[:, :, ::-1], (first + is_uncertain)[None, ..., None], axis=2)
+    known = np.zeros((n_orders, *is_known.shape))
+    known[0] = is_known
+    own = np.concatenate([label, known], axis=2)
+    number = np.arange(length + 1)
+    in_all = (n_known[:, None] + is_uncertain)[..., None, None] + number[:, None] + number
+    place = Place(
+        position[..., None, None],
+        known_above[..., None, None] + number[:, None],
+        np.maximum(in_all, 1),
+        lists.judged[:, None, None, None],
+    )
+    is_listed = (position < UNLISTED) & (position > 0)
+    orders = np.zeros((len(measures), n_orders, n_lists))
+    for row, credit in enumerate(measures):
+        amount = np.where(is_listed[..., None, None], credit(place), 0.0)
+        given_above = np.einsum("knib,niab->knia", below, amount, optimize=True)
+        share = np.einsum("knia,lnia->klni", above, given_above)
+        for i, j, k in np.ndindex(n_orders, n_orders, n_orders):
+            if i + j + k < n_orders:
+                orders[row, i + j + k] += np.sum(own[i] * share[j, k], axis=-1)
+    return orders
+
+
+def _counts(label: Values) -> Values:
+    """How many of the first 0, 1, ... labels are 1: distributions, (n_orders, n_lists, length + 1, length + 1)."""
+    n_orders, n_lists, length = label.shape
+    counts = np.zeros((n_orders, n_lists, length + 1, length + 1))
+    counts[0, :, 0, 0] = 1.0
+    for i in range(length):
+        before, after = counts[:, :, i], counts[:, :, i + 1]
         after += before
         for order in range(n_orders):
             for own in range(order + 1):
-                moved = before[order - own] * label[own, :, i - 1, None]
+                moved = before[order - own] * label[own, :, i, None]
                 after[order] -= moved
                 after[order, :, 1:] += moved[:, :-1]
     return counts
 
 
 class LabelEstimates(NamedTuple):
-    """Estimates of a measure in lists of which a sample of the candidates is judged."""
+    """Estimates of measures in lists of which a sample of the candidates is judged."""
 
-    orders: Values  # (3, n_lists): the value at the middle, and what the first and the second order add
-    influence: Values  # (n_lists, length) what each verdict changes, scaled such that the squares add up to a variance
+    orders: Values  # (n_measures, 3, n_lists): the value at the middle, and what the first and the second order add
+    # (n_measures, n_lists, length) what each verdict changes, scaled such that the squares add up to a variance
+    influence: Values
 
 
 def label_estimates(
-    prediction: Values, verdict: Values, rate: Values, position: Positions, credit: Credit
+    lists: Lists, prediction: Values, verdict: Values, rate: Values, measures: Sequence[Credit]
 ) -> LabelEstimates:
-    r"""Estimate a measure in each list from independent verdicts on a sample of its candidates.
+    r"""Estimate measures in each list from independent verdicts on a sample of its candidates.
 
     The middle m is the verdict where there is one and the prediction p elsewhere, the direction
     :math:`v_i = (y_i - p_i)(1 / \rho_i - 1)` where candidate i is judged, with probability :math:`\rho_i`, and 0
@@ -172,14 +186,15 @@ def label_estimates(
 
     Parameters
     ----------
+    lists : Lists
     prediction : (n_lists, length) float array
-        Any prediction of the labels that does not depend on the list's own verdicts; 0 or 1 where a label is known.
+        Any prediction of the labels that does not depend on the list's own verdicts.
     verdict : (n_lists, length) float array
         1, 0 or NaN, which is not judged.
     rate : (n_lists, length) float array, in (0, 1]
         Probability of each candidate to be judged, given that its list is.
-    position, credit
-        As for :func:`expected_value`.
+    measures : sequence of Credit
+        Of each measure, what one relevant candidate adds.
 
     Returns
     -------
@@ -189,23 +204,24 @@ def label_estimates(
     --------
     The judged one of two candidates counts for both, as far as the prediction was wrong:
 
-    >>> verdict, position = np.array([[1.0, np.nan]]), np.array([[1, 2]])
-    >>> half = np.full((1, 2), 0.5)
-    >>> label_estimates(half, verdict, half, position, precision(2))
-    LabelEstimates(orders=array([[0.75],
-           [0.25],
-           [0.  ]]), influence=array([[0.35355339, 0.        ]]))
+    >>> from functools import partial
+    >>> from kgtrec.kernels.lists.credit import precision
+    >>> verdict, half = np.array([[1.0, np.nan]]), np.full((1, 2), 0.5)
+    >>> lists = Lists(np.array([[1, 2]]), np.zeros((1, 0), int), np.array([0]), np.array([2]))
+    >>> estimates = label_estimates(lists, half, verdict, half, [partial(precision, cutoff=2)])
+    >>> estimates.orders[0, :, 0], estimates.influence[0]
+    (array([0.75, 0.25, 0.  ]), array([[0.35355339, 0.        ]]))
     """
     is_judged = ~np.isnan(verdict)
     middle = np.where(is_judged, verdict, prediction)
     direction = np.where(is_judged, (middle - prediction) * (1.0 / rate - 1.0), 0.0)
-    orders = expansion(middle, direction, position, credit)
-    lists, judged = np.nonzero(is_judged & (rate < 1.0))
-    without = middle[lists]
-    without[np.arange(len(lists)), judged] = prediction[lists, judged]
-    influence = np.zeros_like(middle)
-    change = orders[0, lists] - expected_value(without, position[lists], credit)
-    influence[lists, judged] = change * np.sqrt(1.0 - rate[lists, judged]) / rate[lists, judged]
+    orders = expansion(lists, middle, direction, measures)
+    row, judged = np.nonzero(is_judged & (rate < 1.0))
+    without = middle[row]
+    without[np.arange(len(row)), judged] = prediction[row, judged]
+    influence = np.zeros((len(measures), *middle.shape))
+    change = orders[:, 0, row] - expected_values(lists.take(row), without, measures)
+    influence[:, row, judged] = change * np.sqrt(1.0 - rate[row, judged]) / rate[row, judged]
     return LabelEstimates(orders, influence)
 
 

@@ -1,0 +1,36 @@
+"""The random sample of a pool that people judge, and how likely each of its parts was drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.columns import Columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design(Columns):
+    """One row per question and triple that answers it and no rule has judged, sorted by (question, triple).
+
+    Questions are opened at random; in an opened question triples are drawn, independently of each other and of the
+    draws of their other question.
+    """
+
+    question: NDArray[np.int32]  # (n,) row in the pool's questions
+    triple: NDArray[np.int32]  # (n,) row in the pool's triples
+    theta: NDArray[np.float64]  # (n,) probability that the question is opened
+    pi: NDArray[np.float64]  # (n,) probability that the triple is drawn for this question
+    is_opened: NDArray[np.bool_]  # (n,) whether the question was opened
+    is_drawn: NDArray[np.bool_]  # (n,) whether the triple was drawn for this question
+
+    def asked(self, n_triples: int) -> NDArray[np.bool_]:
+        """Return whether people are asked to judge each triple of the pool, (n_triples,)."""
+        asked = np.zeros(n_triples, np.bool_)
+        asked[self.triple[self.is_drawn]] = True
+        return asked
+
+    def __repr__(self) -> str:
+        n, opened = (len(np.unique(self.question[rows])) for rows in (slice(None), self.is_opened))
+        return f"<Design: {self.is_drawn.sum():,} of {len(self):,} pairs drawn in {opened:,} of {n:,} questions>"

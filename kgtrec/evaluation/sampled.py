@@ -1,0 +1,344 @@
+"""What the judgements of a designed sample of a pool say of the values that the whole pool would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.sampled_qrels import SampledQrels
+from kgtrec.data.scores import Scores
+from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1
+from kgtrec.evaluation.matching import MatchedSystem, match
+from kgtrec.evaluation.prepared import Prepared, prepared
+from kgtrec.evaluation.scoring import Scoring
+from kgtrec.kernels.lists.credit import UNLISTED, Credit, Place
+from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values, label_estimates, mean_of_opened
+from kgtrec.measures.names import AnyMeasure, ParsedMeasure
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+def estimate(
+    qrels: SampledQrels, systems: Any, measures: Any, confidence: float = 0.95, scoring: Scoring | None = None
+) -> Scores:
+    """Estimate the values of systems that judging the whole pool would give, with intervals.
+
+    Parameters
+    ----------
+    qrels : SampledQrels
+    systems, measures
+        As for :func:`kgtrec.evaluate`; every measure that is a mean over questions or answers of a sum over the
+        relevant candidates.
+    confidence : float
+        Of the intervals, over all samples that the design could have drawn.
+    scoring : Scoring, optional
+        Without ``missing``, ``sides`` and ``weights``.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    MeasureError
+        If a measure has another form.
+    KgtrecError
+        If candidates are tied under a rule that depends on the labels.
+    """
+    between_0_and_1("a confidence", confidence)
+    sample = estimates(qrels, systems, measures, scoring or Scoring())
+    value, error = sample.levels()
+    half = sample.quantile(confidence) * error
+    low, values, high = (column[:, :, None] for column in (value - half, value, value + half))
+    labels = tuple(measure.label for measure in sample.measures)
+    return Scores(sample.systems, labels, values, low=low, high=high, drawn="pool")
+
+
+def estimates(qrels: SampledQrels, systems: Any, measures: Any, scoring: Scoring) -> SampleEstimates:
+    """Compute what the estimates of levels and of differences are made of, for each system; see :func:`estimate`."""
+    inputs = prepared(qrels.pairs, systems, measures, scoring.without("missing", "sides", "weights"))
+    qrels = qrels.recoded(questions=inputs.qrels.questions, entities=inputs.qrels.entities)
+    qrels = qrels.take(np.lexsort((qrels.entity, qrels.question)))
+    of_measures = [_credit_of(measure) for measure in inputs.measures]
+    layout = _Layout.of(qrels)
+    parts = [_of_system(layout, system, of_measures, inputs) for system in inputs.systems]
+    names, predicted, orders, influence = zip(*parts, strict=True)
+    return SampleEstimates(
+        tuple(names),
+        tuple(measure for measure in inputs.measures if isinstance(measure, ParsedMeasure)),
+        layout,
+        np.array(predicted),
+        np.array(orders),
+        np.array(influence),
+    )
+
+
+def _credit_of(measure: AnyMeasure) -> Credit:
+    """What one relevant candidate adds to a measure, before the mean over questions or answers is taken."""
+    if isinstance(measure, ParsedMeasure) and measure.record.form == "plain" and measure.record.aggregate == "mean":
+        record, own = measure.record, dict(measure.own_parameters)
+        own.pop("judged_only", None)
+        binary = own.pop("rel", 1) in (None, 1) and own.pop("gains", None) is None
+        own.pop("dcg", None)  # all agree on gains of 0 and 1
+        if record.items == "answers" and record.weighting != "relation":
+            per_question = record.weighting == "question"
+
+            def of_answers(place: Place) -> Floats:
+                value = record.value(np.maximum(place.position - place.above, 1.0), **own)
+                return value / place.relevant if per_question else value
+
+            return of_answers
+        if record.credit is not None and binary:
+            return lambda place: record.credit(place, **own)  # type: ignore[misc]
+    raise MeasureError(
+        f"{measure.label}: no estimate from a part of the judgements is known, as it is not a mean over questions or "
+        "answers of a sum over the relevant candidates; those with one are micro.MRR, micro.Hits@k, micro.MR, "
+        "macro.MRR, macro.Hits@k, AP@k, nDCG@k, P@k, R@k, Rprec, Bpref, RBP and their like"
+    )
+
+
+def _is_quotient(measure: ParsedMeasure) -> bool:
+    """Whether the mean is over answers, whose number is estimated too."""
+    return measure.items == "answers" and measure.record.weighting is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bucket:
+    """Questions with equally many open pairs, and up to as many pairs known to be relevant."""
+
+    question: Rows  # (q,) row in the questions
+    open: Rows  # (q, u) rows of the sampled qrels
+    relevant: Rows  # (q, r) rows of the sampled qrels; -1 where there are fewer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """The pairs of sampled qrels by questions, in the shapes that the kernel takes."""
+
+    qrels: SampledQrels
+    buckets: tuple[_Bucket, ...]
+    has_pair: NDArray[np.bool_]  # (questions,)
+    is_sampled: NDArray[np.bool_]  # (questions,) those with an open pair
+    opened: Rows  # (o,) rows of the questions that were opened
+    judged: Rows  # (j,) rows of the pairs judged in these
+    judged_at: Rows  # (j,) where each one's question is in `opened`
+
+    @classmethod
+    def of(cls, qrels: SampledQrels) -> _Layout:
+        n = len(qrels.questions)
+        open_rows, known = np.flatnonzero(qrels.is_open), np.flatnonzero(~qrels.is_open & (qrels.label == 1))
+        n_open, n_known = (np.bincount(qrels.question[rows], minlength=n) for rows in (open_rows, known))
+        has_pair = np.bincount(qrels.question, minlength=n) > 0
+        shape = np.stack([n_open, np.ceil(np.log2(n_known + 1)).astype(np.int64)])
+        buckets = []
+        for u, r in np.unique(shape[:, has_pair], axis=1).T:
+            question = np.flatnonzero(has_pair & (shape[0] == u) & (shape[1] == r))
+            most = int(n_known[question].max())
+            parts = [
+                _rows_of(rows, counts, question, width)
+                for rows, counts, width in ((open_rows, n_open, int(u)), (known, n_known, most))
+            ]
+            buckets.append(_Bucket(question, *parts))
+        opened = np.unique(qrels.question[qrels.is_open & qrels.is_opened]).astype(np.intp)
+        judged = np.flatnonzero(qrels.judged)
+        at = np.searchsorted(opened, qrels.question[judged])
+        return cls(qrels, tuple(buckets), has_pair, n_open > 0, opened, judged, at)
+
+    @property
+    def n_questions(self) -> int:
+        """How many questions have a pair, over which means are taken."""
+        return int(self.has_pair.sum())
+
+
+def _rows_of(rows: Rows, counts: NDArray[np.int64], question: Rows, width: int) -> Rows:
+    """(q, width) those of some questions, of ``rows``, which are sorted by question; -1 where there are fewer."""
+    at = (np.cumsum(counts) - counts)[question, None] + np.arange(width)
+    is_there = np.arange(width) < counts[question, None]
+    return np.where(is_there, np.append(rows, -1)[np.where(is_there, at, -1)], -1)
+
+
+def _of_system(
+    layout: _Layout, system: Any, of_measures: Sequence[Credit], inputs: Prepared
+) -> tuple[str, Floats, Floats, Floats]:
+    """The name; (measures + 1, questions) predictions; (measures + 1, 3, opened) orders; (measures + 1, j) influence.
+
+    The measure in addition is the number of relevant candidates.
+    """
+    qrels, measures = layout.qrels, inputs.measures
+    matched = match(system, inputs.qrels, inputs.scoring.ties, inputs.scoring.seed)
+    position = _positions(matched, qrels, inputs)
+    if not isinstance(system, AnswerRanks):
+        _refuse_ranks(measures, matched.name)
+    judged = np.bincount(qrels.question, minlength=len(qrels.questions))
+    n_all, (n_opened, n_judged) = len(of_measures) + 1, (len(layout.opened), len(layout.judged))
+    predicted = np.zeros((n_all, len(qrels.questions)))
+    orders, influence = np.zeros((n_all, 3, n_opened)), np.zeros((n_all, n_judged))
+    verdict = np.where(qrels.is_open, qrels.label, np.nan)
+    place_of = np.full(len(qrels), -1)
+    place_of[layout.judged] = np.arange(n_judged)
+    opened_at = np.full(len(qrels.questions), -1)
+    opened_at[layout.opened] = np.arange(n_opened)
+    for places, rows, some in _by_kind(position, qrels, measures, of_measures):
+        for bucket in layout.buckets:
+            order = np.argsort(places[bucket.open], axis=1, kind="stable")
+            pair = np.take_along_axis(bucket.open, order, axis=1)
+            known = np.where(bucket.relevant >= 0, places[bucket.relevant], 0)
+            lists = Lists(
+                places[pair],
+                np.where(known < UNLISTED, known, 0),
+                (known == UNLISTED).sum(axis=1),
+                judged[bucket.question],
+            )
+            predicted[rows[:, None], bucket.question] = expected_values(lists, qrels.prediction[pair], some)
+            at = np.flatnonzero(opened_at[bucket.question] >= 0)
+            if not len(at) or not pair.shape[1]:
+                continue
+            pair = pair[at]
+            of_bucket = label_estimates(lists.take(at), qrels.prediction[pair], verdict[pair], qrels.rate[pair], some)
+            orders[rows[:, None, None], np.arange(3)[:, None], opened_at[bucket.question[at]]] = of_bucket.orders
+            is_judged = place_of[pair] >= 0
+            influence[rows[:, None], place_of[pair[is_judged]]] = of_bucket.influence[:, is_judged]
+    return matched.name, predicted, orders, influence
+
+
+def _by_kind(
+    position: NDArray[np.int64], qrels: SampledQrels, measures: Sequence[AnyMeasure], of_measures: Sequence[Credit]
+) -> Iterator[tuple[NDArray[np.int64], Rows, list[Credit]]]:
+    """The positions among all candidates, and among the judged ones, with the measures that look at these."""
+    of_judged = [
+        isinstance(measure, ParsedMeasure)
+        and (measure.record.name == "Bpref" or measure.parameters.get("judged_only") is True)
+        for measure in measures
+    ]
+    every: list[Credit] = [*of_measures, lambda place: np.ones(np.broadcast_shapes(*(part.shape for part in place)))]
+    plain, others = (np.flatnonzero([*of_judged, False] == kind) for kind in (np.False_, np.True_))
+    yield position, plain, [every[row] for row in plain]
+    if len(others):
+        order = np.lexsort((position, qrels.question))
+        first = np.searchsorted(qrels.question[order], qrels.question[order])
+        index = np.empty_like(position)
+        index[order] = np.arange(len(order)) - first + 1
+        yield np.where(position < UNLISTED, index, UNLISTED), others, [every[row] for row in others]
+
+
+def _positions(matched: MatchedSystem, qrels: SampledQrels, inputs: Prepared) -> NDArray[np.int64]:
+    """(n,) the position of each pair in its list; UNLISTED where the list lacks it."""
+    places, ties = matched.places, matched.ties
+    may_be_relevant = qrels.is_open | (qrels.label == 1)
+    if ties not in ("trec", "nondeterministic") and (places.size[may_be_relevant[places.judged]] > 1).any():
+        raise KgtrecError(
+            f"{matched.name}: expected candidates without ties, found some, whose places under --ties "
+            f"{ties or 'expected'} depend on verdicts that nobody has given; use --ties nondeterministic, one random "
+            "order" + ("" if matched.run is None else ", or --ties trec")
+        )
+    position = np.full(len(qrels), UNLISTED)
+    position[places.judged] = places.position
+    return position
+
+
+def _refuse_ranks(measures: Sequence[AnyMeasure], name: str) -> None:
+    """Refuse measures that need exact ranks of what a run may lack."""
+    for measure in measures:
+        if measure.items == "answers" or (
+            measure.label.startswith("macro.MR") and not measure.label.startswith("macro.MRR")
+        ):
+            raise MeasureError(
+                f"{measure.label} needs exact ranks of all pooled candidates, which the run {name} does not have; give "
+                "answer ranks of them (kgtrec rank), or use measures over questions"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class SampleEstimates:
+    """What the estimates of levels and of differences are made of; the last measure is the number of relevant pairs."""
+
+    systems: tuple[str, ...]
+    measures: tuple[ParsedMeasure, ...]
+    layout: _Layout
+    predicted: Floats  # (systems, measures + 1, questions)
+    orders: Floats  # (systems, measures + 1, 3, opened)
+    influence: Floats  # (systems, measures + 1, judged)
+
+    def quantile(self, confidence: float) -> float:
+        """Return how many standard errors an interval reaches to each side."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.freedom, 0.5 + confidence / 2))
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of a t-test: those of the spread between the opened questions."""
+        return max(len(self.layout.opened) - 1, 1)
+
+    def levels(self) -> tuple[Floats, Floats]:
+        """Return the values of each system, and their standard errors: (systems, measures), up to the second order."""
+        value, error, _ = self._means(3, lambda part: part)
+        return value, error
+
+    def differences(self) -> tuple[Floats, Floats, Floats]:
+        """Return those of all pairs (0, 1), (0, 2), ..., (1, 2), ... of systems, first minus second: (pairs, measures).
+
+        With two standard errors: over other samples of the pool, and over other questions too. Up to the first order
+        only: the second ones of two systems cancel each other, but for their errors.
+        """
+        first, second = np.triu_indices(len(self.systems), 1)
+        return self._means(2, lambda part: part[first] - part[second])
+
+    def _means(self, n_orders: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+        columns = [self._mean(place, n_orders, combine) for place in range(len(self.measures))]
+        value, error, error_of_questions = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+        return value, error, error_of_questions
+
+    def _mean(self, place: int, n_orders: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+        """Of one measure: (...,) means, and their standard errors over other samples, and over other questions too."""
+        layout = self.layout
+        predicted, orders, influence = (part[:, place] for part in (self.predicted, self.orders, self.influence))
+        value = orders[:, :n_orders].sum(axis=1)
+        extra = orders[:, 2] if n_orders == 3 else np.zeros_like(value)
+        if np.all(layout.qrels.rate == 1):  # whole questions
+            predicted = _slope(value, predicted[:, layout.opened])[:, None] * predicted
+        mean, whole = self._total(predicted, value) / layout.n_questions, np.full(len(value), layout.n_questions)
+        if _is_quotient(self.measures[place]):
+            of_count = self.predicted[:, -1], self.orders[:, -1, :2].sum(axis=1), self.influence[:, -1]
+            whole = self._total(*of_count[:2])
+            mean = self._total(predicted, value) / whole
+            predicted, value, influence = (
+                part - mean[:, None] * count
+                for part, count in zip((predicted, value, influence), of_count, strict=True)
+            )
+        parts = (combine(part / whole[:, None]) for part in (predicted, value, influence, extra))
+        predicted, value, influence, extra = parts
+        n_opened, is_sampled = len(layout.opened), layout.is_sampled
+        within = np.array([np.bincount(layout.judged_at, row**2, n_opened) for row in influence]) + extra**2
+        opened = np.searchsorted(np.flatnonzero(is_sampled), layout.opened)
+        _, variance = mean_of_opened(predicted[:, is_sampled], opened, value, within)
+        variance *= is_sampled.sum() ** 2
+        return combine(mean), np.sqrt(variance), np.sqrt(variance + self._between(predicted, value, within))
+
+    def _between(self, predicted: Floats, value: Floats, within: Floats) -> Floats:
+        """(...,) variance of the sums over all questions if these were drawn anew from questions like these."""
+        layout = self.layout
+        n, known = layout.n_questions, predicted[:, layout.has_pair & ~layout.is_sampled]
+        represents = layout.is_sampled.sum() / len(layout.opened)
+        mean = (known.sum(axis=1) + represents * value.sum(axis=1)) / n
+        squares = ((known.T - mean) ** 2).sum(axis=0) + represents * ((value.T - mean) ** 2 - within.T).sum(axis=0)
+        return np.maximum(squares, 0.0) * n / max(n - 1, 1)
+
+    def _total(self, predicted: Floats, value: Floats) -> Floats:
+        """(systems,) the sums over all questions."""
+        layout = self.layout
+        added = (value - predicted[:, layout.opened]).mean(axis=1)
+        return predicted.sum(axis=1) + layout.is_sampled.sum() * added
+
+
+def _slope(value: Floats, predicted: Floats) -> Floats:
+    """(systems,) of the regression of the opened questions' values on their predictions; 1 where these are equal."""
+    apart = predicted - predicted.mean(axis=1, keepdims=True)
+    squares = (apart**2).sum(axis=1)
+    return np.where(squares > 0, (apart * value).sum(axis=1) / np.where(squares > 0, squares, 1.0), 1.0)
