@@ -20,6 +20,8 @@ from kgtrec.kernels.lists.credit import UNLISTED, Credit, Place
 from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values, label_estimates, mean_of_opened
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
+_ROUNDING = 1e-20  # squares of differences that are as small in comparison are zero
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -302,7 +304,8 @@ class SampleEstimates:
         value = orders[:, :n_orders].sum(axis=1)
         extra = orders[:, 2] if n_orders == 3 else np.zeros_like(value)
         if np.all(layout.qrels.rate == 1):  # whole questions
-            predicted = _slope(value, predicted[:, layout.opened])[:, None] * predicted
+            slope = _slope(value, predicted[:, layout.opened])[:, None]
+            predicted = np.where(layout.is_sampled, slope * predicted, predicted)
         mean, whole = self._total(predicted, value) / layout.n_questions, np.full(len(value), layout.n_questions)
         if _is_quotient(self.measures[place]):
             of_count = self.predicted[:, -1], self.orders[:, -1, :2].sum(axis=1), self.influence[:, -1]
@@ -341,4 +344,5 @@ def _slope(value: Floats, predicted: Floats) -> Floats:
     """(systems,) of the regression of the opened questions' values on their predictions; 1 where these are equal."""
     apart = predicted - predicted.mean(axis=1, keepdims=True)
     squares = (apart**2).sum(axis=1)
-    return np.where(squares > 0, (apart * value).sum(axis=1) / np.where(squares > 0, squares, 1.0), 1.0)
+    differ = squares > _ROUNDING * (predicted**2).sum(axis=1)
+    return np.where(differ, (apart * value).sum(axis=1) / np.where(differ, squares, 1.0), 1.0)

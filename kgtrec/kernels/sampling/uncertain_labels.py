@@ -131,13 +131,13 @@ def _orders_of_part(lists: Lists, label: Values, measures: Sequence[Credit]) -> 
     own = np.concatenate([label, known], axis=2)
     number = np.arange(length + 1)
     in_all = (n_known[:, None] + is_uncertain)[..., None, None] + number[:, None] + number
+    is_listed = (position < UNLISTED) & (position > 0)
     place = Place(
-        position[..., None, None],
+        np.where(is_listed, position, 1)[..., None, None],
         known_above[..., None, None] + number[:, None],
         np.maximum(in_all, 1),
         lists.judged[:, None, None, None],
     )
-    is_listed = (position < UNLISTED) & (position > 0)
     orders = np.zeros((len(measures), n_orders, n_lists))
     for row, credit in enumerate(measures):
         amount = np.where(is_listed[..., None, None], credit(place), 0.0)
