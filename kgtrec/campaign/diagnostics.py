@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.decide import require_whole
 from kgtrec.campaign.qrels import deepest_rank, question_level
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
@@ -134,6 +135,7 @@ def diagnose(
         raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
     if judged_at < 1:
         raise KgtrecError(f"expected k of 1 or more for judged@k, found {judged_at}")
+    require_whole(decisions)
     qrels = question_level(pool, known_answers, decisions)
     parsed = parse_measures(measures)
     asked = [*(measure.label for measure in parsed), f"Judged@{judged_at}"]

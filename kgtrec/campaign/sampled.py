@@ -9,6 +9,7 @@ from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.triples import label_hashes
 from kgtrec.data.vocabulary import Vocabulary
@@ -82,6 +83,12 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
         str(campaign.settings.get("collection", "")),
     )
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
+
+
+def pool_pairs(campaign: Campaign) -> Qrels:
+    """Make qrels of all pairs that the whole pool would judge: grade 1 for answers known before, 0 for all others."""
+    no = np.zeros(len(campaign.pool), np.int8)
+    return question_level(campaign.pool, campaign.known_answers, Decisions(no, no))
 
 
 def _shares(

@@ -199,6 +199,7 @@ def _checked_campaign(folder: str) -> dict[str, CheckedFile]:
         (folders.POOL, True, f"pool: {asked} out of {counted(len(pool.runs), 'run')}"),
         (folders.SEEDS, True, f"known answers: {counted(len(campaign.known_answers), 'row')}"),
         (folders.AUTOMATIC, True, f"automatic: {counted(automatic, 'triple')}"),
+        (folders.DESIGN, campaign.design is not None, f"design: {campaign.design!r}"),
         (folders.PEOPLE, is_initialised, f"people: {counted(len(campaign.people.names), 'name')}"),
         (folders.TEMPLATES, is_initialised, f"templates: {counted(len(campaign.templates), 'relation')}"),
         (folders.SOURCES, is_initialised, f"sources: {counted(len(campaign.sources), 'host')}"),

@@ -107,6 +107,11 @@ def command(
     if unjudged := sum(report.unjudged.values()):
         n = len(read.pool)
         say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")
+    if read.design is not None:
+        say(
+            "note: people judge a sample of this pool, and measures under these qrels take the rest for wrong; "
+            f"estimates of the whole pool's values: kgtrec evaluate {shlex.quote(campaign)} RUNS"
+        )
     if level == "triple" and base is not None and not known:
         say(
             "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "
