@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.lists.credit import Credit
-from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values
+from kgtrec.kernels.sampling.uncertain_labels import Lists, gradients
 
 Values = NDArray[np.float64]
 
@@ -34,13 +34,7 @@ def changes(lists: Lists, prediction: Values, measures: Sequence[Credit]) -> Val
     >>> changes(lists, np.full((1, 2), 0.5), [partial(precision, cutoff=10)])
     array([[0.1, 0. ]])
     """
-    change = np.zeros_like(prediction)
-    for row in range(prediction.shape[1]):
-        no, yes = prediction.copy(), prediction.copy()
-        no[:, row], yes[:, row] = 0.0, 1.0
-        values = [expected_values(lists, label, measures) for label in (yes, no)]
-        change[:, row] = np.abs(values[0] - values[1]).sum(axis=0)
-    return change
+    return np.asarray(np.abs(gradients(lists, prediction, measures)).sum(axis=0))
 
 
 def rates(change: Values, mean: float, floor: float) -> Values:
