@@ -150,10 +150,10 @@ class _Counted:
     """Lists with the relevant candidates among the others, and how many are relevant above and below each."""
 
     def __init__(self, lists: Lists, label: Values):
-        n_orders, n_lists, self.length = label.shape
+        self.length = label.shape[2]
         is_known = lists.relevant > 0
         position = np.concatenate([lists.position, np.where(is_known, lists.relevant, UNLISTED)], axis=1)
-        known = np.zeros((n_orders, *is_known.shape))
+        known = np.zeros((len(label), *is_known.shape))
         known[0] = is_known
         self.order = np.argsort(position, axis=1, kind="stable")
         self.position = np.take_along_axis(position, self.order, axis=1)
@@ -163,7 +163,7 @@ class _Counted:
         self.below = _counts(self.own[..., ::-1])[:, :, ::-1]  # [:, :, i]: of those from i on
 
     def orders(self, measures: Sequence[Credit], with_gradient: bool = False) -> tuple[Values, Values]:
-        """(n_measures, n_orders, n_lists) orders; (n_measures, n_lists, length) gradients at the order zero, or zeros."""
+        """(n_measures, n_orders, n_lists) orders; (n_measures, n_lists, length) gradients at order zero, or zeros."""
         n_orders, n_lists, n = self.own.shape
         orders = np.zeros((len(measures), n_orders, n_lists))
         gradient = np.zeros((len(measures), n_lists, n))
