@@ -12,7 +12,7 @@ from kgtrec.kernels.sampling.uncertain_labels import Lists, gradients
 
 Values = NDArray[np.float64]
 
-_STEPS = 100
+_ROUNDING = 1e-9
 
 
 def changes(lists: Lists, prediction: Values, measures: Sequence[Credit]) -> Values:
@@ -57,7 +57,8 @@ def rates(change: Values, mean: float, floor: float) -> Values:
     change = np.maximum(change, floor * change.mean())
     if change.max() == 0:
         return np.full(len(change), mean)
-    scale = mean / change.mean()
-    for _ in range(_STEPS):
-        scale *= mean / np.minimum(1.0, scale * change).mean()
-    return np.minimum(1.0, scale * change)
+    # the largest are at 1; the first number of these such that no other would be above it
+    descending = np.sort(change)[::-1]
+    rest = np.cumsum(descending[::-1])[::-1]
+    scale = (mean * len(change) - np.arange(len(change))) / rest
+    return np.asarray(np.minimum(1.0, change * scale[np.argmax(scale * descending <= 1.0 + _ROUNDING)]))
