@@ -180,20 +180,22 @@ class _Counted:
             own = np.where(is_listed, own, 0.0)
             a, b = np.arange(i + 1)[:, None], np.arange(n - i)
             place = Place(np.where(is_listed, self.position[:, i], 1)[:, None, None], a, a + b + unlisted + 1, judged)
+            given_above = np.zeros((len(measures), n_orders, n_lists, i + 1))
             for row, credit in enumerate(measures):
                 amount = credit(place)
                 if amount.shape[2] == 1:  # the same whatever is below
-                    given_above = below.sum(axis=2)[..., None] * amount[..., 0]
+                    given_above[row] = below.sum(axis=2)[..., None] * amount[..., 0]
                 else:
-                    given_above = np.einsum("nab,knb->kna", amount, below)
-                share = np.einsum("jna,kna->jkn", above, given_above)
-                for order, j, k in terms:
-                    orders[row, order] += own[order - j - k] * share[j, k]
+                    np.einsum("nab,knb->kna", amount, below, out=given_above[row])
                 if with_gradient:
-                    gradient[row, :, i] += is_listed * share[0, 0]
-                    of_above[row, :, i, : i + 1] = own[0, :, None] * given_above[0]
                     given_below = np.einsum("na,nab->nb", own[0, :, None] * above[0], amount)
                     of_below[row, :, i + 1, : n - i] = given_below
+            share = np.einsum("jna,mkna->jkmn", above, given_above)
+            for order, j, k in terms:
+                orders[:, order] += own[order - j - k] * share[j, k]
+            if with_gradient:
+                gradient[:, :, i] += is_listed * share[0, 0]
+                of_above[:, :, i, : i + 1] = own[0, :, None] * given_above[:, 0]
         if with_gradient:
             label = self.own[0, ..., None]
             for i in range(n)[::-1]:
