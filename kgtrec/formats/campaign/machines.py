@@ -109,23 +109,25 @@ def read_machine_file(path: PathLike, pool: Pool) -> MachineVerdicts:
         verdict, a probability or a text that cannot be one, a triple that is not in the pool, or one that an earlier
         line has.
     """
+    lines: list[Line] = []
     rows: list[tuple[Any, ...]] = []
     line_of: dict[tuple[str, ...], int] = {}
     for line, record in _records(path):
         row = _row(line, record)
         line.once(line_of, row[:3], " ".join(row[:3]), "each triple")
-        rows.append((line, *row))
+        lines.append(line)
+        rows.append(row)
     if not rows:
         raise FormatError(f"expected verdicts, a line with {', '.join(_NEEDED)} each, found an empty file", path)
-    lines, head, relation, tail, verdict, probability, *texts = zip(*rows, strict=True)
+    head, relation, tail, verdict, probability, *texts = zip(*rows, strict=True)
     entities, relations = pool.questions.entities, pool.questions.relations
     triple = pool.rows(
         entities.encode(labels_of(head)), relations.encode(labels_of(relation)), entities.encode(labels_of(tail))
     )
     if (triple < 0).any():
-        row = int(np.argmax(triple < 0))
-        found = shown(f"{head[row]} {relation[row]} {tail[row]}".encode())
-        raise lines[row].error(f"expected a triple of the pool, found {found}; is this file about another pool?")
+        place = int(np.argmax(triple < 0))
+        found = shown(f"{head[place]} {relation[place]} {tail[place]}".encode())
+        raise lines[place].error(f"expected a triple of the pool, found {found}; is this file about another pool?")
     said = MachineVerdicts(
         triple.astype(np.int32), np.array(verdict, np.int8), np.array(probability, np.float64), *map(labels_of, texts)
     )
@@ -167,8 +169,7 @@ def _row(line: Line, record: Mapping[str, Any]) -> tuple[Any, ...]:
             raise line.error(f"expected at most {LONGEST_TEXT:,} characters of text as {key}, found {found}")
     one_of("a verdict of", texts["verdict"], VERDICTS, path=line.path, line=line.number)
     probability = record.get("probability")
-    is_number = type(probability) in (int, float) and 0 <= probability <= 1
-    if probability is not None and not is_number:
+    if probability is not None and not (type(probability) in (int, float) and 0 <= float(probability) <= 1):
         raise line.error(f"expected a number from 0 to 1 as probability, or null, found {str(probability)[:40]}")
     return (
         *(texts[key] for key in _NEEDED[:3]),
