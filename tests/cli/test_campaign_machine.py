@@ -156,3 +156,21 @@ def test_triple_level_is_marked_too(folder: Path, tmp_path: Path):
     assert {row[2] for row in by_people} == {"de", "paris"}
     assert len(by_people) == 2
     assert not np.any(read_qrels("q/qrels.txt").grade > 1)
+
+
+@pytest.mark.slow
+def test_the_report_of_all_machines(folder: Path, tmp_path: Path, capsys):
+    """Every machine of the folder, or those named; tables, a figure, and the systems under both labels."""
+    assert "found none; kgtrec campaign import --machine" in refusal(capsys, "campaign", "machines", "C")
+    for name in ("llama-8b", "other"):
+        kgtrec("campaign", "import", "C", "llama.jsonl", "--machine", name)
+    text = printed_by(capsys, "campaign", "machines", "C", "--resamples", "20")
+    assert text.startswith("llama-8b: 6 verdicts, 1 of them unsure, 1 on triples that people have settled. Too few")
+    assert "other: 6 verdicts" in text
+    assert "statistic" in text
+    (tmp_path / "mine.run").write_text("tail2 Q0 de 1 9 mine\ntail0 Q0 paris 1 9 mine\n")
+    text = printed_by(capsys, "campaign", "machines", "C", "mine.run", "--machine", "other", "-m", "AP@20")
+    assert "llama-8b" not in text
+    assert "Kendall's tau-b between the two orders of 1 system" in text
+    kgtrec("campaign", "machines", "C", "--out", "reliability.svg")
+    assert "reliability.svg" in tree(tmp_path)

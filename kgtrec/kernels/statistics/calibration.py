@@ -20,6 +20,7 @@ Codes = NDArray[Any]
 _LEAST = 1e-3  # a machine's probability is taken as at least this, and at most 1 minus this
 _N_RISING = 2  # the first columns, whose coefficients are not negative
 _TOLERANCE, _MOST_STEPS = 1e-12, 100
+_ROUNDING = 1e-9
 
 
 def fold_of(key: Keys, n_folds: int, seed: int) -> Codes:
@@ -143,6 +144,44 @@ def _newton(x: Values, y: Values, w: Values) -> Values:
     return b
 
 
+def rogan_gladen(share: Values, sensitivity: Values, specificity: Values) -> Values:
+    r"""Correct the share of Y that a machine finds for its errors.
+
+    :math:`(s + \mathit{sp} - 1) / (\mathit{se} + \mathit{sp} - 1)`, within 0 and 1; NaN where the machine says Y of
+    true triples no more often than of false ones, so that its share has no information.
+
+    References
+    ----------
+    Rogan, Gladen (1978), American Journal of Epidemiology 107, 71-76.
+
+    Examples
+    --------
+    >>> rogan_gladen(np.array([0.3, 0.3]), np.array([0.9, 0.5]), np.array([0.8, 0.5])).round(4)
+    array([0.1429,    nan])
+    """
+    skill = sensitivity + specificity - 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(skill > 1e-12, np.clip((share + specificity - 1.0) / skill, 0.0, 1.0), np.nan)
+
+
+def phi_of(table: Values) -> Values:
+    """Correlation of two verdicts, from the shares (4, ...) of both Y, only the first, only the second, and none.
+
+    References
+    ----------
+    Yule (1912), Journal of the Royal Statistical Society 75, 579-652; also called Matthews' correlation coefficient.
+
+    Examples
+    --------
+    >>> phi_of(np.array([0.4, 0.1, 0.1, 0.4])).round(4)
+    np.float64(0.6)
+    """
+    both, first, second, none = table
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt((both + first) * (second + none) * (both + second) * (first + none))
+        return (both * none - first * second) / spread
+
+
 class Skill(NamedTuple):
     """The part of the squared error of the share of Y that the machine takes away; at most 1, below 0 if it adds."""
 
@@ -153,7 +192,7 @@ class Skill(NamedTuple):
     @property
     def is_shown(self) -> bool:
         """Whether the interval is above 0; only then is the machine better than none."""
-        return self.low > 0
+        return self.low > _ROUNDING
 
 
 def skill(
