@@ -5,6 +5,7 @@ And what a command writes is there as a whole or not at all, wherever it is stop
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import chdir
@@ -58,6 +59,7 @@ FILES = {
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
     "campaign agreement gold": "campaign agreement golden --gold --format csv --out OUT.csv",
     "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
+    "campaign machines": "campaign machines said --resamples 10 --table machines --out OUT.csv",
     "meta correlate": "meta correlate scores-a.csv scores-b.csv --out OUT.json",
     "meta sparsity": "meta sparsity C/qrels.txt more.txt --systems ranks -m AP@20 --format json --out OUT.json",
     "meta stability": "meta stability C RANKS --repeats 2 -m micro.MRR --format json --out OUT.json",
@@ -116,6 +118,11 @@ def world(tmp_path_factory) -> Path:
     shutil.copytree(folder / "campaign", folder / "golden")
     triple = "\t".join((folder / "golden" / "assignments.tsv").read_text().splitlines()[1].split("\t")[2:])
     (folder / "golden" / "gold.tsv").write_text(f"head\trelation\ttail\tverdict\n{triple}\tY\n")
+    shutil.copytree(folder / "campaign", folder / "said")
+    (folder / "said" / "machine").mkdir()
+    keys = ("head", "relation", "tail", "verdict")
+    said = json.dumps(dict(zip(keys, (*triple.split("\t"), "Y"), strict=True)))
+    (folder / "said" / "machine" / "m.jsonl").write_text(f"{said}\n")
     published(folder / "published")
     with chdir(folder):
         for words in (
