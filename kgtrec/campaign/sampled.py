@@ -8,30 +8,33 @@ from numpy.typing import NDArray
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
+from kgtrec.data.design import Design
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
+from kgtrec.data.machines import MachineVerdicts
+from kgtrec.data.pool import Pool
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.triples import label_hashes
-from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, counted, warn
-from kgtrec.kernels.sampling.random_order import hashed
-from kgtrec.pooling.designs import PRIOR
+from kgtrec.kernels.statistics.calibration import fold_of, recalibrated, skill
 
 _FOLDS = 10
-_PRIOR_WEIGHT = 10.0  # triples
 
 
-def sampled_qrels(campaign: Campaign) -> SampledQrels:
+def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) -> SampledQrels:
     """Collect what is judged of a designed sample, for estimates of what judging the whole pool would give.
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
     order. A triple that nobody has judged is predicted to be true with the share of Y among the verdicts in other
-    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions.
+    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With
+    a machine, by what it says, recalibrated on these verdicts, if that has a lower squared error than the share.
 
     Parameters
     ----------
     campaign : Campaign
         With a design.
+    machine : MachineVerdicts, optional
+        Of the campaign's pool.
 
     Raises
     ------
@@ -41,7 +44,7 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
     Warns
     -----
     KgtrecWarning
-        If some opened questions are not done.
+        If some opened questions are not done; if no skill is shown of the machine, which is left out then.
     """
     design = campaign.design
     if design is None:
@@ -74,7 +77,7 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
         np.r_[known.entity, entity],
         np.r_[known_label, label],
         np.r_[np.ones(len(known)), rate],
-        np.r_[known_label, _shares(ids, design.question, label, rate)],
+        np.r_[known_label, _predicted(pool, design, label, rate, machine)],
         ~is_known,
         np.r_[np.zeros(len(known), np.bool_), is_opened],
         ids,
@@ -84,13 +87,22 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
 
 
-def _shares(
-    ids: Vocabulary, question: NDArray[np.int32], label: NDArray[np.float64], rate: NDArray[np.float64]
+def _predicted(
+    pool: Pool, design: Design, label: NDArray[np.float64], rate: NDArray[np.float64], machine: MachineVerdicts | None
 ) -> NDArray[np.float64]:
-    """(n,) the share of Y among the verdicts of other folds than the question's own."""
-    fold = (hashed(0, label_hashes(ids)) % np.uint64(_FOLDS)).astype(np.intp)[question]
-    weight = np.where(np.isnan(label), 0.0, 1.0 / rate)
-    of_fold = np.bincount(fold, weight, _FOLDS)
-    yes = np.bincount(fold, weight * np.nan_to_num(label), _FOLDS)
-    share = (yes.sum() - yes + _PRIOR_WEIGHT * PRIOR) / (of_fold.sum() - of_fold + _PRIOR_WEIGHT)
-    return np.asarray(share[fold])
+    """(n,) how likely the label of each pair of a design is 1, by the labels of other folds."""
+    weight, fold = 1.0 / rate, fold_of(label_hashes(pool.questions.ids), _FOLDS, seed=0)[design.question]
+    share = recalibrated(np.full(len(design), -1), np.full(len(design), np.nan), label, weight, fold)
+    if machine is None:
+        return share
+    verdict, probability = machine.of_pool(len(pool))
+    predicted = recalibrated(verdict[design.triple], probability[design.triple], label, weight, fold)
+    worth = skill(predicted, share, label, weight, pool.questions.ids.byte_order[design.question])
+    if worth.is_shown:
+        return predicted
+    warn(
+        "no skill is shown of the machine: recalibrated on people's verdicts, it takes away "
+        f"{worth.value + 0.0:.1%} of the squared error of the share of Y (95% interval {worth.low:.1%} to "
+        f"{worth.high:.1%}); the estimates leave it out"
+    )
+    return share

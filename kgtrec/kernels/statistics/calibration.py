@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.sampling.random_order import Keys, hashed
+from kgtrec.kernels.statistics.logistic import expit, penalised_logistic
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 
 Values = NDArray[np.float64]
@@ -19,7 +20,6 @@ Codes = NDArray[Any]
 
 _LEAST = 1e-3  # a machine's probability is taken as at least this, and at most 1 minus this
 _N_RISING = 2  # the first columns, whose coefficients are not negative
-_TOLERANCE, _MOST_STEPS = 1e-12, 100
 _ROUNDING = 1e-9
 
 
@@ -87,7 +87,7 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
             mean = np.average(columns[used], axis=0, weights=w)
             spread = np.sqrt(np.average((columns[used] - mean) ** 2, axis=0, weights=w))
             scaled = (columns - mean) / np.where(spread > 1e-9, spread, np.inf)
-            predicted[wanted] = _expit(_fitted(scaled[used], label[used], w) @ _with_one(scaled[wanted]).T)
+            predicted[wanted] = expit(_fitted(scaled[used], label[used], w) @ _with_one(scaled[wanted]).T)
     return predicted
 
 
@@ -105,43 +105,18 @@ def _with_one(columns: Values) -> Values:
     return np.hstack([columns, np.ones((len(columns), 1))])
 
 
-def _expit(x: Values) -> Values:
-    return 0.5 * (1.0 + np.tanh(0.5 * x))
-
-
 def _fitted(columns: Values, label: Values, weight: Values) -> Values:
     """(k + 1,) coefficients, the intercept last; of the rising columns the most negative one is taken out in turn."""
     x = _with_one(np.vstack([columns, np.zeros((2, columns.shape[1]))]))
     y, w = np.append(label, [0.0, 1.0]), np.append(weight, [0.5, 0.5])
-    kept = np.append(np.any(columns != 0, axis=0), True)
+    ridge, kept = np.append(np.ones(columns.shape[1]), 0.0), np.append(np.any(columns != 0, axis=0), True)
     while True:
         coefficient = np.zeros(x.shape[1])
-        coefficient[kept] = _newton(x[:, kept], y, w)
+        coefficient[kept], _ = penalised_logistic(x[:, kept], y, w, ridge[kept])
         lowest = int(np.argmin(coefficient[:_N_RISING]))
         if coefficient[lowest] >= 0:
             return coefficient
         kept[lowest] = False
-
-
-def _newton(x: Values, y: Values, w: Values) -> Values:
-    """Maximise the penalised likelihood; a step is halved until it is an improvement."""
-    ridge = np.append(np.ones(x.shape[1] - 1), 0.0)
-
-    def loss(b: Values) -> float:
-        z = x @ b
-        return float(w @ (np.logaddexp(0.0, z) - y * z) + 0.5 * ridge @ b**2)
-
-    b = np.zeros(x.shape[1])
-    for _ in range(_MOST_STEPS):
-        p = _expit(x @ b)
-        slope = x.T @ (w * (p - y)) + ridge * b
-        step = np.linalg.solve(x.T * (w * p * (1.0 - p)) @ x + np.diag(ridge + 1e-12), slope)
-        while loss(b - step) > loss(b) + 1e-12 and np.abs(step).max() > _TOLERANCE:
-            step = 0.5 * step
-        b = b - step
-        if np.abs(step).max() <= _TOLERANCE:
-            break
-    return b
 
 
 def rogan_gladen(share: Values, sensitivity: Values, specificity: Values) -> Values:
