@@ -70,12 +70,12 @@ def triple_features(
         own = pool.questions.is_head[pool.question] == is_head
         best = np.full(n, below, np.int32)
         np.minimum.at(best, pool.triple[own], pool.rank[own])
+        reciprocal = np.bincount(pool.triple[own], 1 / pool.rank[own], n)
         asked = pool.questions.rows(np.full(n, is_head), pool.triples.relation, anchor)
         features |= {
             f"best rank in the {side} question": -np.log2(best),
             f"share of runs in the {side} question": np.bincount(pool.triple[own], minlength=n) / len(pool.runs),
-            f"mean reciprocal rank in the {side} question": np.bincount(pool.triple[own], 1 / pool.rank[own], n)
-            / len(pool.runs),
+            f"mean reciprocal rank in the {side} question": reciprocal / len(pool.runs),
             f"the {side} question is asked": asked >= 0,
             f"known answers of the {side} question": np.log1p(np.where(asked >= 0, n_known[asked], 0)),
         }
@@ -83,8 +83,6 @@ def triple_features(
     n_relations = len(collection.relations)
     tails_per_head, heads_per_tail = relation_fanout(train.head, train.relation, train.tail, n_relations)
     wide = train.relation * n_entities  # 64 bits, as n_entities
-    tails = _counts(wide + train.head, relation * n_entities + head)
-    heads = _counts(wide + train.tail, relation * n_entities + tail)
     pair = np.minimum(train.head, train.tail) * n_entities + np.maximum(train.head, train.tail)
     features |= {
         "tails per head of the relation": np.log1p(np.nan_to_num(tails_per_head[relation])),
@@ -92,10 +90,8 @@ def triple_features(
         "train facts of the relation": np.log1p(np.bincount(train.relation, minlength=n_relations)[relation]),
         "train facts of the head": np.log1p(degree[head]),
         "train facts of the tail": np.log1p(degree[tail]),
-        "tails of the head and relation": np.log1p(tails),
-        "heads of the relation and tail": np.log1p(heads),
-        "the head had the relation": tails > 0,
-        "the tail had the relation": heads > 0,
+        "tails of the head and relation": np.log1p(_counts(wide + train.head, relation * n_entities + head)),
+        "heads of the relation and tail": np.log1p(_counts(wide + train.tail, relation * n_entities + tail)),
         "a train fact links head and tail": np.isin(np.minimum(head, tail) * n_entities + np.maximum(head, tail), pair),
     }
     return {name: np.asarray(values, np.float64) for name, values in features.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.questions import completed_rows
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import label_hashes, triple_keys
-from kgtrec.errors import KgtrecError, between_0_and_1, counted
+from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.statistics.calibration import fold_of, phi_of
 from kgtrec.kernels.statistics.discrimination import best_threshold, weighted_auc
@@ -69,7 +69,6 @@ def learn(
     collection: Collection,
     families: Mapping[str, str] | None = None,
     *,
-    confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Learned:
@@ -90,8 +89,6 @@ def learn(
         For which the pool was made; its train facts are used.
     families : mapping of str to str, optional
         Of runs. Default: each run is a family of its own.
-    confidence : float, between 0 and 1
-        Of the intervals of the report.
     resamples : int
         Bootstrap samples of questions for the report.
     seed : int
@@ -117,7 +114,6 @@ def learn(
     --------
     See ``kgtrec campaign learn``.
     """
-    between_0_and_1("a confidence", confidence)
     pool, verdict = campaign.pool, decisions_of(campaign).verdict
     features = triple_features(campaign, collection, families)
     # in an order that depends on labels alone, so that sums do too
@@ -126,38 +122,28 @@ def learn(
     label = np.where(verdict[rows] >= 0, verdict[rows], np.nan).astype(np.float64)
     group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     settled = np.flatnonzero(~np.isnan(label))
-    if len(np.unique(group[settled])) < 2:
+    questions, cluster = np.unique(pool.questions.ids.byte_order[group[settled]], return_inverse=True)
+    if len(questions) < 2:
         raise KgtrecError(
             "expected triples of at least 2 questions that people have settled, to learn from, found those of "
-            f"{len(np.unique(group[settled]))}; judge some first"
+            f"{len(questions)}; judge some first"
         )
     chance = pool.probability if campaign.design is None else campaign.design.chance(len(pool))
     weight = 1.0 / chance[rows]
     x = np.stack(list(features.values()), axis=1)[rows]
-    labels = pool.triples.relations
-    relation = labels.byte_order[pool.triples.relation[rows]]
-    fits = _fitted(x, relation, len(labels), label, weight, _folds(campaign, seed)[:, rows])
+    relation = pool.triples.relations.byte_order[pool.triples.relation[rows]]
+    fits = _fitted(x, relation, label, weight, _folds(campaign, seed)[:, rows])
     p = np.round(expit(fits.odds), _DIGITS)
-    order = np.argsort(rows)
-    given = p[order]
-    text = labels_of([""] * len(rows))
-    verdicts = MachineVerdicts(
-        rows[order].astype(np.int32),
-        np.where(given >= 0.5, YES, NO).astype(np.int8),
-        given,
-        text,
-        labels_of([_MODEL.format(kgtrec_version())] * len(rows)),
-        text,
-    )
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    none, model = labels_of([""] * len(rows)), labels_of([_MODEL.format(kgtrec_version())] * len(rows))
+    verdict = np.where(p >= 0.5, YES, NO).astype(np.int8)
+    verdicts = MachineVerdicts(rows.astype(np.int32), verdict, p, none, model, none).take(np.argsort(rows))
     w, y = weight[settled], label[settled]
-    _, cluster = np.unique(pool.questions.ids.byte_order[group[settled]], return_inverse=True)
     tables = (
-        _quality(p[settled], fits.share[settled], y, w, cluster, **options),
+        _quality(p[settled], fits.share[settled], y, w, BootstrapSamples(len(questions), resamples, seed), cluster),
         _importance(list(features), x, relation, settled, fits, y, w, seed),
     )
-    reliability = machine_report(campaign, {LEARNED: verdicts}, probability=chance, **options).parts[2]
-    return Learned(verdicts, LearnedReport((*tables, reliability)))
+    report = machine_report(campaign, {LEARNED: verdicts}, probability=chance, resamples=resamples, seed=seed)
+    return Learned(verdicts, LearnedReport((*tables, *(each for each in report.parts if each.key == "reliability"))))
 
 
 def _folds(campaign: Campaign, seed: int) -> NDArray[np.int64]:
@@ -172,10 +158,11 @@ def _folds(campaign: Campaign, seed: int) -> NDArray[np.int64]:
 
 
 def _fitted(
-    x: _Floats, relation: NDArray[np.int32], n_relations: int, label: _Floats, weight: _Floats, folds: NDArray[np.int64]
+    x: _Floats, relation: NDArray[np.int32], label: _Floats, weight: _Floats, folds: NDArray[np.int64]
 ) -> _Fits:
     """Fit once for each two folds, without the triples of both."""
     pairs, fit = np.unique(folds, axis=1, return_inverse=True)
+    n_relations = int(relation.max()) + 1
     coefficient, effect = np.zeros((pairs.shape[1], x.shape[1])), np.zeros((pairs.shape[1], n_relations))
     odds, share = np.zeros(len(x)), np.full(len(x), 0.5)
     ridge = np.append(np.full(x.shape[1], _RIDGE), 0.0)
@@ -205,35 +192,25 @@ def _log_loss(p: _Floats, y: _Floats) -> _Floats:
 
 
 def _quality(
-    p: _Floats,
-    share: _Floats,
-    y: _Floats,
-    w: _Floats,
-    cluster: NDArray[np.intp],
-    *,
-    confidence: float,
-    resamples: int,
-    seed: int,
+    p: _Floats, share: _Floats, y: _Floats, w: _Floats, samples: BootstrapSamples, cluster: NDArray[np.intp]
 ) -> Table:
     threshold, one = best_threshold(p, y, w), np.zeros(len(y), np.int32)
     is_true = p >= threshold
     cells = [w * (y == of) * (is_true == said) for of, said in ((1, True), (1, False), (0, True), (0, False))]
     losses = [w * _log_loss(p, y), w * _log_loss(share, y)]
-    samples = BootstrapSamples(int(cluster.max()) + 1, resamples, seed)
     parts = resampled_quotients(samples, cluster, one, 1, [*cells, *losses], [w] * 6)[:, :, 0]
     parts = np.hstack([np.array([[part.sum() / w.sum()] for part in (*cells, *losses)]), parts])
-    auc = [weighted_auc(p, y, w[None])]
-    auc += [weighted_auc(p, y, w * counts[:, cluster]) for counts in samples]
-    values = np.stack([np.concatenate(auc), phi_of(parts[:4]), parts[4], parts[5], parts[4] - parts[5]])
+    auc = [weighted_auc(p, y, w), *(weighted_auc(p, y, w * row[cluster]) for counts in samples for row in counts)]
+    values = np.stack([np.array(auc), phi_of(parts[:4]), parts[4], parts[5], parts[4] - parts[5]])
     found = [of[~np.isnan(of)] for of in values[:, 1:]]  # a sample of one kind of labels has no AUC and no phi
-    low, high = np.array([percentile_interval(of, confidence) if len(of) else (np.nan, np.nan) for of in found]).T
+    low, high = np.array([percentile_interval(of, 0.95) if len(of) else (np.nan, np.nan) for of in found]).T
     data = pa.table({"statistic": list(STATISTICS), "value": values[:, 0], "low": low, "high": high})
     compared = "lower than" if high[-1] < 0 else "not shown to be lower than"
     caption = (
         f"Of {counted(len(y), 'settled triple')} of {counted(samples.n, 'question')}, each predicted from triples of "
         f"other questions. The log loss is {compared} that of predicting the share of Y.\nphi: calling true what has a "
-        f"probability of at least {threshold:.2g}, the best threshold on these labels. Bootstrap intervals "
-        f"({confidence * 100:g}%), questions resampled."
+        f"probability of at least {threshold:.2g}, the best threshold on these labels. 95% bootstrap "
+        "intervals, questions resampled."
     )
     columns = Column("statistic"), Column("value", low="low", high="high")
     return Table("learned", "Verdicts predicted from the runs", caption, data, columns)
@@ -257,13 +234,8 @@ def _importance(
     worth = np.array([np.average(_log_loss(expit(odds + change), y), weights=w) - loss for change in changes])
     per_spread = np.append(fits.coefficient[fit].mean(axis=0) * x[settled].std(axis=0), np.nan)
     order = np.argsort(-np.round(worth, _DIGITS), kind="stable")
-    data = pa.table(
-        {
-            "feature": [[*names, "relation"][place] for place in order],
-            "importance": worth[order],
-            "coefficient": per_spread[order],
-        }
-    )
+    ordered = [[*names, "relation"][place] for place in order]
+    data = pa.table({"feature": ordered, "importance": worth[order], "coefficient": per_spread[order]})
     caption = (
         "By how much the log loss grows when the values of a feature are exchanged among the triples, and the mean "
         "coefficient per standard deviation. Features that say nearly the same share what they are worth."

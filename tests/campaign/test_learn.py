@@ -43,7 +43,7 @@ def test_the_runs_tell_true_triples_from_false_ones():
     assert difference == pytest.approx(loss - of_share)
     assert table["high"].to_pylist()[-1] < 0
     assert "The log loss is lower than that of predicting the share of Y." in report.tables()[0].caption
-    assert report["features"].num_rows == 25
+    assert report["features"].num_rows == 23
     assert report["reliability"]["triples"].to_numpy().sum() == len(truth)
     assert len(report.figures()) == 1
 

@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import read_questions
-from kgtrec.cli.options import SEED, SHARE, option, samples
+from kgtrec.cli.options import SEED, option, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.errors import counted
 
@@ -19,7 +19,6 @@ TABLES = ("learned", "features", "reliability")
 @click.command(name="learn")
 @click.argument("campaign", type=click.Path())
 @click.argument("collection", type=click.Path())
-@option("--confidence", "Of the bootstrap intervals.", SHARE, 0.95)
 @option("--resamples", "Bootstrap samples of questions.", samples(1), 1000)
 @option("--seed", "Of the folds, the samples and the exchanged values.", SEED, 0)
 @output_options(TABLES, has_figures=True)

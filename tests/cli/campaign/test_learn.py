@@ -51,7 +51,9 @@ def test_what_is_learnt_is_a_machine_of_the_campaign(here, capsys):
     after = tree(here)
     assert set(after) - set(before) == {"P/machine/", "P/machine/learned.jsonl"}
     assert all(after[path] == before[path] for path in before)
-    assert "next: kgtrec evaluate P RUNS --machine learned" in said_by(capsys, "campaign", "learn", "P", "C", "--resamples", "20")
+    assert "next: kgtrec evaluate P RUNS --machine learned" in said_by(
+        capsys, "campaign", "learn", "P", "C", "--resamples", "20"
+    )
     assert tree(here) == after
     pool = read_campaign("P").pool
     said = read_machine("P", "learned", pool)
@@ -95,7 +97,7 @@ def test_a_machine_without_skill_is_named_in_a_warning(here, capsys):
 
 def test_machines_that_cannot_be_used(here, capsys):
     """An unknown name, qrels that are no campaign, --ties all; no verdicts; an entity alignment is no collection."""
-    assert "found 'lerned'" in refusal(capsys, "evaluate", "P", "rules.run", "--machine", "lerned")
+    assert "found 'larned'" in refusal(capsys, "evaluate", "P", "rules.run", "--machine", "larned")
     for words in (("evaluate", "C"), ("meta", "power", "C"), ("meta", "compare", "C")):
         error = refusal(capsys, *words, "rules.run", "inverse.run", "--machine", "learned")
         assert "found --machine with QRELS that are no campaign; leave it out" in error
