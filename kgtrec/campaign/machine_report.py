@@ -232,9 +232,10 @@ def machine_report(
 def _skill_text(worth: Skill, confidence: float) -> str:
     if np.isnan(worth.low):
         return "Too few questions are settled to show any skill: estimates leave it out."
+    parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
     found = (
-        f"recalibrated, it takes away {worth.value + 0.0:.1%} of the squared error of the share of Y "
-        f"({confidence * 100:g}% interval {worth.low:.1%} to {worth.high:.1%})"
+        f"recalibrated, it takes away {parts[0]} of the squared error of the share of Y "
+        f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
     )
     return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."
 
