@@ -29,6 +29,7 @@ __all__ = offer(
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),
         "campaign.diagnostics": ("diagnose", "Diagnostics"),
         "campaign.machine_report": ("machine_report", "MachineReport"),
+        "campaign.predict": ("predict", "Prediction"),
         "campaign.machines": ("take_in_machine", "with_machine"),
         "formats.campaign.machines": ("machines_in", "read_machine", "write_machine"),
         "data.machines": ("MachineVerdicts",),

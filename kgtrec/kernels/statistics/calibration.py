@@ -59,13 +59,14 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
         Of people: 1, 0, or NaN where there is none.
     weight : (n,) float array
         Of each label, such as 1 / its probability to be asked for.
-    fold : (n,) int array
-        From 0; equal for all items of a question.
+    fold : (n,) or (n, k) int array
+        From 0; equal for all items of a question. An item is predicted for its first fold, and its label is not used
+        in any of its folds: those of further questions that the same triple answers.
 
     Returns
     -------
     (n,) float array in (0, 1)
-        Which does not depend on any label of the item's own fold; 1/2 where the other folds have none.
+        Which does not depend on any label of the item's first fold; 1/2 where the other folds have none.
 
     References
     ----------
@@ -81,8 +82,9 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
     """
     columns, predicted = _columns(verdict, probability), np.full(len(label), 0.5)
     is_labelled, has_odds = ~np.isnan(label), ~np.isnan(probability)
-    for own in np.unique(fold):
-        used, wanted = is_labelled & (fold != own), fold == own
+    folds = fold.reshape(len(label), -1)
+    for own in np.unique(folds[:, 0]):
+        used, wanted = is_labelled & np.all(folds != own, axis=1), folds[:, 0] == own
         if used.any():
             has = used & has_odds  # items without a probability are as the average one in this column
             columns[~has_odds, 0] = np.average(columns[has, 0], weights=weight[has]) if has.any() else 0.0
