@@ -21,7 +21,7 @@ from kgtrec.data.judgements import NO, UNSURE, YES, Decisions
 from kgtrec.data.lazy import imported
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, TabledResult
-from kgtrec.errors import KgtrecError, between_0_and_1, counted
+from kgtrec.errors import KgtrecError, between_0_and_1, counted, each_warned_once
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.kernels.sampling.proportions import wilson_interval
 from kgtrec.kernels.statistics.calibration import Skill, phi_of, rogan_gladen
@@ -299,9 +299,12 @@ def _under_both(
             used = replace(decisions, verdict=np.where(is_both | is_rule, own, -1).astype(np.int8))
             pairs.append(question_level(campaign.pool, campaign.known_answers, used))
     names, scores = [], []
+    warned: set[str] = set()
     for system in each_system(systems):
         names.append(system.name)
-        scores.append([system_scores(qrels, np.ones((1, len(qrels)), np.bool_), system, labels)[0] for qrels in pairs])
+        with each_warned_once(warned):
+            values = [system_scores(qrels, np.ones((1, len(qrels)), np.bool_), system, labels)[0] for qrels in pairs]
+        scores.append(values)
     if not names:
         return
     by_people, by_machine = np.array(scores).reshape(len(names), len(machines), 2, len(labels)).transpose(2, 1, 0, 3)
