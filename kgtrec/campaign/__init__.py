@@ -31,6 +31,7 @@ __all__ = offer(
         "campaign.sampled": ("sampled_qrels",),
         "campaign.learn": ("learn", "Learned", "LearnedReport"),
         "campaign.machine_report": ("machine_report", "MachineReport"),
+        "campaign.predict": ("predict", "Prediction"),
         "campaign.machines": ("take_in_machine", "with_machine"),
         "formats.campaign.machines": ("machines_in", "read_machine", "write_machine"),
         "data.machines": ("MachineVerdicts",),

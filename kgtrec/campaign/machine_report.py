@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.diagnostics import MEASURES, system_scores
+from kgtrec.campaign.predict import predict
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Campaign
@@ -20,18 +21,17 @@ from kgtrec.data.judgements import NO, UNSURE, YES, Decisions
 from kgtrec.data.lazy import imported
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, TabledResult
-from kgtrec.data.triples import label_hashes
-from kgtrec.errors import KgtrecError, between_0_and_1, counted
+from kgtrec.errors import KgtrecError, between_0_and_1, counted, each_warned_once
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.kernels.sampling.proportions import wilson_interval
-from kgtrec.kernels.statistics.calibration import Skill, fold_of, phi_of, recalibrated, rogan_gladen, skill
+from kgtrec.kernels.statistics.calibration import Skill, phi_of, rogan_gladen
 from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.names import parse_measures
 
 #: in this order
 STATISTICS = ("sensitivity", "specificity", "phi", "Y by people", "Y by machine", "Y corrected")
-FOLDS, BINS = 5, 10
+BINS = 10
 
 _Floats = NDArray[np.float64]
 
@@ -181,11 +181,9 @@ def machine_report(
     pool, decisions = campaign.pool, decisions_of(campaign)
     is_asked = ~campaign.automatic.is_automatic
     asked = pool.questions.ids
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
     weight = 1.0 / (pool.probability if probability is None else probability)
-    label = np.where(is_asked & (decisions.verdict >= 0), decisions.verdict, np.nan).astype(np.float64)
-    fold = fold_of(label_hashes(asked)[question], FOLDS, seed)
-    share = recalibrated(np.full(len(pool), -1), np.full(len(pool), np.nan), label, weight, fold)
     whole, by_relation, bins, texts = [], [], [], []
     for name, said in machines.items():
         verdict, given = said.of_pool(len(pool))
@@ -204,9 +202,7 @@ def machine_report(
         labels = pool.triples.relations.decode(relations[order])
         by_relation.append(_statistics_table(found[:, order], machine=name, relation=labels, compared=n_both[order]))
         bins.append(_reliability(name, own, given[rows]))
-        predicted = recalibrated(verdict, given, label, weight, fold)
-        options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-        worth = skill(predicted, share, label, weight, asked.byte_order[question], **options)
+        worth = predict(campaign, said, probability=probability, **options).skill
         n_unsure = int(np.count_nonzero(said.verdict == UNSURE))
         texts.append(
             f"{name}: {counted(len(said), 'verdict')}, {n_unsure:,} of them unsure, {n_both.sum():,} on triples that "
@@ -232,9 +228,10 @@ def machine_report(
 def _skill_text(worth: Skill, confidence: float) -> str:
     if np.isnan(worth.low):
         return "Too few questions are settled to show any skill: estimates leave it out."
+    parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
     found = (
-        f"recalibrated, it takes away {worth.value + 0.0:.1%} of the squared error of the share of Y "
-        f"({confidence * 100:g}% interval {worth.low:.1%} to {worth.high:.1%})"
+        f"recalibrated, it takes away {parts[0]} of the squared error of the share of Y "
+        f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
     )
     return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."
 
@@ -302,9 +299,12 @@ def _under_both(
             used = replace(decisions, verdict=np.where(is_both | is_rule, own, -1).astype(np.int8))
             pairs.append(question_level(campaign.pool, campaign.known_answers, used))
     names, scores = [], []
+    warned: set[str] = set()
     for system in each_system(systems):
         names.append(system.name)
-        scores.append([system_scores(qrels, np.ones((1, len(qrels)), np.bool_), system, labels)[0] for qrels in pairs])
+        with each_warned_once(warned):
+            values = [system_scores(qrels, np.ones((1, len(qrels)), np.bool_), system, labels)[0] for qrels in pairs]
+        scores.append(values)
     if not names:
         return
     by_people, by_machine = np.array(scores).reshape(len(names), len(machines), 2, len(labels)).transpose(2, 1, 0, 3)

@@ -116,7 +116,8 @@ def command(
     click.echo(text, nl=False)
     if machine is not None:
         n = report.positives_from.get("machine", 0) + report.negatives_from.get("machine", 0)
-        say(f"warning: {counted(n, 'triple')} judged by {machine} alone, which nobody has checked")
+        what = "warning" if n else "note"
+        say(f"{what}: {counted(n, 'triple')} judged by {machine} alone, which nobody has checked")
     if unjudged := sum(report.unjudged.values()):
         n = len(read.pool)
         say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")

@@ -1,7 +1,8 @@
 r"""What a machine's verdicts are worth: recalibrated on labels of people, and compared with no machine at all.
 
-The log odds of a label Y are a linear function of the machine's log odds (Platt's scaling), and of its verdict where it
-gives no probability. A machine is never turned round: a higher probability of the machine never means a lower one here.
+The log odds of a label Y are a linear function of the machine's log odds (Platt's scaling) and of its verdict. No
+machine is turned round: at equal verdicts a higher probability of the machine never means a lower one here, nor does a
+Y mean a lower one than an N.
 """
 
 from __future__ import annotations
@@ -58,13 +59,14 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
         Of people: 1, 0, or NaN where there is none.
     weight : (n,) float array
         Of each label, such as 1 / its probability to be asked for.
-    fold : (n,) int array
-        From 0; equal for all items of a question.
+    fold : (n,) or (n, k) int array
+        From 0; equal for all items of a question. An item is predicted for its first fold, and its label is not used
+        in any of its folds: those of further questions that the same triple answers.
 
     Returns
     -------
     (n,) float array in (0, 1)
-        Which does not depend on any label of the item's own fold; 1/2 where the other folds have none.
+        Which does not depend on any label of the item's first fold; 1/2 where the other folds have none.
 
     References
     ----------
@@ -79,10 +81,13 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
     array([0.663, 0.337, 0.663, 0.337, 0.663, 0.337])
     """
     columns, predicted = _columns(verdict, probability), np.full(len(label), 0.5)
-    is_labelled = ~np.isnan(label)
-    for own in np.unique(fold):
-        used, wanted = is_labelled & (fold != own), fold == own
+    is_labelled, has_odds = ~np.isnan(label), ~np.isnan(probability)
+    folds = fold.reshape(len(label), -1)
+    for own in np.unique(folds[:, 0]):
+        used, wanted = is_labelled & np.all(folds != own, axis=1), folds[:, 0] == own
         if used.any():
+            has = used & has_odds  # items without a probability are as the average one in this column
+            columns[~has_odds, 0] = np.average(columns[has, 0], weights=weight[has]) if has.any() else 0.0
             w = weight[used] * (weight[used].sum() / np.sum(weight[used] ** 2))
             mean = np.average(columns[used], axis=0, weights=w)
             spread = np.sqrt(np.average((columns[used] - mean) ** 2, axis=0, weights=w))
@@ -92,12 +97,12 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
 
 
 def _columns(verdict: Codes, probability: Values) -> Values:
-    """(n, 5) log odds, and a verdict without them; then whether there are only a verdict, only unsure, or nothing."""
+    """(n, 5) log odds, and Y or N as 1 or -1; then whether there is no probability but Y or N, unsure, or nothing."""
     has_odds = ~np.isnan(probability)
     p = np.clip(np.where(has_odds, probability, 0.5), _LEAST, 1.0 - _LEAST)
     only = np.where(has_odds, -2, verdict)
     said = (only == 1) | (only == 0)
-    columns = np.log(p / (1.0 - p)), (only == 1) * 1.0 - (only == 0), said, only == 2, only == -1
+    columns = np.log(p / (1.0 - p)), (verdict == 1) * 1.0 - (verdict == 0), said, only == 2, only == -1
     return np.stack(columns, axis=1).astype(np.float64)
 
 
