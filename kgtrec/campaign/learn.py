@@ -13,6 +13,7 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.features import triple_features
 from kgtrec.campaign.machine_report import MachineReport, machine_report
+from kgtrec.campaign.predict import folds_of_triples
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
@@ -132,7 +133,9 @@ def learn(
     weight = 1.0 / chance[rows]
     x = np.stack(list(features.values()), axis=1)[rows]
     relation = pool.triples.relations.byte_order[pool.triples.relation[rows]]
-    fits = _fitted(x, relation, label, weight, _folds(campaign, seed)[:, rows])
+    question, _, triple = completed_rows(pool.questions, pool.triples)
+    fold = fold_of(label_hashes(pool.questions.ids), _FOLDS, seed)[question]
+    fits = _fitted(x, relation, label, weight, folds_of_triples(triple, fold, len(pool))[rows])
     p = np.round(expit(fits.odds), _DIGITS)
     none, model = labels_of([""] * len(rows)), labels_of([_MODEL.format(kgtrec_version())] * len(rows))
     verdict = np.where(p >= 0.5, YES, NO).astype(np.int8)
@@ -146,28 +149,17 @@ def learn(
     return Learned(verdicts, LearnedReport((*tables, *(each for each in report.parts if each.key == "reliability"))))
 
 
-def _folds(campaign: Campaign, seed: int) -> NDArray[np.int64]:
-    """(2, n) the lowest and the highest fold of the questions that each triple of the pool answers."""
-    pool = campaign.pool
-    question, _, triple = completed_rows(pool.questions, pool.triples)
-    fold = fold_of(label_hashes(pool.questions.ids), _FOLDS, seed)[question]
-    folds = np.stack([np.full(len(pool), _FOLDS), np.full(len(pool), -1)])
-    np.minimum.at(folds[0], triple, fold)
-    np.maximum.at(folds[1], triple, fold)
-    return folds
-
-
 def _fitted(
     x: _Floats, relation: NDArray[np.int32], label: _Floats, weight: _Floats, folds: NDArray[np.int64]
 ) -> _Fits:
     """Fit once for each two folds, without the triples of both."""
-    pairs, fit = np.unique(folds, axis=1, return_inverse=True)
+    pairs, fit = np.unique(folds, axis=0, return_inverse=True)
     n_relations = int(relation.max()) + 1
-    coefficient, effect = np.zeros((pairs.shape[1], x.shape[1])), np.zeros((pairs.shape[1], n_relations))
+    coefficient, effect = np.zeros((len(pairs), x.shape[1])), np.zeros((len(pairs), n_relations))
     odds, share = np.zeros(len(x)), np.full(len(x), 0.5)
     ridge = np.append(np.full(x.shape[1], _RIDGE), 0.0)
-    for row, pair in enumerate(pairs.T):
-        used = np.flatnonzero(~np.isnan(label) & ~np.isin(folds, pair).any(axis=0))
+    for row, pair in enumerate(pairs):
+        used = np.flatnonzero(~np.isnan(label) & ~np.isin(folds, pair).any(axis=1))
         if not len(used):
             continue
         w = weight[used] * (weight[used].sum() / np.sum(weight[used] ** 2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.machines import MachineVerdicts
+from kgtrec.data.pool import Pool
 from kgtrec.data.triples import label_hashes
 from kgtrec.kernels.statistics.calibration import Skill, fold_of, recalibrated, skill
 
@@ -68,19 +69,51 @@ def predict(
     pool, decisions = campaign.pool, decisions_of(campaign)
     triple, question = np.unique(np.stack([pool.triple, pool.question]), axis=1)
     home = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[triple]
-    fold = fold_of(label_hashes(pool.questions.ids), FOLDS, seed)
-    # the pairs of a triple, of which it has one or two, are neighbours
-    ends = np.searchsorted(triple, triple, "left"), np.searchsorted(triple, triple, "right") - 1
-    folds = np.stack([fold[question], *(fold[question[end]] for end in ends)], axis=1)
     is_used = (question == home) & (decisions.verdict >= 0)[triple] & ~campaign.automatic.is_automatic[triple]
     label = np.where(is_used, decisions.verdict[triple], np.nan)
     weight = 1.0 / (pool.probability if probability is None else probability)[triple]
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    return Prediction(triple, question, *predict_pairs(pool, triple, question, label, weight, said, **options))
+
+
+def predict_pairs(
+    pool: Pool,
+    triple: NDArray[np.integer],
+    question: NDArray[np.integer],
+    label: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    said: MachineVerdicts | None = None,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[NDArray[np.float64], Skill]:
+    """Do the same for any pairs of a triple of the pool and a question that it answers, (n,) each, with their labels.
+
+    A label is 1, 0, or NaN where there is none.
+    """
+    fold = fold_of(label_hashes(pool.questions.ids), FOLDS, seed)[question]
+    folds = np.column_stack([fold, folds_of_triples(triple, fold, len(pool))[triple]])
     nothing = np.full(len(triple), -1), np.full(len(triple), np.nan)
-    share, none = recalibrated(*nothing, label, weight, folds), Skill(np.nan, np.nan, np.nan)
+    share = recalibrated(*nothing, label, weight, folds)
     if said is None:
-        return Prediction(triple, question, share, none)
+        return share, Skill(np.nan, np.nan, np.nan)
     verdict, given = said.of_pool(len(pool))
     predicted = recalibrated(verdict[triple], given[triple], label, weight, folds)
     cluster = pool.questions.ids.byte_order[question]
     worth = skill(predicted, share, label, weight, cluster, confidence=confidence, resamples=resamples, seed=seed)
-    return Prediction(triple, question, predicted if worth.is_shown else share, worth)
+    return predicted if worth.is_shown else share, worth
+
+
+def folds_of_triples(triple: NDArray[np.integer], fold: NDArray[np.integer], n: int) -> NDArray[np.int64]:
+    """Return the lowest and the highest fold of the pairs of each of n triples, (n, 2), of which it has at most two.
+
+    Examples
+    --------
+    >>> folds_of_triples(np.array([0, 1, 0]), np.array([4, 2, 3]), 2).tolist()
+    [[3, 4], [2, 2]]
+    """
+    folds = np.stack([np.full(n, np.iinfo(np.int64).max), np.full(n, -1)], axis=1)
+    np.minimum.at(folds[:, 0], triple, fold)
+    np.maximum.at(folds[:, 1], triple, fold)
+    return folds

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgtrec.campaign.decide import decisions_of
+from kgtrec.campaign.predict import predict_pairs
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.design import Design
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
 from kgtrec.data.machines import MachineVerdicts
-from kgtrec.data.pool import Pool
 from kgtrec.data.sampled_qrels import SampledQrels
-from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, counted, warn
-from kgtrec.kernels.statistics.calibration import fold_of, recalibrated, skill
-
-_FOLDS = 10
 
 
 def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) -> SampledQrels:
@@ -71,13 +65,20 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) ->
         )
     rate = design.pi / design.theta
     label = np.where(is_opened & design.is_drawn, decisions.verdict[design.triple] == 1, np.nan)
+    prediction, worth = predict_pairs(pool, design.triple, design.question, label, 1.0 / rate, machine)
+    if machine is not None and not worth.is_shown:
+        warn(
+            "no skill is shown of the machine: recalibrated on people's verdicts, it takes away "
+            f"{worth.value + 0.0:.1%} of the squared error of the share of Y (95% interval {worth.low:.1%} to "
+            f"{worth.high:.1%}); the estimates leave it out"
+        )
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],
         np.r_[known.entity, entity],
         np.r_[known_label, label],
         np.r_[np.ones(len(known)), rate],
-        np.r_[known_label, _predicted(pool, design, label, rate, machine)],
+        np.r_[known_label, prediction],
         ~is_known,
         np.r_[np.zeros(len(known), np.bool_), is_opened],
         ids,
@@ -85,24 +86,3 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) ->
         str(campaign.settings.get("collection", "")),
     )
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
-
-
-def _predicted(
-    pool: Pool, design: Design, label: NDArray[np.float64], rate: NDArray[np.float64], machine: MachineVerdicts | None
-) -> NDArray[np.float64]:
-    """(n,) how likely the label of each pair of a design is 1, by the labels of other folds."""
-    weight, fold = 1.0 / rate, fold_of(label_hashes(pool.questions.ids), _FOLDS, seed=0)[design.question]
-    share = recalibrated(np.full(len(design), -1), np.full(len(design), np.nan), label, weight, fold)
-    if machine is None:
-        return share
-    verdict, probability = machine.of_pool(len(pool))
-    predicted = recalibrated(verdict[design.triple], probability[design.triple], label, weight, fold)
-    worth = skill(predicted, share, label, weight, pool.questions.ids.byte_order[design.question])
-    if worth.is_shown:
-        return predicted
-    warn(
-        "no skill is shown of the machine: recalibrated on people's verdicts, it takes away "
-        f"{worth.value + 0.0:.1%} of the squared error of the share of Y (95% interval {worth.low:.1%} to "
-        f"{worth.high:.1%}); the estimates leave it out"
-    )
-    return share

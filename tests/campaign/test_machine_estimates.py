@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from kgtrec.campaign.predict import FOLDS
 from kgtrec.campaign.sampled import sampled_qrels
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.machines import MachineVerdicts
@@ -35,14 +36,15 @@ def machine(probability) -> MachineVerdicts:
 
 
 def test_without_a_machine_it_is_the_share_of_other_folds():
-    """Each verdict once, for all are drawn in an opened question; half a Y and half an N more."""
-    campaign, _ = sample()
-    got = sampled_qrels(campaign)
-    fold = fold_of(label_hashes(got.questions), 10, 0)[got.question]
-    for own in range(10):
-        label = got.label[got.is_open & (fold != own) & ~np.isnan(got.label)]
-        expected = (label.sum() + 0.5) / (len(label) + 1)
-        assert got.prediction[got.is_open & (fold == own)] == pytest.approx(expected)
+    """(Y + 1/2) / (n + 1) of the drawn pairs, without triples that answer a question of the fold."""
+    campaign, truth = sample()
+    got, design = sampled_qrels(campaign), campaign.design
+    fold = fold_of(label_hashes(got.questions), FOLDS, 0)
+    for own in range(FOLDS):
+        in_fold = fold[design.question] == own
+        used = design.is_drawn & ~np.isin(design.triple, design.triple[in_fold])
+        expected = (truth[design.triple[used]].sum() + 0.5) / (used.sum() + 1)
+        assert got.prediction[got.is_open & (fold[got.question] == own)] == pytest.approx(expected)
     assert np.array_equal(got.prediction[~got.is_open], got.label[~got.is_open])
 
 
@@ -55,7 +57,7 @@ def test_a_machine_that_knows_is_believed():
         got = sampled_qrels(campaign, machine(p))
     before = sampled_qrels(campaign)
     assert np.array_equal(got.label, before.label, equal_nan=True)
-    assert len(np.unique(got.prediction[got.is_open].round(9))) == 20  # two in each of ten folds
+    assert len(np.unique(got.prediction[got.is_open].round(9))) == 2 * FOLDS
     assert np.nanmean((got.label - got.prediction) ** 2) < 0.9 * np.nanmean((got.label - before.prediction) ** 2)
 
 
@@ -75,17 +77,14 @@ def test_a_machine_without_skill_is_left_out(kind):
 
 
 def test_a_prediction_depends_on_no_label_of_its_fold():
-    """With the verdicts on questions of one fold turned round, theirs are the same."""
+    """With a few verdicts on its questions turned round, too few to decide on skill, its predictions are the same."""
     campaign, truth = sample()
-    p = np.where(truth, 0.9, 0.1)
+    p, design = np.where(truth, 0.9, 0.1), campaign.design
     before = sampled_qrels(campaign, machine(p))
-    design, fold = campaign.design, fold_of(label_hashes(before.questions), 10, 0)
-    question = np.full(len(truth), -1)
-    question[design.triple] = design.question
-    once = np.bincount(design.triple, minlength=len(truth)) == 1
-    turned = truth ^ (once & (fold[question] == fold[before.question[before.judged][0]]))
-    asked = design.asked(len(truth))
-    after = sampled_qrels(judged(campaign, np.where(asked, turned, -1).astype(int)), machine(p))
-    own = fold[before.question] == fold[before.question[before.judged][0]]
+    fold = fold_of(label_hashes(before.questions), FOLDS, 0)
+    turned = truth.copy()
+    turned[design.triple[design.is_drawn & (fold[design.question] == 1)][:3]] ^= True
+    after = sampled_qrels(judged(campaign, np.where(design.asked(len(truth)), turned, -1).astype(int)), machine(p))
+    own = fold[before.question] == 1
     assert not np.array_equal(before.label[own & before.judged], after.label[own & after.judged])
     assert np.array_equal(before.prediction[own & before.is_open], after.prediction[own & after.is_open])
