@@ -129,8 +129,7 @@ def learn(
             "expected triples of at least 2 questions that people have settled, to learn from, found those of "
             f"{len(questions)}; judge some first"
         )
-    chance = pool.probability if campaign.design is None else campaign.design.chance(len(pool))
-    weight = 1.0 / chance[rows]
+    weight = 1.0 / campaign.chance[rows]
     x = np.stack(list(features.values()), axis=1)[rows]
     relation = pool.triples.relations.byte_order[pool.triples.relation[rows]]
     question, _, triple = completed_rows(pool.questions, pool.triples)
@@ -145,7 +144,7 @@ def learn(
         _quality(p[settled], fits.share[settled], y, w, BootstrapSamples(len(questions), resamples, seed), cluster),
         _importance(list(features), x, relation, settled, fits, y, w, seed),
     )
-    report = machine_report(campaign, {LEARNED: verdicts}, probability=chance, resamples=resamples, seed=seed)
+    report = machine_report(campaign, {LEARNED: verdicts}, resamples=resamples, seed=seed)
     return Learned(verdicts, LearnedReport((*tables, *(each for each in report.parts if each.key == "reliability"))))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.diagnostics import MEASURES, system_scores
-from kgtrec.campaign.predict import predict
+from kgtrec.campaign.predict import predict, skill_text
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.arrow import long_table
 from kgtrec.data.campaign import Campaign
@@ -24,7 +24,7 @@ from kgtrec.data.table import Column, Figure, PlottedResult, Table, TabledResult
 from kgtrec.errors import KgtrecError, between_0_and_1, counted, each_warned_once
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.kernels.sampling.proportions import wilson_interval
-from kgtrec.kernels.statistics.calibration import Skill, phi_of, rogan_gladen
+from kgtrec.kernels.statistics.calibration import phi_of, rogan_gladen
 from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.names import parse_measures
@@ -151,7 +151,7 @@ def machine_report(
     measures : str, measure, or several of them
         Of the systems.
     probability : (n,) float array, optional
-        Of each triple of the pool to be judged by people. Default: that to be in the pool.
+        Of each triple of the pool to be judged by people. Default: that to be in the pool and drawn by its design.
     confidence : float, between 0 and 1
     resamples : int
         Bootstrap samples.
@@ -183,7 +183,7 @@ def machine_report(
     asked = pool.questions.ids
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
-    weight = 1.0 / (pool.probability if probability is None else probability)
+    weight = 1.0 / (campaign.chance if probability is None else probability)
     whole, by_relation, bins, texts = [], [], [], []
     for name, said in machines.items():
         verdict, given = said.of_pool(len(pool))
@@ -206,7 +206,7 @@ def machine_report(
         n_unsure = int(np.count_nonzero(said.verdict == UNSURE))
         texts.append(
             f"{name}: {counted(len(said), 'verdict')}, {n_unsure:,} of them unsure, {n_both.sum():,} on triples that "
-            f"people have settled. {_skill_text(worth, confidence)}"
+            f"people have settled. {skill_text(worth, confidence)}"
         )
     data = pa.concat_tables(
         [_statistics_table(values[:, None], machine=name) for name, values in zip(machines, whole, strict=True)]
@@ -223,17 +223,6 @@ def machine_report(
         _reliability_table(pa.concat_tables(bins)),
     ]
     return MachineReport((*tables, *_under_both(campaign, decisions, machines, systems, measures)))
-
-
-def _skill_text(worth: Skill, confidence: float) -> str:
-    if np.isnan(worth.low):
-        return "Too few questions are settled to show any skill: estimates leave it out."
-    parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
-    found = (
-        f"recalibrated, it takes away {parts[0]} of the squared error of the share of Y "
-        f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
-    )
-    return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."
 
 
 def _statistics_table(values: _Floats, **labels: Any) -> pa.Table:

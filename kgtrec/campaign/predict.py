@@ -48,7 +48,7 @@ def predict(
     said : MachineVerdicts, optional
         Of the campaign's pool. Default: the share of Y of the other folds, for every candidate.
     probability : (n,) float array, optional
-        Of each triple of the pool to be judged by people. Default: that to be in the pool.
+        Of each triple of the pool to be judged by people. Default: that to be in the pool and drawn by its design.
     confidence, resamples
         Of the interval of the machine's skill, questions resampled; the machine is used where this is above 0.
     seed : int
@@ -71,7 +71,7 @@ def predict(
     home = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[triple]
     is_used = (question == home) & (decisions.verdict >= 0)[triple] & ~campaign.automatic.is_automatic[triple]
     label = np.where(is_used, decisions.verdict[triple], np.nan)
-    weight = 1.0 / (pool.probability if probability is None else probability)[triple]
+    weight = 1.0 / (campaign.chance if probability is None else probability)[triple]
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     return Prediction(triple, question, *predict_pairs(pool, triple, question, label, weight, said, **options))
 
@@ -117,3 +117,15 @@ def folds_of_triples(triple: NDArray[np.integer], fold: NDArray[np.integer], n: 
     np.minimum.at(folds[:, 0], triple, fold)
     np.maximum.at(folds[:, 1], triple, fold)
     return folds
+
+
+def skill_text(worth: Skill, confidence: float) -> str:
+    """Say whether a machine has skill, and so whether estimates use it."""
+    if np.isnan(worth.low):
+        return "Too few questions are settled to show any skill: estimates leave it out."
+    parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
+    found = (
+        f"recalibrated, it takes away {parts[0]} of the squared error of the share of Y "
+        f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
+    )
+    return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgtrec.campaign.decide import decisions_of
-from kgtrec.campaign.predict import predict_pairs
+from kgtrec.campaign.predict import predict_pairs, skill_text
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
@@ -67,11 +67,7 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) ->
     label = np.where(is_opened & design.is_drawn, decisions.verdict[design.triple] == 1, np.nan)
     prediction, worth = predict_pairs(pool, design.triple, design.question, label, 1.0 / rate, machine)
     if machine is not None and not worth.is_shown:
-        warn(
-            "no skill is shown of the machine: recalibrated on people's verdicts, it takes away "
-            f"{worth.value + 0.0:.1%} of the squared error of the share of Y (95% interval {worth.low:.1%} to "
-            f"{worth.high:.1%}); the estimates leave it out"
-        )
+        warn(f"machine left out: {skill_text(worth, 0.95)}")
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],

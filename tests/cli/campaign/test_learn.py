@@ -91,7 +91,7 @@ def test_a_machine_without_skill_is_named_in_a_warning(here, capsys):
     rows = np.arange(len(pool), dtype=np.int32)
     write_machine("P", "dice", pool, MachineVerdicts(rows, (p > 0.5).astype(np.int8), p, text, text, text))
     words = "evaluate", "P", "rules.run", "-m", "AP@20"
-    assert "warning: no skill is shown of the machine" in said_by(capsys, *words, "--machine", "dice")
+    assert "warning: machine left out: No skill is shown" in said_by(capsys, *words, "--machine", "dice")
     assert printed_by(capsys, *words, "--machine", "dice") == printed_by(capsys, *words)
 
 
