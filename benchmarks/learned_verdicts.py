@@ -92,7 +92,9 @@ def published(folder: Path) -> World:
     campaign = read_campaign(L)
     pool = campaign.pool
     asked = pool.questions
-    qrels = question_level(pool, campaign.known_answers, decide(pool, campaign.automatic, campaign.judgements))
+    qrels = question_level(
+        pool, campaign.known_answers, decide(pool, campaign.automatic, campaign.judgements, per_triple=1)
+    )
     is_head, anchor, entity = asked.is_head[qrels.question], asked.anchor[qrels.question], qrels.entity
     triple = pool.rows(
         np.where(is_head, entity, anchor), asked.relation[qrels.question], np.where(is_head, anchor, entity)
