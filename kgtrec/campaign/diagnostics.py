@@ -356,7 +356,7 @@ def _scores(
         belongs(system)
         warn_lacking(system.name, _n_lacking(system, qrels), qrels, None)
         names.append(system.name)
-        values.append(_system_scores(qrels, kept, system, asked))
+        values.append(system_scores(qrels, kept, system, asked))
     return names, np.array(values).reshape(len(names), len(kept), len(asked))
 
 
@@ -379,7 +379,7 @@ def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.
     return kept
 
 
-def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
+def system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
     """(kept, m) one system's scores with the kept judgements; the first row of ``kept`` has all of them."""
     parsed = parse_measures(labels)
     quick = [one for one in parsed if _is_quick(one)]

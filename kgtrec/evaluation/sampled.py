@@ -214,9 +214,9 @@ def _at_positions(
             if not kept.any() or not pair.shape[2]:
                 continue
             opened, pair = opened_at[bucket.question[kept]], pair[:, kept]
-            shape = -1, pair.shape[2]
-            flat = (part[pair].reshape(shape) for part in (prediction, verdict, rate))
-            found = label_estimates(lists.take(np.tile(kept, len(names))), *flat, some)
+            own, judgements, chance = (part[pair].reshape(-1, pair.shape[2]) for part in (prediction, verdict, rate))
+            of_opened = lists.take(np.flatnonzero(np.tile(kept, len(names))))
+            found = label_estimates(of_opened, own, judgements, chance, some)
             of_orders = found.orders.reshape(len(some), 3, *pair.shape[:2])
             orders[system[..., None], rows[:, None, None], np.arange(3)[:, None], opened] = np.moveaxis(of_orders, 2, 0)
             of_pair = found.influence.reshape(len(some), *pair.shape)
