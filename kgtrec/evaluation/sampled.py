@@ -220,8 +220,8 @@ def _at_positions(
             of_orders = found.orders.reshape(len(some), 3, *pair.shape[:2])
             orders[system[..., None], rows[:, None, None], np.arange(3)[:, None], opened] = np.moveaxis(of_orders, 2, 0)
             of_pair = found.influence.reshape(len(some), *pair.shape)
-            of_system, *at = np.nonzero(place_of[pair] >= 0)
-            influence[of_system, rows[:, None], place_of[pair[of_system, *at]]] = of_pair[:, of_system, *at]
+            at = np.nonzero(place_of[pair] >= 0)
+            influence[at[0], rows[:, None], place_of[pair[at]]] = np.array([of_measure[at] for of_measure in of_pair])
     return SampleEstimates(names, measures, layout, predicted, orders, influence)
 
 

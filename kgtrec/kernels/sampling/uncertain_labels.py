@@ -21,7 +21,7 @@ computed exactly, by polynomials in t that are cut off after :math:`t^2`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Lists(NamedTuple):
     unlisted: Positions  # (n_lists,) how many others are known to be relevant
     judged: Positions  # (n_lists,) how many candidates have a label, known or not, with those known to be wrong
 
-    def take(self, rows: NDArray[np.intp] | slice) -> Lists:
+    def take(self, rows: NDArray[Any] | slice) -> Lists:
         """Return the lists at ``rows``."""
         return Lists(*(column[rows] for column in self))
 
