@@ -22,6 +22,7 @@ __all__ = offer(
         "campaign.decide": ("decide",),
         "campaign.track": ("track", "CampaignProgress"),
         "campaign.agreement": ("annotator_agreement", "AgreementReport"),
+        "campaign.annotator_errors": ("annotator_errors", "AnnotatorErrors"),
         "campaign.calibrate": ("calibration", "Calibration"),
         "campaign.gold": ("draw_gold",),
         "formats.campaign.gold": ("read_gold", "write_gold"),
