@@ -74,7 +74,7 @@ def test_the_estimates_of_the_command_are_those_of_python(judged, capsys):
     """With intervals that hold the values of the whole pool for this seed, and a note of what they are over."""
     campaign, runs = read_campaign(judged / "A"), sorted((judged / "ranks").glob("*.run.gz"))
     words = "evaluate", judged / "A", *runs, "-m", MEASURES, "--collection", judged / "C"
-    rows = json.loads(printed_by(capsys, *words, "--format", "json"))["scores"]
+    rows = json.loads(printed_by(capsys, *words, "--format", "json"))
     collection = kgtrec.read_collection(judged / "C")
     scores = kgtrec.evaluate(sampled_qrels(campaign), runs, MEASURES.split(), collection=collection)
     assert [row["value"] for row in rows] == pytest.approx(scores.values.ravel(), abs=1e-12)
@@ -106,8 +106,8 @@ def test_what_was_not_drawn_stays_so(judged, capsys):
     row = int(np.flatnonzero(~campaign.automatic.for_people)[0])
     head, relation, tail = campaign.pool.triples.labels_at(row)
     sheet = judged / "sheet.csv"
-    sheet.write_text(f"annotator,head,relation,tail,verdict\nann,{head},{relation},{tail},Y\n")
-    assert "was not drawn" in refusal(capsys, "campaign", "import", judged / "A", sheet)
+    sheet.write_text(f"annotator,task,head,relation,tail,verdict\nann,{row + 1},{head},{relation},{tail},Y\n")
+    assert "was not drawn" in refusal(capsys, "campaign", "import", judged / "A", sheet, "--unassigned")
     assert "not drawn" in printed_by(capsys, "campaign", "status", judged / "A")
     assert "people judge a sample" in said_by(capsys, "campaign", "qrels", judged / "A", "--out", judged / "qrels")
     n_lines = len((judged / "qrels/qrels.txt").read_text().splitlines())
