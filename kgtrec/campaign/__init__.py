@@ -29,6 +29,8 @@ __all__ = offer(
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),
         "campaign.diagnostics": ("diagnose", "Diagnostics"),
         "campaign.sampled": ("sampled_qrels",),
+        "campaign.plan": ("plan", "SamplePlan"),
+        "campaign.rounds": ("draw_round",),
         "campaign.estimates": ("estimate_positives", "estimate_ap"),
         "data.campaign": ("Assignments", "Automatic", "Campaign", "ExpertSample", "People", "SampleReport"),
         "data.judgements": ("Decisions", "Gold", "Incoming", "Judgements", "Tasks"),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
+from kgtrec.data.design import Design
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.triples import label_hashes
@@ -20,7 +21,7 @@ _FOLDS = 10
 _PRIOR_WEIGHT = 10.0  # triples
 
 
-def sampled_qrels(campaign: Campaign) -> SampledQrels:
+def sampled_qrels(campaign: Campaign, *, warns: bool = True) -> SampledQrels:
     """Collect what is judged of a designed sample, for estimates of what judging the whole pool would give.
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
@@ -32,6 +33,8 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
     ----------
     campaign : Campaign
         With a design.
+    warns : bool
+        Whether to warn of opened questions that are not done.
 
     Raises
     ------
@@ -55,13 +58,11 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
     known = question_level(pool, campaign.known_answers, Decisions(decisions.state, by_rules))
     triples = pool.triples.take(design.triple)
     entity = np.where(pool.questions.is_head[design.question], triples.head, triples.tail)
-    is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
-    lacking = np.bincount(design.question[design.is_drawn & ~is_done[design.triple]], minlength=len(ids))
-    is_opened = design.is_opened & (lacking[design.question] == 0)
+    is_opened = opened_and_done(design, decisions)
     done, opened = (len(np.unique(design.question[rows])) for rows in (is_opened, design.is_opened))
     if done == 0:
         raise KgtrecError("expected a question of which every drawn triple is settled, found none; judge some first")
-    if done < opened:
+    if warns and done < opened:
         warn(
             f"{counted(opened - done, 'opened question')} of {opened:,} not judged to the end: the estimates are from "
             f"the other {done:,}, as if these had been done at random"
@@ -82,6 +83,14 @@ def sampled_qrels(campaign: Campaign) -> SampledQrels:
         str(campaign.settings.get("collection", "")),
     )
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
+
+
+def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
+    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided."""
+    is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
+    is_lacking = design.is_drawn & ~is_done[design.triple]
+    lacking = np.bincount(design.question[is_lacking], minlength=int(design.question.max(initial=-1)) + 1)
+    return np.asarray(design.is_opened & (lacking[design.question] == 0))
 
 
 def _shares(

@@ -461,6 +461,9 @@ KINDS = {
     "stability": Kind(
         ("measure",), ("share", "mean", "low?", "high?"), _by_family, partial(gists.of_lines, x="share", y="mean")
     ),
+    "half_widths": Kind(
+        ("measure",), ("share", "half_width"), _by_family, partial(gists.of_lines, x="share", y="half_width")
+    ),
     "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, gists.of_p_values),
     "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), gists.of_cells),
     "pool_growth": Kind(
