@@ -1,276 +1,408 @@
-"""What the verdicts on a designed share of a pool tell of the whole pool: half-widths and coverage of the intervals.
+"""What the verdicts on a designed share of a pool say of the whole pool: half-widths, bias and coverage of intervals.
 
-    python benchmarks/judged_share.py [--share 0.2] [--replications 300] [--labels LABELS --ranks RANKS] [--seed 0]
+    python benchmarks/judged_share.py WORLD [--share 0.2 0.1] [--replications 300] [--strategy whole-questions] [--grid]
 
-The published labels of FB15k-237 (KGTREC_DATA) and the ranks of eight systems in examples/fb15k-237 are the world. In
-each replication a part of the questions is opened, min(1, 2.5 share) of them, and in these each triple that people
-judged is drawn independently, with a probability that grows with what a Yes would change in nDCG@20 and AP@20 of the
-systems, before anything is judged. Every triple is predicted to be true with probability .15. The tables show, for the
-systems' values and for the differences of all pairs, the mean half-width of the 95% intervals, 1.96 standard deviations
-of the estimates, the largest bias of a system or pair in mean half-widths, and the mean and the lowest coverage.
+Three worlds, in which the whole pool's labels are known:
+
+- published: the labels that Zhou et al. (2022) had 12,570 triples of FB15k-237 judged for (KGTREC_DATA), and the ranks
+  of eight systems in examples/fb15k-237. The pool's contributions are made from these ranks down to 10; triples that
+  none of the eight has there count as pooled by one more run, at the best rank that one of the eight gives them.
+- demo: the campaign of `kgtrec demo`, with the truth of its family tree of 200 people.
+- family: a family tree of 2,000 people, pooled to depth 10 from three baselines and five copies of the truth with
+  noise, which rank the true answers and what the three have first.
+
+In each replication another design is drawn, the true labels of what is drawn are revealed, and estimates are compared
+with the whole pool's values. The tables show, for the systems' values and for the differences of all pairs (of orders
+one and two), the mean half-width of the 95% intervals, 1.96 standard deviations of the estimates, the largest bias of a
+system or pair in its mean half-widths, the mean and the lowest coverage, and how many have a coverage that is
+significantly below .93 (exact test, one-sided, p < .05, Holm's method over the measure's systems or pairs); then the
+share of pairs that differ significantly with the wrong sign, and Kendall's tau between estimated and true values over
+all pairs and over those that differ by at least .005.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sizes import data_folder, parsed
 
-from kgtrec.kernels.sampling import uncertain_labels as labels
+import kgtrec
+from kgtrec.campaign import question_level, read_campaign, sampled_qrels
+from kgtrec.campaign.decide import decisions_of
+from kgtrec.cli.demo_steps import POOLED, make_world, write_demo_campaign
+from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
+from kgtrec.data.judgements import Judgements
+from kgtrec.data.pool import Pool
+from kgtrec.data.sampled_qrels import SampledQrels
+from kgtrec.data.triples import Triples, label_hashes
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.evaluation import sampled
+from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.prepared import prepared
+from kgtrec.evaluation.scoring import Scoring
+from kgtrec.kernels.sampling.random_order import hashed
+from kgtrec.openworld.family_tree import family_tree, hide_facts
+from kgtrec.pooling import designs, draw_design
+from kgtrec.pooling.pool_runs import known_answers_of
+from kgtrec.systems.baselines import baseline_blocks
 
 ROOT = Path(__file__).parents[1]
-OPENED, FLOOR, PREDICTED = 2.5, 0.3, 0.15
-CREDITS = {
-    "nDCG@20": labels.ndcg(20),
-    "AP@20": labels.average_precision(20),
-    "macro.MRR": labels.of_best(lambda rank: 1.0 / rank),
-    "P@10": labels.precision(10),
-    "micro.MRR": labels.of_each(lambda rank: 1.0 / rank),  # of a question: the sum over its answers
-}
+MEASURES = ("nDCG@20", "AP@20", "macro.MRR", "P@10", "micro.MRR")
+DEPTH, APART, LEAST = 10, 0.005, 0.93
+#: what a design is chosen from: share of the questions in shares of the triples, floor, prior
+GRID = (
+    *((opened, 0.3, 0.15) for opened in (1.5, 2.0, 2.5, 3.0, 4.0)),
+    *((2.5, floor, 0.15) for floor in (0.1, 0.2, 0.5, 0.8)),
+    *((2.5, 0.3, prior) for prior in (0.05, 0.3)),
+)
+NOISY = (
+    (0.5, 0.0),
+    (0.9, 0.7),
+    (1.3, 0.7),
+    (1.35, 0.7),
+    (2.0, 0.3),
+)  # how far truth is above noise, and what is shared
 Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class World:
-    """The candidates of a pool in the lists of several systems."""
+class Replay:
+    """A campaign whose labels are all known, and systems at fixed positions."""
 
-    question: Rows  # (n,) of each candidate
-    label: Floats  # (n,) 0 or 1
-    is_judged: NDArray[np.bool_]  # (n,) by people; the others' labels are known before
-    lists: list[tuple[Rows, Rows, Rows]]  # questions (q,), their candidates and positions (systems, q, length)
-    n_systems: int
+    def __init__(self, campaign: Campaign, systems: Any):
+        self.campaign = campaign
+        qrels = question_level(campaign.pool, campaign.known_answers, decisions_of(campaign))
+        inputs = prepared(qrels, systems, MEASURES, Scoring(ties="nondeterministic"))
+        sample = sampled_qrels(self.drawn(in_full(campaign)))
+        self.vocabularies = {"questions": inputs.qrels.questions, "entities": inputs.qrels.entities}
+        sample = self.coded(sample)
+        names, position = [], []
+        for system in inputs.systems:
+            matched = match(system, inputs.qrels, inputs.scoring.ties, inputs.scoring.seed)
+            names.append(matched.name)
+            position.append(sampled._positions(matched, sample, inputs))
+        self.names, self.position = tuple(names), np.array(position)
+        self.measures = inputs.measures
+        self.credits = [sampled._credit_of(measure) for measure in inputs.measures]
+        verdict = np.where(sample.is_open, sample.label, sample.prediction)
+        whole = replace(sample, label=verdict, rate=np.ones(len(sample)), prediction=verdict, is_opened=sample.is_open)
+        self.truth = self.estimates(whole).levels()[0]
 
-    def each(self, values: Floats) -> list[tuple[Rows, Rows, Floats, Rows]]:
-        """Questions, candidates, values and positions, with one row a system and question."""
-        return [
-            (
-                rows,
-                candidate,
-                values[candidate].reshape(-1, candidate.shape[-1]),
-                position.reshape(-1, position.shape[-1]),
+    def drawn(self, design: designs.Design) -> Campaign:
+        """The campaign if people judge this sample."""
+        automatic = self.campaign.automatic.with_design(design)
+        return replace(self.campaign, design=design, automatic=automatic)
+
+    def coded(self, sample: SampledQrels) -> SampledQrels:
+        sample = sample.recoded(**self.vocabularies)
+        return sample.take(np.lexsort((sample.entity, sample.question)))
+
+    def estimates(self, sample: SampledQrels) -> sampled.SampleEstimates:
+        """The same as `kgtrec.evaluation.sampled.estimates`, without reading and ranking again."""
+        return sampled._at_positions(self.names, self.position, sample, self.measures, self.credits)
+
+    def once(self, options: argparse.Namespace, share: float, seed: int) -> tuple[Floats, ...]:
+        """Estimates and half-widths, (systems, measures) of levels, and (pairs, measures) by order one, and two."""
+        own = self.campaign
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            design = draw_design(
+                own.pool, own.known_answers, own.automatic, strategy=options.strategy, share=share, seed=seed
             )
-            for rows, candidate, position in self.lists
-        ]
-
-    def expected(self, probability: Floats, credit: labels.Credit) -> Floats:
-        """(systems, questions) the measure's expectation."""
-        values = np.zeros((self.n_systems, self.question.max() + 1))
-        for rows, _, chance, position in self.each(probability):
-            values[:, rows] = labels.expected_value(chance, position, credit).reshape(self.n_systems, -1)
-        return values
-
-
-def world_of(question: Rows, label: Floats, is_judged: NDArray[np.bool_], position: Rows) -> World:
-    """Sort the candidates of each question by the positions (systems, n), questions of one length together."""
-    size = np.bincount(question)
-    order = np.argsort(question, kind="stable")
-    start = np.cumsum(size) - size
-    lists = []
-    for length in np.unique(size):
-        rows = np.flatnonzero(size == length)
-        candidate = order[start[rows][:, None] + np.arange(length)]
-        by_position = np.argsort(position[:, candidate], axis=-1, kind="stable")
-        sorted_position = np.take_along_axis(position[:, candidate], by_position, axis=-1)
-        lists.append(
-            (rows, np.take_along_axis(np.broadcast_to(candidate, by_position.shape), by_position, -1), sorted_position)
-        )
-    return World(question, label, is_judged, lists, len(position))
+            sample = sampled_qrels(self.drawn(design))
+            if options.prediction == "ranks":
+                sample = by_ranks(sample, own.pool)
+            found = self.estimates(self.coded(sample))
+        first, second = np.triu_indices(len(self.names), 1)
+        reach = found.quantile(0.95)
+        pairs = [found.differences()[:2], found._means(3, lambda part: part[first] - part[second])[:2]]
+        return tuple(part * by for both in (found.levels(), *pairs) for part, by in zip(both, (1, reach), strict=True))
 
 
-def published_world(folder: Path) -> World:
-    """The published labels, and the positions of all pooled candidates in the lists of the systems."""
-    data = data_folder()
-    for words in (
-        ("questions", data / "fb15k-237", "--out", folder / "C"),
-        (
-            "campaign",
-            "import-kgc-sparsity",
-            data / "kgc-sparsity",
-            "--topics",
-            folder / "C/topics.tsv",
-            "--out",
-            folder / "L",
-        ),
-        ("campaign", "qrels", folder / "L", "--out", folder / "qrels"),
+def in_full(campaign: Campaign) -> designs.Design:
+    """All triples of all questions."""
+    parts = campaign.pool, campaign.known_answers, campaign.automatic
+    return draw_design(*parts, strategy="whole-questions", share=1.0)
+
+
+def by_ranks(sample: SampledQrels, pool: Pool) -> SampledQrels:
+    """Predict labels by logistic regression on best rank and number of runs, fitted to other folds' verdicts."""
+    row = pool.rows(*parts_of(pool.questions.triples(sample.question, sample.entity)))
+    x = np.stack([np.ones(len(pool)), np.log(pool.depth), np.log1p(pool.is_from.sum(axis=0))], axis=1)[row]
+    fold = (hashed(0, label_hashes(sample.questions)) % np.uint64(10)).astype(np.intp)[sample.question]
+    prediction = sample.prediction.copy()
+    for out in range(10):
+        fitted = sample.judged & (fold != out)
+        weight = 1.0 / sample.rate[fitted]
+        coefficients = logistic(x[fitted], sample.label[fitted], weight / weight.mean())
+        of_fold = sample.is_open & (fold == out)
+        prediction[of_fold] = 1.0 / (1.0 + np.exp(-x[of_fold] @ coefficients))
+    return replace(sample, prediction=prediction)
+
+
+def logistic(x: Floats, y: Floats, weight: Floats) -> Floats:
+    """Weighted logistic regression with a small penalty, by Newton's method."""
+    coefficients = np.zeros(x.shape[1])
+    penalty = np.diag([0.01, 1.0, 1.0])
+    for _ in range(25):
+        p = 1.0 / (1.0 + np.exp(-x @ coefficients))
+        slope = x.T @ (weight * (y - p)) - penalty @ coefficients
+        coefficients = coefficients + np.linalg.solve((x.T * (weight * p * (1 - p))) @ x + penalty, slope)
+    return coefficients
+
+
+def published() -> Replay:
+    """The published labels, in a pool of eight systems' first ranks."""
+    with tempfile.TemporaryDirectory() as work:
+        collection, campaign = Path(work, "C"), Path(work, "L")
+        data = data_folder()
+        for words in (
+            ("questions", data / "fb15k-237", "--out", collection),
+            (
+                "campaign",
+                "import-kgc-sparsity",
+                data / "kgc-sparsity",
+                "--topics",
+                collection / "topics.tsv",
+                "--out",
+                campaign,
+            ),
+        ):
+            subprocess.run([sys.executable, "-m", "kgtrec", *map(str, words)], check=True, capture_output=True)
+        own = read_campaign(campaign)
+    systems = sorted(map(str, (ROOT / "examples/fb15k-237/ranks").glob("*.ranks.parquet")))
+    replay = Replay(own, systems)
+    return Replay(replace(own, pool=pool_of(replay)), systems)
+
+
+def pool_of(replay: Replay) -> Pool:
+    """The campaign's triples as the systems pooled them."""
+    own = replay.campaign.pool
+    design = in_full(replay.campaign)
+    sample = replay.coded(sampled_qrels(replay.drawn(design)))
+    question = own.questions.ids.encode(sample.questions.labels)[sample.question]
+    entity = own.questions.entities.encode(sample.entities.labels)[sample.entity]
+    triple = own.rows(*parts_of(own.questions.triples(question, entity)))
+    run, pair = np.nonzero((replay.position <= DEPTH) & (triple >= 0))
+    best = replay.position.min(axis=0)
+    others = np.flatnonzero((triple >= 0) & ~np.isin(triple, triple[pair]))
+    rank = np.r_[replay.position[run, pair], np.minimum(best[others], 1000)]
+    run, pair = np.r_[run, np.full(len(others), len(replay.names))], np.r_[pair, others]
+    lacking = np.setdiff1d(np.arange(len(own)), triple[pair])  # judged by a rule
+    at = np.flatnonzero(np.isin(own.triple, lacking))
+    columns = (
+        np.r_[triple[pair], own.triple[at]],
+        np.r_[question[pair], own.question[at]],
+        np.r_[run, np.full(len(at), len(replay.names))],
+        np.r_[rank, own.rank[at]],
+    )
+    return Pool.of(
+        own.triples, *(part.astype(np.int32) for part in columns), (*replay.names, "published"), own.questions
+    )
+
+
+def demo() -> Replay:
+    """The campaign of `kgtrec demo`."""
+    tree, world = make_world(seed=0)
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work, "annotation")
+        write_demo_campaign(folder)
+        own = read_campaign(folder)
+    collection = kgtrec.build_questions(*(getattr(world.splits, name) for name in ("train", "valid", "test")))
+    return closed(own, tree.facts, collection, scores_of(collection))
+
+
+def family(people: int = 2000, labels: int = 200) -> Replay:
+    """A family tree, pooled from baselines and from noisy copies of the truth."""
+    tree = family_tree(people, 1)
+    hidden = 0.3
+    world = hide_facts(tree.facts, hidden=hidden, density=min(1.0, labels / (hidden * len(tree.facts))), seed=1)
+    splits = world.splits
+    collection = kgtrec.build_questions(splits.train, splits.valid, splits.test)
+    scores = scores_of(collection, ("inverse", "neighbours", "rules"))
+    asked, rng = collection.questions, np.random.default_rng(0)
+    n, width = len(asked), len(asked.entities)
+    rows, columns = (part.ravel().astype(np.int32) for part in np.indices((n, width)))
+    is_true = is_fact(asked.triples(rows, columns), tree.facts).reshape(n, width)
+    shared = rng.normal(size=is_true.shape)
+    # among the true answers and what the other systems have first
+    is_near = is_true.copy()
+    for score in scores.values():
+        np.put_along_axis(is_near, np.argpartition(-score, DEPTH, axis=1)[:, :DEPTH], True, axis=1)
+    for row, (above, share) in enumerate(NOISY):
+        noise = np.sqrt(share) * shared + np.sqrt(1 - share) * rng.normal(size=is_true.shape)
+        scores[f"noisy-{row}"] = above * is_true + noise + 20.0 * is_near
+    runs = [ranked(collection, name, score, depth=50).run for name, score in scores.items()]
+    pool = kgtrec.pooling.pool_runs(collection, runs, depth=DEPTH)
+    campaign = Campaign(
+        pool,
+        known_answers_of(pool, collection),
+        Automatic.none(len(pool)),
+        People.none(),
+        Assignments.none(Vocabulary.of([])),
+        Judgements.none(),
+    )
+    return closed(campaign, tree.facts, collection, scores)
+
+
+def parts_of(triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Head, relation and tail."""
+    return triples.head, triples.relation, triples.tail
+
+
+def is_fact(triples: Triples, facts: Triples) -> NDArray[np.bool_]:
+    """Which triples are true."""
+    return np.isin(triples.keys(), facts.recoded(entities=triples.entities, relations=triples.relations).keys())
+
+
+def scores_of(collection: kgtrec.Collection, names: Sequence[str] = POOLED) -> dict[str, Floats]:
+    """(questions, entities) of baselines."""
+    scores = {}
+    for name in names:
+        scores[name] = np.zeros((len(collection.questions), len(collection.entities)))
+        for rows, block in baseline_blocks(name, collection):
+            scores[name][rows] = block
+    return scores
+
+
+def ranked(collection: kgtrec.Collection, name: str, scores: Floats, **options: Any) -> Any:
+    """Ranks and run of scores."""
+    return kgtrec.rank_scores(collection, scores, questions=collection, entities=collection, name=name, **options)
+
+
+def closed(campaign: Campaign, facts: Triples, collection: kgtrec.Collection, scores: dict[str, Floats]) -> Replay:
+    """A campaign whose every triple is judged by the truth."""
+    pool = campaign.pool
+    frame = pool.triples.to_frame().assign(annotator="truth", time="2026-01-01T00:00:00Z")
+    frame["verdict"] = np.where(is_fact(pool.triples, facts), "Y", "N")
+    frame = frame[~campaign.automatic.is_automatic]
+    settings = {**campaign.settings, "annotators_per_triple": 1}
+    campaign = replace(campaign, judgements=Judgements.from_frame(frame, pool), settings=settings)
+    qrels = question_level(pool, campaign.known_answers, decisions_of(campaign))
+    systems = [ranked(collection, name, score, depth=0, judged=qrels).answer_ranks for name, score in scores.items()]
+    return Replay(campaign, systems)
+
+
+WORLDS = {"published": published, "demo": demo, "family": family}
+
+
+@contextmanager
+def chosen(opened: float, floor: float, prior: float) -> Iterator[None]:
+    """Designs with other parameters."""
+    before = designs._OPENED, designs._FLOOR, designs.PRIOR
+    designs._OPENED, designs._FLOOR, designs.PRIOR = opened, floor, prior
+    try:
+        yield
+    finally:
+        designs._OPENED, designs._FLOOR, designs.PRIOR = before
+
+
+_REPLAY: list[Any] = []  # what processes share
+
+
+def _once(task: tuple[float, int, tuple[float, float, float] | None]) -> tuple[Floats, ...]:
+    replay, options = _REPLAY
+    share, seed, parameters = task
+    with chosen(*parameters) if parameters else contextlib.nullcontext():
+        return tuple(replay.once(options, share, seed))
+
+
+def shown(replay: Replay, results: list[tuple[Floats, ...]]) -> None:
+    """Print the tables of one share."""
+    from scipy.stats import binom
+
+    first, second = np.triu_indices(len(replay.names), 1)
+    truth = replay.truth
+    apart = truth[first] - truth[second]
+    print(f"{'':11}{'':10} half-width  1.96 SD  |bias|  coverage  lowest  below .93")
+    columns = [np.array(part) for part in zip(*results, strict=True)]
+    for what, value, half, true in (
+        ("level", *columns[:2], truth),
+        ("pair, 1", *columns[2:4], apart),
+        ("pair, 2", *columns[4:], apart),
     ):
-        subprocess.run([sys.executable, "-m", "kgtrec", *map(str, words)], check=True, capture_output=True)
-    pairs = ["question", "entity"]
-    qrels = pd.read_csv(folder / "qrels/qrels.txt", sep=" ", names=["question", "zero", "entity", "grade"])
-    topics = pd.read_csv(folder / "L/topics.tsv", sep="\t", names=["question", "anchor", "relation"])
-    table = qrels.merge(topics, on="question").sort_values(pairs, kind="stable", ignore_index=True)
-    is_head = table.question.str.startswith("head")
-    triples = pd.DataFrame(
-        {
-            "head": table.entity.where(is_head, table.anchor),
-            "relation": table.relation,
-            "tail": table.anchor.where(is_head, table.entity),
-        }
-    )
-    by_rule = pd.read_csv(folder / "L/automatic.tsv", sep="\t", dtype=str)
-    is_ruled = triples.merge(by_rule, how="left", on=["head", "relation", "tail"]).rule.notna().to_numpy()
-    question = pd.factorize(table.question)[0]
-    positions = []
-    for path in sorted((ROOT / "examples/fb15k-237/ranks").glob("*.parquet")):
-        ranks = table.merge(pd.read_parquet(path), how="left", on=pairs, validate="1:1")
-        is_answer = ranks.answer.to_numpy(bool)
-        # a rank is counted without the other test answers, which are in the list
-        test = ranks[is_answer].groupby(question[is_answer]).score.apply(np.sort)
-        better = [
-            len(test[row]) - np.searchsorted(test[row], score, side="right") if row in test.index else 0
-            for row, score in zip(question, ranks.score, strict=True)
+        off = value - true
+        is_in = (np.abs(off) <= half + 1e-12).sum(axis=0)
+        bias = np.abs(off.mean(axis=0)) / half.mean(axis=0)
+        chance = np.sort(binom.cdf(is_in, len(value), LEAST), axis=0) * np.arange(len(true), 0, -1)[:, None]
+        n_below = (np.minimum.accumulate(chance < 0.05, axis=0)).sum(axis=0)
+        for at, name in enumerate(MEASURES):
+            covered = is_in[:, at] / len(value)
+            print(
+                f"{name:11}{what:10} {half[..., at].mean():10.4f} {1.96 * value[..., at].std(axis=0).mean():8.4f} "
+                f"{bias[:, at].max():7.3f} {covered.mean():9.3f} {covered.min():7.3f} {n_below[at]:6d} of {len(true)}"
+            )
+    print(f"{'':11}wrong sign: pair, 1  pair, 2     tau  tau of pairs at least {APART} apart")
+    for at, name in enumerate(MEASURES):
+        wrong = [
+            ((np.abs(value) > half) & (value * apart < 0))[..., at].mean()
+            for value, half in (columns[2:4], columns[4:])
         ]
-        positions.append(1 + ranks.above.to_numpy() + better)
-    keep = ~is_ruled  # a candidate that is known to be wrong changes nothing
-    return world_of(
-        question[keep],
-        (table.grade > 0).to_numpy(float)[keep],
-        ~is_answer[keep],
-        np.array(positions, np.int64)[:, keep],
-    )
-
-
-def drawn_world(rng: np.random.Generator, n_questions: int = 40, n_systems: int = 3) -> World:
-    """Random candidates at random positions, of which the first of each question is a test answer."""
-    size = rng.integers(1, 8, n_questions)
-    question = np.repeat(np.arange(n_questions), size)
-    is_answer = np.r_[True, np.diff(question) > 0]
-    position = np.empty((n_systems, len(question)), np.int64)
-    for row in range(n_questions):
-        position[:, question == row] = [rng.permutation(12)[: size[row]] + 1 for _ in range(n_systems)]
-    return world_of(question, np.where(is_answer, 1.0, rng.random(len(question)) < 0.2), ~is_answer, position)
-
-
-def rates(world: World, prediction: Floats, mean: float) -> Floats:
-    """How likely each candidate of an opened question is judged: by what a Yes would change in the systems' lists."""
-    effect = np.zeros(len(world.label))
-    for name in ("nDCG@20", "AP@20"):
-        for _, candidate, chance, position in world.each(prediction):
-            rows = candidate.reshape(chance.shape)
-            for i in range(chance.shape[1]):
-                values = [chance.copy(), chance.copy()]
-                values[0][:, i], values[1][:, i] = 0.0, 1.0
-                no, yes = (labels.expected_value(value, position, CREDITS[name]) for value in values)
-                np.add.at(effect, rows[:, i], np.abs(yes - no))
-    effect = np.maximum(effect, FLOOR * effect[world.is_judged].mean())
-    scale = mean / effect[world.is_judged].mean()
-    for _ in range(100):  # rates are at most 1
-        scale *= mean / np.minimum(1.0, scale * effect[world.is_judged]).mean()
-    return np.where(world.is_judged, np.minimum(1.0, scale * effect), 1.0)
-
-
-def estimates(
-    world: World, prediction: Floats, rate: Floats, opened: Rows, is_drawn: NDArray[np.bool_], credit: labels.Credit
-) -> tuple[Floats, Floats]:
-    """The orders (3, systems, opened) and what each verdict changes (systems, n)."""
-    verdict = np.where(is_drawn, world.label, np.nan)
-    at = np.full(world.question.max() + 1, -1)
-    at[opened] = np.arange(len(opened))
-    orders, influence = np.zeros((3, world.n_systems, len(opened))), np.zeros((world.n_systems, len(world.label)))
-    for rows, candidate, position in world.lists:
-        kept = np.flatnonzero(at[rows] >= 0)
-        flat = candidate[:, kept].reshape(-1, candidate.shape[-1])
-        sample = labels.label_estimates(
-            prediction[flat], verdict[flat], rate[flat], position[:, kept].reshape(flat.shape), credit
-        )
-        orders[:, :, at[rows[kept]]] = sample.orders.reshape(3, world.n_systems, -1)
-        np.put_along_axis(
-            influence, flat.reshape(world.n_systems, -1), sample.influence.reshape(world.n_systems, -1), 1
-        )
-    return orders, influence
-
-
-def replicate(
-    world: World,
-    prediction: Floats,
-    rate: Floats,
-    whole: dict[str, tuple[Floats, Floats]],
-    n_opened: int,
-    rng: np.random.Generator,
-) -> dict[tuple[str, str], tuple[Floats, Floats]]:
-    """(measure, levels or pairs) -> the error of each estimate, and its standard error.
-
-    ``whole``: of each measure what is predicted, (systems, questions), and the true mean, (systems,).
-    """
-    n_questions = int(world.question.max()) + 1
-    opened = np.sort(rng.permutation(n_questions)[:n_opened])
-    is_drawn = world.is_judged & np.isin(world.question, opened) & (rng.random(len(rate)) < rate)
-    residual = np.where(is_drawn, (world.label - prediction) / rate, 0.0)
-    relevant_predicted = np.bincount(world.question, prediction, n_questions)
-    relevant = (relevant_predicted + np.bincount(world.question, residual, n_questions))[opened]
-    first, second = np.triu_indices(world.n_systems, 1)
-    results = {}
-    for name, credit in CREDITS.items():
-        orders, influence = estimates(world, prediction, rate, opened, is_drawn, credit)
-        predicted, truth = whole[name]
-        for what, n_orders in (("levels", 3), ("pairs", 2)):
-            value, within, base = orders[:n_orders].sum(axis=0), influence, predicted
-            extra = orders[2] if n_orders == 3 else np.zeros_like(value)
-            target = truth
-            if name == "micro.MRR":  # a quotient of sums: the values linearised around it
-                target = truth / world.label.sum() * n_questions
-                nothing = np.zeros_like(value)
-                above = labels.mean_of_opened(base, opened, value, nothing)[0]
-                below = labels.mean_of_opened(relevant_predicted, opened, relevant, nothing[0])[0]
-                quotient = (above / below)[:, None]
-                value, base, extra = (
-                    (value - quotient * relevant) / below,
-                    (base - quotient * relevant_predicted) / below,
-                    extra / below,
-                )
-                within = (within - quotient * residual * np.sqrt(1 - rate)) / below
-                target = target - quotient[:, 0]
-            if what == "pairs":
-                value, within, base, extra, target = (
-                    x[first] - x[second] for x in (value, within, base, extra, target)
-                )
-            variance = np.stack([np.bincount(world.question, row**2, n_questions)[opened] for row in within]) + extra**2
-            mean, error = labels.mean_of_opened(base, opened, value, variance)
-            results[name, what] = mean - target, np.sqrt(error)
-    return results
+        estimated = columns[0][..., at]
+        agree = np.sign(estimated[:, first] - estimated[:, second]) * np.sign(apart[:, at])
+        far = np.abs(apart[:, at]) >= APART
+        tau = agree[:, far].mean() if far.any() else np.nan
+        print(f"{name:11}{wrong[0]:19.2%} {wrong[1]:8.2%} {agree.mean():7.3f} {tau:7.3f} ({far.sum()} of {len(apart)})")
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables of a world, or the half-widths of a grid of designs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--share", type=float, default=0.2, help="of the triples, to be judged")
+    parser.add_argument("world", nargs="?", default="published", choices=WORLDS)
+    parser.add_argument("--share", type=float, nargs="+", default=[0.2], help="of the triples, to be judged")
     parser.add_argument("--replications", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--drawn", action="store_true", help="a small random world instead of the published one")
-    options = parsed(parser, replications=3, drawn=True)
-    rng = np.random.default_rng(options.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        world = drawn_world(rng) if options.drawn else published_world(Path(folder))
-    n_questions, n_judged = int(world.question.max()) + 1, int(world.is_judged.sum())
-    share_opened = min(1.0, OPENED * options.share)
-    prediction = np.where(world.is_judged, PREDICTED, world.label)
-    rate = rates(world, prediction, options.share / share_opened)
-    print(f"{n_questions:,} questions, {n_judged:,} triples to judge, {options.share:.0%} of them drawn")
-    whole = {
-        name: (world.expected(prediction, credit), world.expected(world.label, credit).mean(axis=1))
-        for name, credit in CREDITS.items()
-    }
-    n_opened, start = round(share_opened * n_questions), time.perf_counter()
-    results = [replicate(world, prediction, rate, whole, n_opened, rng) for _ in range(options.replications)]
-    print(f"{options.replications} replications, {(time.perf_counter() - start) / options.replications:.2f} s each")
-    for what in ("levels", "pairs"):
-        print(f"\n{what:10} half-width   1.96 SD   bias  coverage  lowest")
-        for name in CREDITS:
-            off, error = (np.array([result[name, what][i] for result in results]) for i in (0, 1))
-            half = 1.96 * error.mean()
-            is_in = (np.abs(off) <= 1.96 * error).mean(axis=0)
-            bias = np.abs(off.mean(axis=0)).max() / half
-            spread = 1.96 * off.std(axis=0).mean()
-            print(f"{name:10} {half:10.4f} {spread:9.4f} {bias:6.3f} {is_in.mean():9.3f} {is_in.min():7.3f}")
+    parser.add_argument("--seed", type=int, default=0, help="of the first replication")
+    parser.add_argument("--strategy", choices=designs.DESIGNS, default="two-level")
+    parser.add_argument("--prediction", choices=("shares", "ranks"), default="shares")
+    parser.add_argument("--grid", action="store_true", help="compare designs with other parameters")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    options = parsed(parser, world="demo", replications=3)
+    replay = WORLDS[options.world]()
+    own = replay.campaign
+    n_people = int((~own.automatic.is_automatic).sum())
+    print(
+        f"{options.world}: {len(own.pool.questions):,} questions, {n_people:,} triples to judge, "
+        f"{(decisions_of(own).verdict == 1).sum():,} of them true, {len(replay.names)} systems, {options.strategy}, "
+        f"prediction by {options.prediction}"
+    )
+    _REPLAY[:] = [replay, options]
+    seeds = range(options.seed, options.seed + options.replications)
+    with multiprocessing.get_context("fork").Pool(options.processes) as pool:
+        for share in options.share:
+            start = time.perf_counter()
+            if not options.grid:
+                results = pool.map(_once, [(share, seed, None) for seed in seeds], chunksize=1)
+                asked = draw_design(own.pool, own.known_answers, own.automatic, strategy=options.strategy, share=share)
+                n_asked = asked.asked(len(own.pool)).sum()
+                print(
+                    f"\n{share:.0%}: {n_asked:,} triples asked with seed 0; {options.replications} replications, "
+                    f"{(time.perf_counter() - start) / options.replications:.2f} s each"
+                )
+                shown(replay, results)
+                continue
+            print(f"\n{share:.0%}: half-widths of levels, coverage\nopened floor prior  " + "  ".join(MEASURES))
+            for parameters in GRID:
+                if parameters[0] * share > 1:
+                    continue
+                results = pool.map(_once, [(share, seed, parameters) for seed in seeds], chunksize=1)
+                value, half = (np.array([result[part] for result in results]) for part in (0, 1))
+                covered = (np.abs(value - replay.truth) <= half).mean(axis=(0, 1))
+                cells = "  ".join(f"{h:.4f} {c:.3f}" for h, c in zip(half.mean(axis=(0, 1)), covered, strict=True))
+                print(f"{parameters[0]:6} {parameters[1]:5} {parameters[2]:5}  {cells}", flush=True)
 
 
 if __name__ == "__main__":

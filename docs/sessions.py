@@ -31,6 +31,7 @@ PAGES = (
     "docs/check-paper.md",
     "docs/intervals.md",
     "docs/campaigns.md",
+    "docs/machine-verdicts.md",
     "docs/correlation.md",
     "docs/pooling.md",
     "docs/open-world.md",

@@ -34,7 +34,7 @@ def people_of(*rows: tuple[str, str, bool]) -> People:
 
 def folder_of(campaign: Campaign, folder: Path) -> Path:
     """Write the campaign to ``folder``."""
-    write_pool(folder, campaign.pool, campaign.known_answers, campaign.automatic)
+    write_pool(folder, campaign.pool, campaign.known_answers, campaign.automatic, design=campaign.design)
     write_templates(folder, campaign.templates)
     write_sources(folder, campaign.sources)
     write_names(folder, campaign.names)

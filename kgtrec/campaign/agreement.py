@@ -201,14 +201,7 @@ def annotator_agreement(
         between_0_and_1("a confidence", confidence)
     if resamples < 1:
         raise KgtrecError(f"expected at least 1 bootstrap sample, got {resamples}")
-    if question is None:
-        question = groups_of(pool, Automatic.none(len(pool)))
-    elif len(question) != len(pool):
-        raise CollectionError(
-            f"expected the questions of {len(pool):,} triples, those of the pool, got {len(question):,}"
-        )
-    # in byte order of their ids, so that the same ones are drawn for any order of the questions
-    asked = pool.questions.ids.byte_order[question]
+    asked = questions_in_order(pool, question)
     cluster = np.arange(len(pool), dtype=np.int32) if resample == "triple" else asked
     verdicts = _verdicts(pool, judgements, cluster, leave_out_unsure=unsure == "leave out")
     n_categories = 2 if unsure == "leave out" else len(VERDICTS)
@@ -252,6 +245,21 @@ def campaign_agreement(campaign: Campaign, **options: Any) -> AgreementReport:
     """
     question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)
     return annotator_agreement(campaign.pool, campaign.judgements, question=question, **options)
+
+
+def questions_in_order(pool: Pool, question: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    """Number the questions with which the triples of a pool are judged, (n,), so that they can be resampled.
+
+    In byte order of their ids, so that the same ones are drawn for any order of the questions. ``question`` is as for
+    :func:`annotator_agreement`.
+    """
+    if question is None:
+        question = groups_of(pool, Automatic.none(len(pool)))
+    elif len(question) != len(pool):
+        raise CollectionError(
+            f"expected the questions of {len(pool):,} triples, those of the pool, got {len(question):,}"
+        )
+    return pool.questions.ids.byte_order[question]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -108,6 +108,15 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
     return Decisions(state, verdict)
 
 
+def require_whole(decisions: Decisions) -> None:
+    """Raise KgtrecError if a design left triples out, where a verb would take them for unjudged ones."""
+    if np.any(decisions.state == UNDRAWN):
+        raise KgtrecError(
+            "expected a campaign whose people judge the whole pool, found a designed sample (design.tsv); its "
+            "estimates are those of kgtrec evaluate CAMPAIGN RUNS"
+        )
+
+
 def require_judgements_of(pool: Pool, judgements: Judgements) -> None:
     """Raise CollectionError unless all events are about triples of the pool."""
     n, triple = len(pool), judgements.triple

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.decide import require_whole
 from kgtrec.campaign.qrels import deepest_rank, question_level
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import long_table
@@ -134,6 +135,7 @@ def diagnose(
         raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
     if judged_at < 1:
         raise KgtrecError(f"expected k of 1 or more for judged@k, found {judged_at}")
+    require_whole(decisions)
     qrels = question_level(pool, known_answers, decisions)
     parsed = parse_measures(measures)
     asked = [*(measure.label for measure in parsed), f"Judged@{judged_at}"]
@@ -354,7 +356,7 @@ def _scores(
         belongs(system)
         warn_lacking(system.name, _n_lacking(system, qrels), qrels, None)
         names.append(system.name)
-        values.append(_system_scores(qrels, kept, system, asked))
+        values.append(system_scores(qrels, kept, system, asked))
     return names, np.array(values).reshape(len(names), len(kept), len(asked))
 
 
@@ -377,7 +379,7 @@ def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.
     return kept
 
 
-def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
+def system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
     """(kept, m) one system's scores with the kept judgements; the first row of ``kept`` has all of them."""
     parsed = parse_measures(labels)
     quick = [one for one in parsed if _is_quick(one)]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.decide import require_whole
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
@@ -398,4 +399,5 @@ def _verdicts(pool: Pool, decisions: Decisions) -> NDArray[np.int8]:
         raise KgtrecError(f"expected one decision per triple of the pool, found {len(decisions):,} of {len(pool):,}")
     if len(pool) == 0:
         raise KgtrecError("expected a pool with triples, found an empty one")
+    require_whole(decisions)
     return decisions.verdict

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kgtrec.campaign.decide import decisions_of
+from kgtrec.campaign.machines import is_by_machine, with_machine
 from kgtrec.campaign.qrels import (
     QrelsReport,
     deepest_rank,
@@ -19,10 +20,13 @@ from kgtrec.campaign.qrels import (
 )
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
-from kgtrec.data.judgements import ROLES
-from kgtrec.data.questions import Questions
+from kgtrec.data.judgements import ROLES, Decisions
+from kgtrec.data.machines import MachineVerdicts
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions, completed_rows
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted
+from kgtrec.pooling.trivial import triples_under
 
 
 def publication_of(
@@ -33,6 +37,7 @@ def publication_of(
     base: Collection | None = None,
     named: Questions | None = None,
     known: Triples | None = None,
+    machine: tuple[str, MachineVerdicts] | None = None,
 ) -> tuple[QrelsReport, dict[str, Any]]:
     """Make the qrels of a campaign, to be published.
 
@@ -49,6 +54,8 @@ def publication_of(
         With the ids of questions that were not pooled for. Default: those of ``base``.
     known : Triples, optional
         Triples to filter for new questions, beside those of ``base``.
+    machine : tuple of str and MachineVerdicts, optional
+        A machine's name and verdicts, which count where people have not settled a triple.
 
     Returns
     -------
@@ -67,6 +74,7 @@ def publication_of(
     """
     pool, known_answers = campaign.pool, campaign.known_answers
     decisions, deepest = decisions_of(campaign), deepest_rank(pool)
+    decisions = decisions if machine is None else with_machine(decisions, machine[1])
     depth = deepest if depth is None else min(depth, deepest)  # below the pool there is nothing, and no file for it
     depths = range(depth + 1)
     collection = None
@@ -91,8 +99,9 @@ def publication_of(
     parts = {
         "questions": questions,
         "by_depth": tuple(by_depth),  # at depth 0, 1, ...; the last one has all
-        "readme": readme_text(report, campaign, is_collection=base is not None),
-        "report": {"collection": stamp} | report.to_dict(),
+        "readme": readme_text(report, campaign, is_collection=base is not None, machine=machine and machine[0]),
+        "report": {"collection": stamp} | report.to_dict() | ({} if machine is None else {"machine": machine[0]}),
+        "marked": None if machine is None else (machine[0], _by_machine(campaign, decisions, questions, collection)),
         "command": {
             "name": "campaign qrels",
             "level": level,
@@ -104,7 +113,18 @@ def publication_of(
     return report, parts
 
 
-def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool) -> str:
+def _by_machine(campaign: Campaign, decisions: Decisions, questions: Questions, collection: Collection | None) -> Qrels:
+    """The pairs whose grade is a machine's."""
+    rows = np.flatnonzero(is_by_machine(decisions))
+    triples = campaign.pool.triples.take(rows)
+    if collection is not None:
+        questions, triples = collection.questions, triples_under(collection, triples)
+    question, entity, row = completed_rows(questions, triples)
+    grade = decisions.verdict[rows][row].astype(np.int32)
+    return Qrels.of(question, entity, grade, questions.ids, questions.entities)
+
+
+def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool, machine: str | None = None) -> str:
     """Write the README of published qrels, in Markdown: contents, how they were made, how to use and cite them."""
     from jinja2 import Environment, StrictUndefined
 
@@ -120,4 +140,6 @@ def readme_text(report: QrelsReport, campaign: Campaign, *, is_collection: bool)
         rules={name[6:]: n for name, n in report.negatives_from.items() if name.startswith("rule: ") and n},
         people={name: n for name, n in people.items() if n},
         is_collection=is_collection,
+        machine=machine,
+        by_machine=[triples.get("machine", 0) for triples in (report.positives_from, report.negatives_from)],
     )

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.campaign.machines import is_by_machine
 from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import Collection, FilteredAnswers
@@ -61,7 +62,7 @@ class QrelsReport(Result):
     nothing_pooled: int  # of these: without pooled triples
     without_positive: int  # of these: without a positive, so that the triple level does not have them
     judgements: int
-    positives_from: Mapping[str, int]  # known answers, agreed, adjudicated
+    positives_from: Mapping[str, int]  # known answers, agreed, adjudicated, a machine
     negatives_from: Mapping[str, int]  # agreed, adjudicated: by people; "rule: NAME": by a rule
     unjudged: Mapping[str, int]  # undecided pooled triples, by what they wait for
     depths: pa.Table  # triples by pool depth: 0 (the known answers), 1, 2, ...
@@ -450,9 +451,10 @@ def deepest_rank(pool: Pool) -> int:
 
 
 def _by_state(decisions: Decisions, rows: NDArray[np.bool_]) -> dict[str, int]:
-    """How many of ``rows`` the annotators agreed on, and how many an adjudicator settled."""
-    agreed = decisions.state == AGREED
-    return {"agreed": int(np.count_nonzero(rows & agreed)), "adjudicated": int(np.count_nonzero(rows & ~agreed))}
+    """How many of ``rows`` the annotators agreed on, an adjudicator settled, and a machine has filled in, if any."""
+    agreed, filled = decisions.state == AGREED, is_by_machine(decisions)
+    n_agreed, n_filled, n_others = (int(np.count_nonzero(rows & own)) for own in (agreed, filled, ~agreed & ~filled))
+    return {"agreed": n_agreed, "adjudicated": n_others} | ({"machine": n_filled} if n_filled else {})
 
 
 def _known_triples(pool: Pool, known_answers: Qrels) -> Triples:

@@ -6,33 +6,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.campaign.decide import decisions_of
+from kgtrec.campaign.predict import predict_pairs, skill_text
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.design import Design
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
+from kgtrec.data.machines import MachineVerdicts
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
-from kgtrec.data.triples import label_hashes
-from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, counted, warn
-from kgtrec.kernels.sampling.random_order import hashed
-from kgtrec.pooling.designs import PRIOR
-
-_FOLDS = 10
-_PRIOR_WEIGHT = 10.0  # triples
 
 
-def sampled_qrels(campaign: Campaign, *, warns: bool = True) -> SampledQrels:
+def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *, warns: bool = True) -> SampledQrels:
     """Collect what is judged of a designed sample, for estimates of what judging the whole pool would give.
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
     order. A triple that nobody has judged is predicted to be true with the share of Y among the verdicts in other
-    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions.
+    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With
+    a machine, by what it says, recalibrated on these verdicts, if that has a lower squared error than the share.
 
     Parameters
     ----------
     campaign : Campaign
         With a design.
+    machine : MachineVerdicts, optional
+        Of the campaign's pool.
     warns : bool
         Whether to warn of opened questions that are not done.
 
@@ -44,7 +43,7 @@ def sampled_qrels(campaign: Campaign, *, warns: bool = True) -> SampledQrels:
     Warns
     -----
     KgtrecWarning
-        If some opened questions are not done.
+        If some opened questions are not done; if no skill is shown of the machine, which is left out then.
     """
     design = campaign.design
     if design is None:
@@ -69,13 +68,16 @@ def sampled_qrels(campaign: Campaign, *, warns: bool = True) -> SampledQrels:
         )
     rate = design.pi / design.theta
     label = np.where(is_opened & design.is_drawn, decisions.verdict[design.triple] == 1, np.nan)
+    prediction, worth = predict_pairs(pool, design.triple, design.question, label, 1.0 / rate, machine)
+    if machine is not None and not worth.is_shown:
+        warn(f"machine left out: {skill_text(worth, 0.95)}")
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],
         np.r_[known.entity, entity],
         np.r_[known_label, label],
         np.r_[np.ones(len(known)), rate],
-        np.r_[known_label, _shares(ids, design.question, label, rate)],
+        np.r_[known_label, prediction],
         ~is_known,
         np.r_[np.zeros(len(known), np.bool_), is_opened],
         ids,
@@ -93,13 +95,7 @@ def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
     return np.asarray(design.is_opened & (lacking[design.question] == 0))
 
 
-def _shares(
-    ids: Vocabulary, question: NDArray[np.int32], label: NDArray[np.float64], rate: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """(n,) the share of Y among the verdicts of other folds than the question's own."""
-    fold = (hashed(0, label_hashes(ids)) % np.uint64(_FOLDS)).astype(np.intp)[question]
-    weight = np.where(np.isnan(label), 0.0, 1.0 / rate)
-    of_fold = np.bincount(fold, weight, _FOLDS)
-    yes = np.bincount(fold, weight * np.nan_to_num(label), _FOLDS)
-    share = (yes.sum() - yes + _PRIOR_WEIGHT * PRIOR) / (of_fold.sum() - of_fold + _PRIOR_WEIGHT)
-    return np.asarray(share[fold])
+def pool_pairs(campaign: Campaign) -> Qrels:
+    """Make qrels of all pairs that the whole pool would judge: grade 1 for answers known before, 0 for all others."""
+    no = np.zeros(len(campaign.pool), np.int8)
+    return question_level(campaign.pool, campaign.known_answers, Decisions(no, no))

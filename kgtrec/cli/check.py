@@ -180,6 +180,7 @@ def _checked_campaign(folder: str) -> dict[str, CheckedFile]:
     from kgtrec.formats.campaign import folder as campaigns
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
     from kgtrec.formats.campaign.judgements import read_judgements
+    from kgtrec.formats.campaign.machines import machines_in, read_machine
     from kgtrec.formats.campaign.sent_back import read_sent_back
 
     is_initialised = campaigns.is_initialised(folder)
@@ -190,6 +191,7 @@ def _checked_campaign(folder: str) -> dict[str, CheckedFile]:
             campaign = replace(campaign, judgements=judgements)
         sample = read_expert_sample(folder, campaign.pool) if is_drawn(folder) else None
         sent_back = read_sent_back(folder)
+        machines = {name: read_machine(folder, name, campaign.pool) for name in machines_in(folder)}
     except KgtrecError as error:
         return {folder: CheckedFile(folder, wrong=[str(error)])}
     pool, described = campaign.pool, Path(folder, folders.DESCRIPTIONS).exists()
@@ -199,6 +201,7 @@ def _checked_campaign(folder: str) -> dict[str, CheckedFile]:
         (folders.POOL, True, f"pool: {asked} out of {counted(len(pool.runs), 'run')}"),
         (folders.SEEDS, True, f"known answers: {counted(len(campaign.known_answers), 'row')}"),
         (folders.AUTOMATIC, True, f"automatic: {counted(automatic, 'triple')}"),
+        (folders.DESIGN, campaign.design is not None, f"design: {campaign.design!r}"),
         (folders.PEOPLE, is_initialised, f"people: {counted(len(campaign.people.names), 'name')}"),
         (folders.TEMPLATES, is_initialised, f"templates: {counted(len(campaign.templates), 'relation')}"),
         (folders.SOURCES, is_initialised, f"sources: {counted(len(campaign.sources), 'host')}"),
@@ -213,6 +216,10 @@ def _checked_campaign(folder: str) -> dict[str, CheckedFile]:
         (folders.EXPERT_SAMPLE, sample is not None, f"expert sample: {counted(sampled, 'triple')}"),
         (folders.GOLD, len(campaign.gold), f"gold: {counted(len(campaign.gold), 'triple')}"),
         (folders.SENT_BACK, sent_back, f"sent back: {counted(len(sent_back), 'verdict')}"),
+        *(
+            (f"{folders.MACHINES}/{name}.jsonl", True, f"machine: {counted(len(said), 'verdict')}")
+            for name, said in machines.items()
+        ),
     )
     files = {name: CheckedFile(str(Path(folder, name)), about) for name, is_there, about in contents if is_there}
     if is_initialised:

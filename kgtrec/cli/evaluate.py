@@ -14,7 +14,7 @@ from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import is_campaign, read_judgements, read_sampled, read_systems, systems_of
 from kgtrec.cli.options import SHARE, listing_option, option, refuse_idle, sides_option, ties_option
 from kgtrec.cli.output import Output, output_options
-from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
+from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS
@@ -63,6 +63,7 @@ def _measures() -> Iterator[str]:
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
     ("triple", "question"),
 )
+@machine_option
 @listing_option("--list-measures", "List the measures and exit.", _measures)
 def command(
     qrels: str,
@@ -72,6 +73,7 @@ def command(
     output: Output,
     sort: str | None,
     weights: str | None,
+    machine: str | None,
     **options: Any,
 ) -> None:
     """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file, a collection, or a campaign).
@@ -93,12 +95,13 @@ def command(
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
-    kgtrec evaluate campaign ranks/*.run.gz --collection C
+    kgtrec evaluate campaign ranks/*.run.gz --collection C --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     confidence: float | None = options["confidence"]
+    refuse_idle(("machine",), NO_CAMPAIGN, when=not is_campaign(qrels))
     if scoring.options["ties"] == "all":
-        refuse_idle(("sort", "per", "sides", "float32", "confidence", "weights"), "--ties all")
+        refuse_idle(("sort", "per", "sides", "float32", "confidence", "weights", "machine"), "--ties all")
         _show_all_orders(qrels, systems, scoring, output)
         return
     if per is not None and sort is not None:
@@ -119,7 +122,7 @@ def command(
         from kgtrec.data.sampled_qrels import SampledQrels
         from kgtrec.evaluation.evaluate import evaluate
 
-        judgements = read_sampled(qrels) if is_campaign(qrels) else read_judgements(qrels)
+        judgements = read_sampled(qrels, machine) if is_campaign(qrels) else read_judgements(qrels)
         keywords = scoring.keywords()
         if isinstance(judgements, SampledQrels):
             keywords["weights"] = weights

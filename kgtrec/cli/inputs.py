@@ -107,12 +107,14 @@ def is_campaign(path: str) -> bool:
     return Path(path, SETTINGS).is_file()
 
 
-def read_sampled(path: str) -> SampledQrels:
-    """Read what is judged of the designed sample of the campaign at the path."""
+def read_sampled(path: str, machine: str | None = None) -> SampledQrels:
+    """Read what is judged of the designed sample of the campaign at the path, and what one of its machines says."""
     from kgtrec.campaign.sampled import sampled_qrels
     from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.campaign.machines import read_machine
 
-    sampled = sampled_qrels(read_campaign(path))
+    campaign = read_campaign(path)
+    sampled = sampled_qrels(campaign, None if machine is None else read_machine(path, machine, campaign.pool))
     return replace(sampled, collection="") if is_mixed() else sampled
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import by_name, read_questions
+from kgtrec.cli.inputs import by_name, is_campaign, read_questions
 from kgtrec.cli.options import (
     COUNT,
     PATH,
@@ -26,6 +26,7 @@ from kgtrec.cli.options import (
     workers_options,
 )
 from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, in_file, unwarned
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.options import UNKNOWN, RankOptions
@@ -118,7 +119,7 @@ _system_options = stacked(
 @option(
     "--judged judged_path",
     "Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
-    "sampled).",
+    "sampled); or a campaign, for all pairs of its pool.",
     PATH,
 )
 @option(
@@ -191,7 +192,7 @@ def command(
     test = read_questions(collection)
     files = {name: options.pop(name) for name in ("entities", "relations", "topics", "data")}
     given = _Watched(trust=trust, device=device, **{name: path and Path(path) for name, path in files.items()})
-    options["judged"] = read_qrels(judged_path) if judged_path else None
+    options["judged"] = _judged_pairs(judged_path) if judged_path else None
     systems: list[tuple[Path, SystemOutput]] = []
     for path, adapter in [(path, adapter_of(path, kind)) for path in _each_source(sources)]:
         with in_file(path):
@@ -280,6 +281,16 @@ def _baseline_systems(
 
     names = [f"{name}@{number}" for number in range(1, len(combinations) + 1)] if several else [name]
     return [ScoreBlocks(each, blocks, "a baseline") for each in names]
+
+
+def _judged_pairs(path: str) -> Qrels:
+    """Read the pairs that get ranks beside the answers: those of qrels, or of a campaign's pool, which may be open."""
+    if not is_campaign(path):
+        return read_qrels(path)
+    from kgtrec.campaign.sampled import pool_pairs
+    from kgtrec.formats.campaign.folder import read_campaign_without_judgements
+
+    return pool_pairs(read_campaign_without_judgements(path))
 
 
 def _each_source(sources: tuple[str, ...]) -> Iterator[Path]:

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 
 _TIES = ties_option()
+#: why ``--machine`` has no effect
+NO_CAMPAIGN = "QRELS that are no campaign"
+#: of the commands that estimate from the sample of a campaign
+machine_option = option(
+    "--machine",
+    "If QRELS is a campaign: a machine of it, such as learned, whose probabilities, recalibrated on people's verdicts, "
+    "help the estimates.",
+    metavar="NAME",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +59,11 @@ class ScoringRequest:
         return read_judgements(qrels), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
 
     def inputs_of_sample(
-        self, campaign: str, systems: Sequence[str]
+        self, campaign: str, systems: Sequence[str], machine: str | None = None
     ) -> tuple[SampledQrels, Iterator[AnyRun | AnswerRanks], Sequence[str]]:
         """Return the same with the judged sample of a campaign."""
         files, holds_ranks = systems_of(campaign, systems)
-        return read_sampled(campaign), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
+        return read_sampled(campaign, machine), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
 
     def measures_of(self, holds_ranks: Sequence[bool]) -> Sequence[str]:
         """Return the measures that were asked for, or the default ones for such systems."""

@@ -142,6 +142,11 @@ class Campaign:
         return int(self.settings.get("annotators_per_triple", ANNOTATORS_PER_TRIPLE))
 
     @property
+    def chance(self) -> NDArray[np.float64]:
+        """(n,) how likely each triple of the pool was to be judged by people: in the pool, and drawn by the design."""
+        return self.pool.probability if self.design is None else self.design.chance(len(self.pool))
+
+    @property
     def training(self) -> tuple[tuple[str, str, str], ...]:
         """The gold triples that annotators judge first, and whose answer they are then shown."""
         return self.training_gold[: int(self.settings.get("training", 0))]

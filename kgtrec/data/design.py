@@ -36,6 +36,21 @@ class Design(Columns):
         asked[self.triple[self.is_drawn]] = True
         return asked
 
+    def chance(self, n_triples: int) -> NDArray[np.float64]:
+        """Return how likely people are asked about each triple of the pool, for any of its questions, (n_triples,).
+
+        The questions of a triple are opened nearly independently of each other; 1 for a triple that a rule has judged.
+
+        Examples
+        --------
+        >>> two, half, none = np.array([0, 1]), np.full(2, 0.5), np.zeros(2, bool)
+        >>> Design(two, np.zeros(2, int), half, half, none, none).chance(2)
+        array([0.75, 1.  ])
+        """
+        missed = np.ones(n_triples)
+        np.multiply.at(missed, self.triple, 1.0 - self.pi)
+        return np.where(missed < 1.0, 1.0 - missed, 1.0)
+
     def __repr__(self) -> str:
         n, opened = (len(np.unique(self.question[rows])) for rows in (slice(None), self.is_opened))
         return f"<Design: {self.is_drawn.sum():,} of {len(self):,} pairs drawn in {opened:,} of {n:,} questions>"

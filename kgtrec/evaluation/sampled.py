@@ -68,17 +68,15 @@ def estimates(qrels: SampledQrels, systems: Any, measures: Any, scoring: Scoring
     qrels = qrels.recoded(questions=inputs.qrels.questions, entities=inputs.qrels.entities)
     qrels = qrels.take(np.lexsort((qrels.entity, qrels.question)))
     of_measures = [_credit_of(measure) for measure in inputs.measures]
-    layout = _Layout.of(qrels)
-    parts = [_of_system(layout, system, of_measures, inputs) for system in inputs.systems]
-    names, predicted, orders, influence = zip(*parts, strict=True)
-    return SampleEstimates(
-        tuple(names),
-        tuple(measure for measure in inputs.measures if isinstance(measure, ParsedMeasure)),
-        layout,
-        np.array(predicted),
-        np.array(orders),
-        np.array(influence),
-    )
+    names, position = [], []
+    for system in inputs.systems:
+        matched = match(system, inputs.qrels, inputs.scoring.ties, inputs.scoring.seed)
+        names.append(matched.name)
+        position.append(_positions(matched, qrels, inputs))
+        if not isinstance(system, AnswerRanks):
+            _refuse_ranks(inputs.measures, matched.name)
+    measures = tuple(measure for measure in inputs.measures if isinstance(measure, ParsedMeasure))
+    return _at_positions(tuple(names), np.array(position), qrels, measures, of_measures)
 
 
 def _credit_of(measure: AnyMeasure) -> Credit:
@@ -112,10 +110,10 @@ def _is_quotient(measure: ParsedMeasure) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bucket:
-    """Questions with equally many open pairs, and up to as many pairs known to be relevant."""
+    """Questions with about as many open pairs, and about as many pairs known to be relevant."""
 
     question: Rows  # (q,) row in the questions
-    open: Rows  # (q, u) rows of the sampled qrels
+    open: Rows  # (q, u) rows of the sampled qrels; -1 where there are fewer
     relevant: Rows  # (q, r) rows of the sampled qrels; -1 where there are fewer
 
 
@@ -137,7 +135,9 @@ class _Layout:
         open_rows, known = np.flatnonzero(qrels.is_open), np.flatnonzero(~qrels.is_open & (qrels.label == 1))
         n_open, n_known = (np.bincount(qrels.question[rows], minlength=n) for rows in (open_rows, known))
         has_pair = np.bincount(qrels.question, minlength=n) > 0
-        shape = np.stack([n_open, np.ceil(np.log2(n_known + 1)).astype(np.int64)])
+        steps = np.unique(np.r_[0, 1.25 ** np.arange(60)].astype(np.int64))
+        width = steps[np.searchsorted(steps, n_open)]
+        shape = np.stack([width, np.ceil(np.log2(n_known + 1)).astype(np.int64)])
         buckets = []
         for u, r in np.unique(shape[:, has_pair], axis=1).T:
             question = np.flatnonzero(has_pair & (shape[0] == u) & (shape[1] == r))
@@ -165,48 +165,64 @@ def _rows_of(rows: Rows, counts: NDArray[np.int64], question: Rows, width: int) 
     return np.where(is_there, np.append(rows, -1)[np.where(is_there, at, -1)], -1)
 
 
-def _of_system(
-    layout: _Layout, system: Any, of_measures: Sequence[Credit], inputs: Prepared
-) -> tuple[str, Floats, Floats, Floats]:
-    """The name; (measures + 1, questions) predictions; (measures + 1, 3, opened) orders; (measures + 1, j) influence.
+def _at_positions(
+    names: tuple[str, ...],
+    position: NDArray[np.int64],
+    qrels: SampledQrels,
+    measures: tuple[ParsedMeasure, ...],
+    of_measures: Sequence[Credit],
+) -> SampleEstimates:
+    """The estimates of systems that have the pairs at positions, (systems, n).
 
     The measure in addition is the number of relevant candidates.
     """
-    qrels, measures = layout.qrels, inputs.measures
-    matched = match(system, inputs.qrels, inputs.scoring.ties, inputs.scoring.seed)
-    position = _positions(matched, qrels, inputs)
-    if not isinstance(system, AnswerRanks):
-        _refuse_ranks(measures, matched.name)
+    layout = _Layout.of(qrels)
     judged = np.bincount(qrels.question, minlength=len(qrels.questions))
-    n_all, (n_opened, n_judged) = len(of_measures) + 1, (len(layout.opened), len(layout.judged))
-    predicted = np.zeros((n_all, len(qrels.questions)))
-    orders, influence = np.zeros((n_all, 3, n_opened)), np.zeros((n_all, n_judged))
-    verdict = np.where(qrels.is_open, qrels.label, np.nan)
-    place_of = np.full(len(qrels), -1)
-    place_of[layout.judged] = np.arange(n_judged)
-    opened_at = np.full(len(qrels.questions), -1)
-    opened_at[layout.opened] = np.arange(n_opened)
+    shape = len(names), len(of_measures) + 1
+    predicted = np.zeros((*shape, len(qrels.questions)))
+    orders, influence = np.zeros((*shape, 3, len(layout.opened))), np.zeros((*shape, len(layout.judged)))
+    verdict, prediction, rate = (
+        np.append(part, end)
+        for part, end in (
+            (np.where(qrels.is_open, qrels.label, np.nan), np.nan),
+            (qrels.prediction, 0.0),
+            (qrels.rate, 1.0),
+        )
+    )
+    place_of, opened_at = np.full(len(qrels) + 1, -1), np.full(len(qrels.questions), -1)
+    place_of[layout.judged] = np.arange(len(layout.judged))
+    opened_at[layout.opened] = np.arange(len(layout.opened))
+    system = np.arange(len(names))[:, None, None]
     for places, rows, some in _by_kind(position, qrels, measures, of_measures):
+        places = np.pad(places, ((0, 0), (0, 1)), constant_values=UNLISTED)  # of row -1
         for bucket in layout.buckets:
-            order = np.argsort(places[bucket.open], axis=1, kind="stable")
-            pair = np.take_along_axis(bucket.open, order, axis=1)
-            known = np.where(bucket.relevant >= 0, places[bucket.relevant], 0)
+            order = np.argsort(places[:, bucket.open], axis=2, kind="stable")
+            pair = np.take_along_axis(bucket.open[None], order, axis=2)
+            known = np.where(bucket.relevant >= 0, places[:, bucket.relevant], 0)
+            n_lists = len(names) * len(bucket.question)
             lists = Lists(
-                places[pair],
-                np.where(known < UNLISTED, known, 0),
-                (known == UNLISTED).sum(axis=1),
-                judged[bucket.question],
+                places[system, pair].reshape(n_lists, pair.shape[2]),
+                np.where(known < UNLISTED, known, 0).reshape(n_lists, known.shape[2]),
+                (known == UNLISTED).sum(axis=2).ravel(),
+                np.tile(judged[bucket.question], len(names)),
             )
-            predicted[rows[:, None], bucket.question] = expected_values(lists, qrels.prediction[pair], some)
-            at = np.flatnonzero(opened_at[bucket.question] >= 0)
-            if not len(at) or not pair.shape[1]:
+            expected = expected_values(lists, prediction[pair].reshape(lists.position.shape), some)
+            predicted[system, rows[:, None], bucket.question] = expected.reshape(len(some), *pair.shape[:2]).swapaxes(
+                0, 1
+            )
+            kept = opened_at[bucket.question] >= 0
+            if not kept.any() or not pair.shape[2]:
                 continue
-            pair = pair[at]
-            of_bucket = label_estimates(lists.take(at), qrels.prediction[pair], verdict[pair], qrels.rate[pair], some)
-            orders[rows[:, None, None], np.arange(3)[:, None], opened_at[bucket.question[at]]] = of_bucket.orders
-            is_judged = place_of[pair] >= 0
-            influence[rows[:, None], place_of[pair[is_judged]]] = of_bucket.influence[:, is_judged]
-    return matched.name, predicted, orders, influence
+            opened, pair = opened_at[bucket.question[kept]], pair[:, kept]
+            own, judgements, chance = (part[pair].reshape(-1, pair.shape[2]) for part in (prediction, verdict, rate))
+            of_opened = lists.take(np.flatnonzero(np.tile(kept, len(names))))
+            found = label_estimates(of_opened, own, judgements, chance, some)
+            of_orders = found.orders.reshape(len(some), 3, *pair.shape[:2])
+            orders[system[..., None], rows[:, None, None], np.arange(3)[:, None], opened] = np.moveaxis(of_orders, 2, 0)
+            of_pair = found.influence.reshape(len(some), *pair.shape)
+            at = np.nonzero(place_of[pair] >= 0)
+            influence[at[0], rows[:, None], place_of[pair[at]]] = np.array([of_measure[at] for of_measure in of_pair])
+    return SampleEstimates(names, measures, layout, predicted, orders, influence)
 
 
 def _by_kind(
@@ -222,10 +238,10 @@ def _by_kind(
     plain, others = (np.flatnonzero([*of_judged, False] == kind) for kind in (np.False_, np.True_))
     yield position, plain, [every[row] for row in plain]
     if len(others):
-        order = np.lexsort((position, qrels.question))
-        first = np.searchsorted(qrels.question[order], qrels.question[order])
+        order = np.array([np.lexsort((of_system, qrels.question)) for of_system in position])
+        first = np.searchsorted(qrels.question, qrels.question)
         index = np.empty_like(position)
-        index[order] = np.arange(len(order)) - first + 1
+        np.put_along_axis(index, order, np.arange(len(qrels)) - first + 1, axis=1)
         yield np.where(position < UNLISTED, index, UNLISTED), others, [every[row] for row in others]
 
 

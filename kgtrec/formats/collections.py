@@ -127,11 +127,15 @@ def write_collection_parts(
     command: Mapping[str, Any] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
     report: str = "",
+    marked: tuple[str, Qrels] | None = None,
 ) -> None:
-    """Write the files of a collection into a new, empty folder; ``report``: its text, if it is another."""
+    """Write the files of a collection into a new, empty folder; ``report``: its text, if it is another.
+
+    For ``marked`` see :func:`kgtrec.formats.trec.qrels.write_qrels`.
+    """
     questions, filtered, train = collection.questions, collection.filtered, collection.train
     write_topics(folder / "topics.tsv", Topics.of(questions))
-    write_qrels(folder / "qrels.txt", collection.qrels)
+    write_qrels(folder / "qrels.txt", collection.qrels, marked=marked)
     columns = [labels.labels for labels in (collection.entities, collection.labels) if labels is not None]
     with writing(folder / (ENTITY_LABELS if collection.labels is None else ENTITY_IDS)) as stream:
         stream.write(lines_of(*columns, between="\t"))
@@ -234,6 +238,7 @@ def write_qrels_folder(
     report: Mapping[str, Any],
     collection: Collection | None = None,
     command: Mapping[str, Any] | None = None,
+    marked: tuple[str, Qrels] | None = None,
     force: bool = False,
 ) -> None:
     """Write the folder, all of it or nothing.
@@ -253,6 +258,8 @@ def write_qrels_folder(
         With these questions and the last qrels.
     command
         For the collection's manifest, see :func:`kgtrec.write_collection`.
+    marked : tuple of str and Qrels, optional
+        For the files of qrels, see :func:`kgtrec.formats.trec.qrels.write_qrels`.
     force : bool
 
     Raises
@@ -264,15 +271,15 @@ def write_qrels_folder(
     """
     with writing_folder(folder, SUMS, MANIFEST, owned=_files_of_qrels, force=force) as part:
         if collection is not None:
-            write_collection_parts(part, collection, command=command, report=report_text)
+            write_collection_parts(part, collection, command=command, report=report_text, marked=marked)
         else:
             write_topics(part / "topics.tsv", Topics.of(questions))
-            write_qrels(part / "qrels.txt", by_depth[-1])
+            write_qrels(part / "qrels.txt", by_depth[-1], marked=marked)
             write_text(part / REPORT, report_text)
         for depth, qrels in enumerate(by_depth):
             name = part / f"qrels.depth{depth}.txt"
             if len(qrels):
-                write_qrels(name, qrels)
+                write_qrels(name, qrels, marked=marked)
             else:
                 write_text(name, "")
         write_text(part / FROM_CAMPAIGN, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+
+_BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
+
+
+def json_lines(records: Iterable[Mapping[str, Any]]) -> bytes:
+    r"""Return each record as a line of JSON, whose only line breaks are those at the ends of lines.
+
+    Examples
+    --------
+    >>> json_lines([{"head": "caf\u00e9"}, {"head": "a\u2028b"}]).decode()
+    '{"head": "café"}\n{"head": "a\\u2028b"}\n'
+    """
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    text = "".join(encode(record) + "\n" for record in records)
+    for character in _BREAKS:
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text.encode()
 
 
 def json_value(

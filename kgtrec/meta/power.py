@@ -228,7 +228,7 @@ class Power(Framed, PlottedResult):
         order = np.argsort(-self.p[:, self.tests.index(self.main_test)], axis=1, kind="stable")  # NaN last
         place = np.arange(n_measures)[:, None] * n_pairs + order
         rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
-        resampled = max(1e-4, 1 / self.repeats)
+        resampled = max(1e-4, 1 / max(self.repeats, 1))  # none for a sample of a pool
         least = [resampled if test in ("bootstrap", "tukey") else 1e-4 for test in self.tests] * place.size
         sizes = [Column("d_z", digits=3), Column("d_pooled", "d pooled", digits=3)]
         if self.low is not None:

@@ -45,7 +45,8 @@ class Asker:
     on the seed and their ids, or the question of the best arm is next (``turns``). A run offers its best-ranked triple
     that has not been seen at this question. A triple that was judged already, at its other question, is not asked about
     again: its verdict counts for the run at once and costs nothing. A doubt ("unsure") counts neither for nor against
-    the run.
+    the run. With "first-yes" a list is read down to its first answer, known before or judged Y, so that every run's
+    best rank, and with it macro.MRR, is that of the whole pool.
 
     The next triple depends only on the seed, labels, ranks and verdicts. So an asker with the same arguments that is
     given the verdicts (``judged``) continues where the first one stopped.
@@ -54,7 +55,7 @@ class Asker:
     ----------
     pool : Pool
         All triples that may be asked about: a depth pool, as deep as the strategy may go.
-    strategy : {"mtf", "max-mean", "thompson"}
+    strategy : {"mtf", "max-mean", "thompson", "first-yes"}
     budget : int, optional
         Number of triples to ask about; default all.
     seed : int
@@ -101,7 +102,12 @@ class Asker:
         arm = pool.question.astype(np.int64) * n_runs + pool.run
         self._rows = np.lexsort((pool.rank, arm))
         bounds = np.append(0, np.cumsum(np.bincount(arm, minlength=n_questions * n_runs)))
-        self._next, self._end = bounds[:-1].copy(), bounds[1:]
+        self._next, self._end = bounds[:-1].copy(), bounds[1:].copy()
+        self._stops = strategy == "first-yes"
+        if self._stops:  # where a rank is left out, an answer known before has it
+            order = np.arange(len(self._rows)) - np.repeat(bounds[:-1], np.diff(bounds)) + 1
+            follows = np.concatenate([[0], np.cumsum(pool.rank[self._rows] == order)])
+            self._end = bounds[:-1] + np.diff(follows[bounds])
         self._hits, self._misses = np.zeros(len(self._next)), np.zeros(len(self._next))
         self._steps = np.zeros(n_questions, np.int64)
         self._seen = np.zeros((len(pool), 2), np.bool_)  # at the tail question, at the head question
@@ -194,8 +200,10 @@ class Asker:
         arms = slice(question * n_runs, (question + 1) * n_runs)
         seen = self._seen[:, int(self._all.questions.is_head[question])]
         for arm in range(arms.start, arms.stop):
-            while self._next[arm] < self._end[arm] and seen[self._all.triple[self._rows[self._next[arm]]]]:
+            while self._next[arm] < self._end[arm] and seen[triple := self._all.triple[self._rows[self._next[arm]]]]:
                 self._next[arm] += 1
+                if self._stops and self._verdict[triple] == YES:
+                    self._end[arm] = self._next[arm]
         own = hashed(self._seed, int(self._question_hash[question]))
         keys, tie = (hashed(own, self._run_hash, step) for step in (int(self._steps[question]) + 1, 0))
         value = self._strategy(self._hits[arms], self._misses[arms], self._prior, keys)

@@ -176,6 +176,12 @@ _STRATEGIES = (
         "Losada, Parapar, Barreiro 2016",
         interactive=True,
     ),
+    Strategy(
+        "first-yes",
+        "Triples asked for one at a time, of each list down to its first answer: enough for macro.MRR.",
+        "exact for macro.MRR by its definition",
+        interactive=True,
+    ),
 )
 STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
 

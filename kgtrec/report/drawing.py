@@ -271,6 +271,8 @@ def _lines(
         everything = [value for name in shown for value in figure.data.column(name).to_pylist()]
         n_bars = len(series) if "low" in panel.rows else 0
         _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
+        if "diagonal" in figure.options:
+            ax.axline((0, 0), slope=1, color=_INK, linewidth=0.9, linestyle=":")
         if "level" in figure.options:
             ax.axhline(figure.options["level"], color=_INK, linewidth=0.9, linestyle=":")
         if figure.options.get("at") == "share":
@@ -581,6 +583,7 @@ _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel],
     "tau_by_depth": (_lines("depth", "tau", "ends"), _level),
     "stability": (_lines("share", "mean", "lower right"), _level),
     "half_widths": (_lines("share", "half_width", "upper right"), _level),
+    "reliability": (_lines("mean", "share", "ends"), _level),
     "p_value_curves": (_lines("place", "p", "upper right"), _level),
     "heat_map": (_cells, _of_cells),
     "pool_growth": (_growth, lambda panel: 2.7),

@@ -125,6 +125,41 @@ def stability(
     return _figure("stability", table, usual, options, shown)
 
 
+def reliability(table: pa.Table, **shown: str) -> Figure:
+    """Show how often triples are true to which a machine gives a probability, a line per machine.
+
+    Parameters
+    ----------
+    table : pa.Table
+        machine, mean (of the probabilities in a bin), share (of Y by people); low and high, if known.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or a column of numbers has other values.
+
+    Examples
+    --------
+    >>> rows = {"machine": ["llama", "llama"], "mean": [0.05, 0.95], "share": [0.25, 0.5]}
+    >>> gist(reliability(pa.table(rows)))
+    'llama: from 0.250 at 5% to 0.500 at 95%.'
+    """
+    usual = (
+        "Share of true triples by people among those to which a machine gives about the same probability. On the "
+        "dotted line the probabilities are right; below it the machine says Y too often."
+    )
+    usual += " Bars: bootstrap intervals, questions resampled." if "low" in table.column_names else ""
+    options = {"x": "probability that the machine gives", "y": "share of Y by people", "at": "share", "diagonal": True}
+    columns = ["measure" if name == "machine" else name for name in table.column_names]
+    return _figure("reliability", table.rename_columns(columns), usual, options, shown)
+
+
 def p_value_curves(
     table: pa.Table, *, test: str = "paired two-tailed t-tests", alpha: float = 0.05, **shown: str
 ) -> Figure:
@@ -464,6 +499,9 @@ KINDS = {
     "half_widths": Kind(
         ("measure",), ("share", "half_width"), _by_family, partial(gists.of_lines, x="share", y="half_width")
     ),
+    "reliability": Kind(
+        ("measure",), ("mean", "share", "low?", "high?"), _by_family, partial(gists.of_lines, x="mean", y="share")
+    ),
     "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, gists.of_p_values),
     "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), gists.of_cells),
     "pool_growth": Kind(
@@ -481,6 +519,7 @@ KINDS = {
 _NAMES = {
     "tau_by_depth": ("tau-by-depth", "Does a ranking of systems survive deeper pools?"),
     "stability": ("stability", "How many test triples does a measure need?"),
+    "reliability": ("reliability", "Are a machine's probabilities right?"),
     "p_value_curves": ("p-values", "Which measure distinguishes systems?"),
     "heat_map": ("by-category", "Scores by relation category and side"),
     "pool_growth": ("pool-growth", "What does each pool depth add?"),

@@ -16,9 +16,10 @@ from typing import IO, Literal, cast
 from kgtrec.campaign.agreement import campaign_agreement
 from kgtrec.campaign.publish import publication_of
 from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign.machines import machine_file, machines_in
 from kgtrec.formats.collections import write_qrels_folder
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.output.folders import CAMPAIGN_FILES
+from kgtrec.formats.output.folders import CAMPAIGN_FILES, MACHINES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import shown
@@ -66,6 +67,8 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
     with ExitStack() as opened:
         with campaign_lock(folder):
             parts = list(_parts(opened, name, [Path(folder, own) for own in CAMPAIGN_FILES]))
+            machines = [machine_file(folder, machine) for machine in machines_in(folder)]
+            parts += _parts(opened, f"{name}/{MACHINES}", machines)
         return _archive(parts)
 
 

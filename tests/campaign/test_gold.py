@@ -462,7 +462,7 @@ def test_calibration_without_gold_says_how_to_get_some(folder: Path, capsys: pyt
     [
         (["--gold", "--per", "pair"], "expected --gold alone or with --per triple, found --per pair"),
         (["--gold", "--seed", "1"], "expected options that have an effect, found --seed with --gold; leave it out"),
-        (["--per", "triple"], "expected --gold together with --per triple, found none"),
+        (["--per", "triple"], "expected --gold or --model together with --per triple, found neither"),
     ],
 )
 def test_the_known_verdicts_have_tables_of_their_own(folder: Path, capsys: pytest.CaptureFixture[str], words, message):

@@ -5,9 +5,11 @@ And what a command writes is there as a whole or not at all, wherever it is stop
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -18,8 +20,11 @@ from hypothesis import strategies as st
 
 from kgtrec.cli import cli, main
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
+from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.trec.runs import read_run, write_run
+from tests.campaign_folders import folder_of, people_of
 from tests.examples import examples
+from tests.judged_pools import judgements_of
 from tests.published_labels import published
 from tests.trees import faulty_runs, is_part, tree, without_parts
 
@@ -58,6 +63,8 @@ FILES = {
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
     "campaign agreement gold": "campaign agreement golden --gold --format csv --out OUT.csv",
     "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
+    "campaign machines": "campaign machines said --resamples 10 --table machines --out OUT.csv",
+    "campaign learn": "campaign learn pooled C --resamples 10 --out OUT.csv",
     "meta correlate": "meta correlate scores-a.csv scores-b.csv --out OUT.json",
     "meta sparsity": "meta sparsity C/qrels.txt more.txt --systems ranks -m AP@20 --format json --out OUT.json",
     "meta stability": "meta stability C RANKS --repeats 2 -m micro.MRR --format json --out OUT.json",
@@ -116,6 +123,11 @@ def world(tmp_path_factory) -> Path:
     shutil.copytree(folder / "campaign", folder / "golden")
     triple = "\t".join((folder / "golden" / "assignments.tsv").read_text().splitlines()[1].split("\t")[2:])
     (folder / "golden" / "gold.tsv").write_text(f"head\trelation\ttail\tverdict\n{triple}\tY\n")
+    shutil.copytree(folder / "campaign", folder / "said")
+    (folder / "said" / "machine").mkdir()
+    keys = ("head", "relation", "tail", "verdict")
+    said = json.dumps(dict(zip(keys, (*triple.split("\t"), "Y"), strict=True)))
+    (folder / "said" / "machine" / "m.jsonl").write_text(f"{said}\n")
     published(folder / "published")
     with chdir(folder):
         for words in (
@@ -124,6 +136,13 @@ def world(tmp_path_factory) -> Path:
             "rank C --baseline popularity --out ranks",
         ):
             assert run(words, "") == 0
+        for words in ("pool C RUNS --depth 2 --out P", "campaign init P --annotator ann --annotator bob"):
+            assert run(words, "") == 0
+        pooled = read_campaign("P")
+        half = range(0, len(pooled.pool), 2)
+        said = [(row, name, "annotator", "YN"[row % 4 // 2]) for row in half for name in ("ann", "bob")]
+        who = people_of(("ann", "annotator", True), ("bob", "annotator", True))
+        folder_of(replace(pooled, people=who, judgements=judgements_of(said)), folder / "pooled")
         n = len(Path("C/topics.tsv").read_text().splitlines()), len(Path("C/entities.txt").read_text().splitlines())
         np.save("zeros.npy", np.zeros(n, np.float32))
         rng = np.random.default_rng(0)

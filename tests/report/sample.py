@@ -32,6 +32,8 @@ def all_figures() -> dict[str, Figure]:
             _add(sizes, measure, size, size**0.2 - 0.02 * place, size**0.3 - 0.1, 1.0)
         for position, p in enumerate(np.sort(rng.random(15) ** (2 + place))[::-1], 1):
             _add(pairs, measure, position, float(p))
+    bins = {"machine": ["llama", "llama", HOSTILE], "mean": [0.05, 0.95, 0.9], "share": [0.25, 0.5, math.nan]}
+    bins |= {"low": [0.1, 0.4, math.nan], "high": [0.4, 0.6, math.nan]}
     cells = {"system": [], "category": [], "side": [], "value": []}
     ties = {"system": [], "measure": [], "policy": [], "value": []}
     curves = {"missing": [], "density": [], "system": [], "family": [], "full": [], "sparse": []}
@@ -56,6 +58,7 @@ def all_figures() -> dict[str, Figure]:
         figures.tau_by_depth(pa.table(depths)),
         figures.stability(pa.table(sizes)),
         half_widths(pa.table({"measure": sizes["measure"], "share": sizes["share"], "half_width": sizes["mean"]})),
+        figures.reliability(pa.table(bins)),
         figures.p_value_curves(pa.table(pairs)),
         figures.heat_map(pa.table(cells), value="micro.MRR"),
         figures.pool_growth(pa.table(grown)),

@@ -735,10 +735,14 @@ def test_the_folder_as_an_archive_is_a_campaign_without_what_is_secret(judged: P
     """kgtrec reads it; no link, no key, no other file of the folder is in it."""
     (judged.folder / "secret.txt").write_text("private")
     (judged.folder / "serve.sqlite-journal").write_text("private")
+    (judged.folder / "machine").mkdir()
+    labels = zip(("head", "relation", "tail"), read_campaign(judged.folder).pool.triples.labels_at(0), strict=True)
+    (judged.folder / "machine" / "llama.jsonl").write_text(json.dumps(dict(labels) | {"verdict": "Y"}) + "\n")
     answer = raw(judged.browser("max"), "/manage/downloads/campaign")
     archive = zipfile.ZipFile(io.BytesIO(answer.data))
     names = {name.removeprefix("campaign/") for name in archive.namelist()}
-    assert names == {name for name in CAMPAIGN_FILES if (judged.folder / name).exists()}
+    there = {name for name in CAMPAIGN_FILES if (judged.folder / name).exists()}
+    assert names == {*there, "machine/llama.jsonl"}
     assert not names & {*SERVE_FILES, "secret.txt"}
     archive.extractall(tmp_path / "taken")  # our own
     taken = read_campaign(tmp_path / "taken" / "campaign")

@@ -32,6 +32,8 @@ command = LazyGroup(
         "plan": "Plan how much of a pool people judge: widths of intervals, verdicts and hours.",
         "qrels": "Turn the judgements into qrels, at every pool depth.",
         "diagnostics": "Show what each run brought in, and what would be lost without it.",
+        "learn": "Predict verdicts from the runs and the train facts, as one more machine.",
+        "machines": "Compare what machines say with what people say, and what their labels would have said.",
         "import-kgc-sparsity": "Take in the published labels of Zhou et al. (2022).",
     },
 )

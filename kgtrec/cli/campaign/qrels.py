@@ -11,7 +11,7 @@ import click
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
 from kgtrec.cli.options import PATH, at_least, force_option, option
-from kgtrec.errors import CollectionError, in_file
+from kgtrec.errors import CollectionError, counted, in_file
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     metavar="TOPICS",
 )
 @option("--depth", "Use triples down to this pool depth. Default: all.", at_least(0))
+@option(
+    "--machine",
+    "Use the verdicts of this machine where people have settled nothing; its name marks them in the second column.",
+    metavar="NAME",
+)
 @force_option
 def command(
     campaign: str,
@@ -51,6 +56,7 @@ def command(
     known: tuple[str, ...],
     topics: str | None,
     depth: int | None,
+    machine: str | None,
 ) -> None:
     """Turn what was judged in CAMPAIGN into qrels, at every depth of the pool.
 
@@ -75,6 +81,7 @@ def command(
     from kgtrec.cli.inputs import read_questions
     from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.campaign.machines import read_machine
     from kgtrec.formats.collections import require_qrels_writable, write_qrels_folder
     from kgtrec.formats.trec.topics import read_topics
     from kgtrec.formats.triples import read_triples
@@ -99,14 +106,26 @@ def command(
     if known:
         first, *others = map(read_triples, known)
         further = first.joined(*others)
+    said = None if machine is None else (machine, read_machine(campaign, machine, read.pool))
     with in_file(campaign):
-        report, parts = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
+        report, parts = publication_of(
+            read, level=level, depth=depth, base=base, named=named, known=further, machine=said
+        )
     text = shown(report, "table")
     write_qrels_folder(out, report_text=text, **parts)
     click.echo(text, nl=False)
+    if machine is not None:
+        n = report.positives_from.get("machine", 0) + report.negatives_from.get("machine", 0)
+        what = "warning" if n else "note"
+        say(f"{what}: {counted(n, 'triple')} judged by {machine} alone, which nobody has checked")
     if unjudged := sum(report.unjudged.values()):
         n = len(read.pool)
         say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status shows more")
+    if read.design is not None:
+        say(
+            "note: people judge a sample of this pool, and measures under these qrels take the rest for wrong; "
+            f"estimates of the whole pool's values: kgtrec evaluate {shlex.quote(campaign)} RUNS"
+        )
     if level == "triple" and base is not None and not known:
         say(
             "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.inputs import is_campaign
-from kgtrec.cli.options import PATH, SHARE, at_least, option, samples
+from kgtrec.cli.options import PATH, SHARE, at_least, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
-from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
+from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -32,9 +32,16 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @option("--names", "File of entity TAB name, to show names instead of labels.", PATH)
 @option("--confidence", "Confidence of the bootstrap intervals.", SHARE, 0.95)
 @option("--resamples", "Bootstrap samples.", samples(2), 1000)
+@machine_option
 @output_options(TABLES)
 def command(
-    qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, names: str | None, output: Output, **options: Any
+    qrels: str,
+    systems: tuple[str, ...],
+    scoring: ScoringRequest,
+    names: str | None,
+    machine: str | None,
+    output: Output,
+    **options: Any,
 ) -> None:
     """Compare two SYSTEMS (answer ranks or runs, or a folder of two) on QRELS (a file or a collection).
 
@@ -54,8 +61,10 @@ def command(
         from kgtrec.meta.power import power
 
         alpha = 1 - options["confidence"]
-        output.show(power(*scoring.inputs_of_sample(qrels, systems), alpha=alpha, **scoring.keywords()), ["pairs"])
+        sampled = scoring.inputs_of_sample(qrels, systems, machine)
+        output.show(power(*sampled, alpha=alpha, **scoring.keywords()), ["pairs"])
         return
+    refuse_idle(("machine",), NO_CAMPAIGN)
     inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
     shown_names = _names(names, inputs[0], keywords.get("collection"))
     comparison = compare(*inputs, names=shown_names, **options, **keywords)

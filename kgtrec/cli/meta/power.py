@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from kgtrec.cli.inputs import files_of, is_campaign
-from kgtrec.cli.options import SHARE, choices_option, option, samples, workers_options
+from kgtrec.cli.options import SHARE, choices_option, option, refuse_idle, samples, workers_options
 from kgtrec.cli.output import Output, output_options
-from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
+from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES, power
 from kgtrec.report.progress import progress_bar
@@ -33,6 +33,7 @@ TABLES = ("measures", "pairs")
 @option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
 @option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
 @option("--resample", "What they draw and shuffle: questions with their answers, or answers.", RESAMPLES, RESAMPLES[0])
+@machine_option
 @workers_options
 @output_options(TABLES, has_figures=True)
 def command(
@@ -40,6 +41,7 @@ def command(
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     tests: tuple[str, ...],
+    machine: str | None,
     output: Output,
     **options: Any,
 ) -> None:
@@ -63,9 +65,10 @@ def command(
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
     if is_campaign(qrels):
-        result = power(*scoring.inputs_of_sample(qrels, files), alpha=options["alpha"], **scoring.keywords())
+        result = power(*scoring.inputs_of_sample(qrels, files, machine), alpha=options["alpha"], **scoring.keywords())
         output.show(result, TABLES if output.form != "json" else None)
         return
+    refuse_idle(("machine",), NO_CAMPAIGN)
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
         result = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)

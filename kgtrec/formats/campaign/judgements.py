@@ -35,7 +35,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, require, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
-from kgtrec.formats.json_text import json_value
+from kgtrec.formats.json_text import json_lines, json_value
 from kgtrec.formats.lines import Lines, TextLine
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
@@ -49,7 +49,6 @@ _MOST_RECENT = 4096  # events that are kept one by one
 _BOM = b"\xef\xbb\xbf"
 #: what to do about a line that is no JSON, as git puts one between others when two copies are merged
 INCOMPLETE = "if a program was stopped while it wrote this line, nothing in it was stored: remove the line"
-_BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs read these as the end of a line
 
 
 def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> Judgements:
@@ -496,8 +495,4 @@ def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
         judgements.note,
     )
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    text = "".join(encode(dict(zip(KEYS, event, strict=True))) + "\n" for event in rows)
-    for character in _BREAKS:
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text.encode()
+    return json_lines(dict(zip(KEYS, event, strict=True)) for event in rows)

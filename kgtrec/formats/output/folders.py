@@ -47,6 +47,7 @@ JUDGEMENTS = "judgements.jsonl"
 EXPERT_SAMPLE = "expert_sample.tsv"
 GOLD = "gold.tsv"
 SENT_BACK = "sent_back.jsonl"
+MACHINES = "machine"  # a folder, with a file for each machine
 # and what its page needs, see kgtrec.serve.state: who is signed in, which may be lost, and what signs for it
 SERVE_STATE = "serve.sqlite"
 SERVE_KEY = "serve.key"

@@ -7,7 +7,7 @@ import re
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -124,11 +124,12 @@ def _read_parquet(path: PathLike) -> Qrels:
         return Qrels.of(question, entity, grade, questions, entities)
 
 
-def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
+def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False, marked: tuple[str, Qrels] | None = None) -> None:
     r"""Write qrels as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Questions keep their order; within a question, rows are sorted by the bytes of the entity's label, so that reading
-    and writing again gives the same file.
+    and writing again gives the same file. ``marked``: a word without white space that the second column of text has
+    instead of 0, which readers ignore, and qrels with the pairs that it marks.
 
     Raises
     ------
@@ -160,9 +161,20 @@ def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False) -> None:
     require_writable(path, "question", qrels.questions, question, is_first=True)
     require_writable(path, "entity", qrels.entities, entity)
 
+    second: Any = None
+    if marked is not None:
+        own, n = marked[1].recoded(questions=qrels.questions, entities=qrels.entities), len(qrels.entities)
+        keys = (own.question * np.int64(n) + own.entity)[(own.question >= 0) & (own.entity >= 0)]
+        second = pc.if_else(arrow_of(np.isin(question * np.int64(n) + entity, keys)), marked[0], "0")
+
     def columns(rows: slice) -> tuple[pa.StringArray | str, ...]:
         grades = pc.cast(arrow_of(grade[rows]), pa.string())
-        return qrels.questions.decode(question[rows]), "0", qrels.entities.decode(entity[rows]), grades
+        return (
+            qrels.questions.decode(question[rows]),
+            "0" if second is None else second[rows],
+            qrels.entities.decode(entity[rows]),
+            grades,
+        )
 
     with writing(path, kind="qrels", force=force) as stream:
         write_lines(stream, len(order), columns)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.lists.credit import Credit
-from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values
+from kgtrec.kernels.sampling.uncertain_labels import Lists, gradients
 
 Values = NDArray[np.float64]
 
-_STEPS = 100
+_ROUNDING = 1e-9
 
 
 def changes(lists: Lists, prediction: Values, measures: Sequence[Credit]) -> Values:
@@ -34,13 +34,7 @@ def changes(lists: Lists, prediction: Values, measures: Sequence[Credit]) -> Val
     >>> changes(lists, np.full((1, 2), 0.5), [partial(precision, cutoff=10)])
     array([[0.1, 0. ]])
     """
-    change = np.zeros_like(prediction)
-    for row in range(prediction.shape[1]):
-        no, yes = prediction.copy(), prediction.copy()
-        no[:, row], yes[:, row] = 0.0, 1.0
-        values = [expected_values(lists, label, measures) for label in (yes, no)]
-        change[:, row] = np.abs(values[0] - values[1]).sum(axis=0)
-    return change
+    return np.asarray(np.abs(gradients(lists, prediction, measures)).sum(axis=0))
 
 
 def rates(change: Values, mean: float, floor: float) -> Values:
@@ -63,7 +57,8 @@ def rates(change: Values, mean: float, floor: float) -> Values:
     change = np.maximum(change, floor * change.mean())
     if change.max() == 0:
         return np.full(len(change), mean)
-    scale = mean / change.mean()
-    for _ in range(_STEPS):
-        scale *= mean / np.minimum(1.0, scale * change).mean()
-    return np.minimum(1.0, scale * change)
+    # the largest are at 1; the first number of these such that no other would be above it
+    descending = np.sort(change)[::-1]
+    rest = np.cumsum(descending[::-1])[::-1]
+    scale = (mean * len(change) - np.arange(len(change))) / rest
+    return np.asarray(np.minimum(1.0, change * scale[np.argmax(scale * descending <= 1.0 + _ROUNDING)]))

@@ -20,8 +20,8 @@ computed exactly, by polynomials in t that are cut off after :math:`t^2`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Lists(NamedTuple):
     unlisted: Positions  # (n_lists,) how many others are known to be relevant
     judged: Positions  # (n_lists,) how many candidates have a label, known or not, with those known to be wrong
 
-    def take(self, rows: NDArray[np.intp] | slice) -> Lists:
+    def take(self, rows: NDArray[Any] | slice) -> Lists:
         """Return the lists at ``rows``."""
         return Lists(*(column[rows] for column in self))
 
@@ -100,53 +100,115 @@ def expansion(lists: Lists, middle: Values, direction: Values, measures: Sequenc
     return _orders(lists, np.stack([middle, direction, np.zeros_like(middle)]), measures)
 
 
+def gradients(lists: Lists, probability: Values, measures: Sequence[Credit]) -> Values:
+    """Compute by how much the expectation of measures differs between the two labels of each candidate.
+
+    Parameters
+    ----------
+    lists : Lists
+    probability : (n_lists, length) float array
+        Of each uncertain candidate to be relevant.
+    measures : sequence of Credit
+        Of each measure, what one relevant candidate adds.
+
+    Returns
+    -------
+    (n_measures, n_lists, length) float array
+        If it is relevant, minus if it is not.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.credit import reciprocal_rank
+    >>> lists = Lists(np.array([[1, 3]]), np.zeros((1, 0), int), np.array([0]), np.array([2]))
+    >>> gradients(lists, np.full((1, 2), 0.5), [reciprocal_rank])  # 1 - 1/2 * 1/3 and 1/2 * 1/3
+    array([[[0.83333333, 0.16666667]]])
+    """
+    found = np.zeros((len(measures), *probability.shape))
+    for part in _parts(lists, 1, len(measures)):
+        found[:, part] = _Counted(lists.take(part), probability[None, part]).orders(measures, with_gradient=True)[1]
+    return found
+
+
 def _orders(lists: Lists, label: Values, measures: Sequence[Credit]) -> Values:
     """Orders of the measures, (n_measures, n_orders, n_lists), for labels that are polynomials in t."""
-    n_orders, n_lists, length = label.shape
+    n_orders, n_lists, _ = label.shape
     orders = np.zeros((len(measures), n_orders, n_lists))
-    cells = n_orders * (length + lists.relevant.shape[1] + 1) * (length + 1) ** 2
+    for part in _parts(lists, n_orders, 0):
+        orders[..., part] = _Counted(lists.take(part), label[:, part]).orders(measures)[0]
+    return orders
+
+
+def _parts(lists: Lists, n_orders: int, n_gradients: int) -> Iterator[slice]:
+    """The rows of lists that are computed at a time."""
+    n_lists, length = lists.position.shape
+    cells = (2 * n_orders + 2 * n_gradients + 1) * (length + lists.relevant.shape[1] + 1) ** 2
     step = max(1, _CELLS_AT_A_TIME // cells)
-    for first in range(0, n_lists, step):
-        part = slice(first, first + step)
-        orders[..., part] = _orders_of_part(lists.take(part), label[:, part], measures)
-    return orders
+    return (slice(first, first + step) for first in range(0, n_lists, step))
 
 
-def _orders_of_part(lists: Lists, label: Values, measures: Sequence[Credit]) -> Values:
-    n_orders, n_lists, length = label.shape
-    is_known = lists.relevant > 0
-    n_known = is_known.sum(axis=1) + lists.unlisted
-    position = np.concatenate([lists.position, lists.relevant], axis=1)
-    known_above = (is_known[:, None] & (lists.relevant[:, None] < position[..., None])).sum(axis=2)
-    # how many of the uncertain candidates are above and, for themselves, not below
-    first = np.concatenate(
-        [np.tile(np.arange(length), (n_lists, 1)), (lists.position[:, None] < lists.relevant[..., None]).sum(axis=2)],
-        axis=1,
-    )
-    is_uncertain = np.arange(position.shape[1]) < length
-    above = np.take_along_axis(_counts(label), first[None, ..., None], axis=2)
-    below = np.take_along_axis(_counts(label[..., ::-1])[:, :, ::-1], (first + is_uncertain)[None, ..., None], axis=2)
-    known = np.zeros((n_orders, *is_known.shape))
-    known[0] = is_known
-    own = np.concatenate([label, known], axis=2)
-    number = np.arange(length + 1)
-    in_all = (n_known[:, None] + is_uncertain)[..., None, None] + number[:, None] + number
-    is_listed = (position < UNLISTED) & (position > 0)
-    place = Place(
-        np.where(is_listed, position, 1)[..., None, None],
-        known_above[..., None, None] + number[:, None],
-        np.maximum(in_all, 1),
-        lists.judged[:, None, None, None],
-    )
-    orders = np.zeros((len(measures), n_orders, n_lists))
-    for row, credit in enumerate(measures):
-        amount = np.where(is_listed[..., None, None], credit(place), 0.0)
-        given_above = np.einsum("knib,niab->knia", below, amount, optimize=True)
-        share = np.einsum("knia,lnia->klni", above, given_above)
-        for i, j, k in np.ndindex(n_orders, n_orders, n_orders):
-            if i + j + k < n_orders:
-                orders[row, i + j + k] += np.sum(own[i] * share[j, k], axis=-1)
-    return orders
+class _Counted:
+    """Lists with the relevant candidates among the others, and how many are relevant above and below each."""
+
+    def __init__(self, lists: Lists, label: Values):
+        self.length = label.shape[2]
+        is_known = lists.relevant > 0
+        position = np.concatenate([lists.position, np.where(is_known, lists.relevant, UNLISTED)], axis=1)
+        known = np.zeros((len(label), *is_known.shape))
+        known[0] = is_known
+        self.order = np.argsort(position, axis=1, kind="stable")
+        self.position = np.take_along_axis(position, self.order, axis=1)
+        self.own = np.take_along_axis(np.concatenate([label, known], axis=2), self.order[None], axis=2)
+        self.lists = lists
+        self.above = _counts(self.own)  # [:, :, i]: of the first i
+        self.below = _counts(self.own[..., ::-1])[:, :, ::-1]  # [:, :, i]: of those from i on
+
+    def orders(self, measures: Sequence[Credit], with_gradient: bool = False) -> tuple[Values, Values]:
+        """(n_measures, n_orders, n_lists) orders; (n_measures, n_lists, length) gradients at order zero, or zeros."""
+        n_orders, n_lists, n = self.own.shape
+        orders = np.zeros((len(measures), n_orders, n_lists))
+        gradient = np.zeros((len(measures), n_lists, n))
+        # what one more relevant candidate among the first i, or among those from i on, would be worth to the others
+        shape = (len(measures), n_lists, n + 1, n + 1) if with_gradient else (0, 0, 0, 0)
+        of_above, of_below = np.zeros(shape), np.zeros(shape)
+        judged, unlisted = self.lists.judged[:, None, None], self.lists.unlisted[:, None, None]
+        terms = [(sum(jkl), *jkl[:2]) for jkl in np.ndindex((n_orders,) * 3) if sum(jkl) < n_orders]
+        for i in range(n):
+            is_listed = self.position[:, i] < UNLISTED
+            if not is_listed.any():
+                break
+            above, below, own = self.above[:, :, i, : i + 1], self.below[:, :, i + 1, : n - i], self.own[:, :, i]
+            own = np.where(is_listed, own, 0.0)
+            a, b = np.arange(i + 1)[:, None], np.arange(n - i)
+            place = Place(np.where(is_listed, self.position[:, i], 1)[:, None, None], a, a + b + unlisted + 1, judged)
+            given_above = np.zeros((len(measures), n_orders, n_lists, i + 1))
+            for row, credit in enumerate(measures):
+                amount = credit(place)
+                if amount.shape[2] == 1:  # the same whatever is below
+                    given_above[row] = below.sum(axis=2)[..., None] * amount[..., 0]
+                else:
+                    np.einsum("nab,knb->kna", amount, below, out=given_above[row])
+                if with_gradient:
+                    given_below = np.einsum("na,nab->nb", own[0, :, None] * above[0], amount)
+                    of_below[row, :, i + 1, : n - i] = given_below
+            share = np.einsum("jna,mkna->jkmn", above, given_above)
+            for order, j, k in terms:
+                orders[:, order] += own[order - j - k] * share[j, k]
+            if with_gradient:
+                gradient[:, :, i] += is_listed * share[0, 0]
+                of_above[:, :, i, : i + 1] = own[0, :, None] * given_above[:, 0]
+        if with_gradient:
+            label = self.own[0, ..., None]
+            for i in range(n)[::-1]:
+                added = np.diff(of_above[:, :, i + 1], append=0.0)
+                gradient[:, :, i] += np.einsum("na,mna->mn", self.above[0, :, i], added)
+                of_above[:, :, i] += of_above[:, :, i + 1] + label[:, i] * added
+            for i in range(n):
+                added = np.diff(of_below[:, :, i], append=0.0)
+                gradient[:, :, i] += np.einsum("nb,mnb->mn", self.below[0, :, i + 1], added)
+                of_below[:, :, i + 1] += of_below[:, :, i] + label[:, i] * added
+        sorted_back = np.zeros_like(gradient)
+        np.put_along_axis(sorted_back, np.broadcast_to(self.order, gradient.shape), gradient, axis=2)
+        return orders, sorted_back[..., : self.length]
 
 
 def _counts(label: Values) -> Values:
@@ -214,15 +276,14 @@ def label_estimates(
     """
     is_judged = ~np.isnan(verdict)
     middle = np.where(is_judged, verdict, prediction)
-    direction = np.where(is_judged, (middle - prediction) * (1.0 / rate - 1.0), 0.0)
-    orders = expansion(lists, middle, direction, measures)
-    row, judged = np.nonzero(is_judged & (rate < 1.0))
-    without = middle[row]
-    without[np.arange(len(row)), judged] = prediction[row, judged]
-    influence = np.zeros((len(measures), *middle.shape))
-    change = orders[:, 0, row] - expected_values(lists.take(row), without, measures)
-    influence[:, row, judged] = change * np.sqrt(1.0 - rate[row, judged]) / rate[row, judged]
-    return LabelEstimates(orders, influence)
+    residual = np.where(is_judged, middle - prediction, 0.0)
+    label = np.stack([middle, residual * (1.0 / rate - 1.0), np.zeros_like(middle)])
+    orders, influence = (np.zeros((len(measures), *shape)) for shape in ((3, len(middle)), middle.shape))
+    for part in _parts(lists, 3, len(measures)):
+        counted = _Counted(lists.take(part), label[:, part])
+        orders[..., part], influence[:, part] = counted.orders(measures, with_gradient=True)
+    # each measure is linear in each label
+    return LabelEstimates(orders, influence * residual * np.sqrt(1.0 - rate) / rate)
 
 
 def mean_of_opened(predicted: Values, opened: Positions, estimate: Values, within: Values) -> tuple[Values, Values]:

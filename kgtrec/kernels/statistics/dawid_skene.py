@@ -36,12 +36,18 @@ def dawid_skene(
     *,
     times: Values | None = None,
     prior: tuple[float, float] = (1.0, 0.5),
+    start: Values | None = None,
 ) -> Annotators:
     r"""Estimate labels and annotators' error rates together, by expectation maximisation.
 
     It begins with the share of yes among each item's verdicts, so of the two mirrored solutions it finds the one in
     which the majority is right more often than not. The prior keeps an annotator with few verdicts away from rates of 0
-    and 1, and counts like verdicts: so many right ones, and so many wrong ones, on true items and on false ones.
+    and 1, and counts like verdicts: so many right ones, and so many wrong ones, on true items and on false ones. As it
+    has more right ones, the mirrored solution is less probable, although it explains the verdicts equally well.
+
+    Where no item has verdicts of three annotators, the verdicts do not determine the rates, whatever their number: of k
+    annotators they fix k shares of yes and the covariance of each pair, and every :math:`\pi` allows rates that fit
+    these. The prior then chooses among them.
 
     Parameters
     ----------
@@ -53,6 +59,8 @@ def dawid_skene(
         How often each item is counted, as in a bootstrap sample. Default: once.
     prior : tuple of two floats
         Right and wrong verdicts that are added to those of each annotator, above 0.
+    start : (n_items,) float array, optional
+        Probabilities to begin with: those of all items, for a bootstrap sample. Default: as above.
 
     Returns
     -------
@@ -77,7 +85,7 @@ def dawid_skene(
     counted = np.ones(n_items) if times is None else times
     n_verdicts = np.bincount(item, minlength=n_items)
     yes = np.bincount(item, verdict, n_items)
-    probability = np.where(n_verdicts > 0, yes / np.maximum(n_verdicts, 1), 0.5)
+    probability = np.where(n_verdicts > 0, yes / np.maximum(n_verdicts, 1), 0.5) if start is None else start
 
     def rate(weight: Values, is_right: NDArray[np.bool_]) -> Values:
         n_right = np.bincount(annotator, weight[item] * is_right, n_annotators) + prior[0]

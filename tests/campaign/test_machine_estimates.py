@@ -1,0 +1,90 @@
+"""A machine in the estimates from a designed sample: recalibrated out of fold, and left out where it has no skill."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from kgtrec.campaign.predict import FOLDS
+from kgtrec.campaign.sampled import sampled_qrels
+from kgtrec.data.arrow import labels_of
+from kgtrec.data.machines import MachineVerdicts
+from kgtrec.data.triples import label_hashes
+from kgtrec.errors import KgtrecWarning
+from kgtrec.kernels.statistics.calibration import fold_of
+from kgtrec.pooling.designs import draw_design
+from tests.campaign.learnable import family, judged
+
+
+@cache
+def sample():
+    """Half of the family's triples are judged."""
+    campaign, _, truth = family()
+    design = draw_design(campaign.pool, campaign.known_answers, share=0.5, strategy="whole-questions")
+    sampled = replace(campaign, design=design, automatic=campaign.automatic.with_design(design))
+    return judged(sampled, np.where(design.asked(len(truth)), truth, -1).astype(int)), truth
+
+
+def machine(probability) -> MachineVerdicts:
+    rows = np.flatnonzero(~np.isnan(probability)).astype(np.int32)
+    p, text = np.asarray(probability, float)[rows], labels_of([""] * len(rows))
+    return MachineVerdicts(rows, (p >= 0.5).astype(np.int8), p, text, text, text)
+
+
+def test_without_a_machine_it_is_the_share_of_other_folds():
+    """(Y + 1/2) / (n + 1) of the drawn pairs, without triples that answer a question of the fold."""
+    campaign, truth = sample()
+    got, design = sampled_qrels(campaign), campaign.design
+    fold = fold_of(label_hashes(got.questions), FOLDS, 0)
+    for own in range(FOLDS):
+        in_fold = fold[design.question] == own
+        used = design.is_drawn & ~np.isin(design.triple, design.triple[in_fold])
+        expected = (truth[design.triple[used]].sum() + 0.5) / (used.sum() + 1)
+        assert got.prediction[got.is_open & (fold[got.question] == own)] == pytest.approx(expected)
+    assert np.array_equal(got.prediction[~got.is_open], got.label[~got.is_open])
+
+
+def test_a_machine_that_knows_is_believed():
+    """One that is right about nine triples of ten: its Y are predicted higher than its N, and no label changes."""
+    campaign, truth = sample()
+    p = np.where(truth ^ (np.random.default_rng(0).random(len(truth)) < 0.1), 0.9, 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = sampled_qrels(campaign, machine(p))
+    before = sampled_qrels(campaign)
+    assert np.array_equal(got.label, before.label, equal_nan=True)
+    assert len(np.unique(got.prediction[got.is_open].round(9))) == 2 * FOLDS
+    assert np.nanmean((got.label - got.prediction) ** 2) < 0.9 * np.nanmean((got.label - before.prediction) ** 2)
+
+
+@pytest.mark.parametrize("kind", ["random", "always Y", "turned round", "of nothing judged"])
+def test_a_machine_without_skill_is_left_out(kind):
+    """With a warning, and the predictions are those without a machine."""
+    campaign, truth = sample()
+    p = {
+        "random": np.random.default_rng(5).random(len(truth)),
+        "always Y": np.full(len(truth), 0.99),
+        "turned round": np.where(truth, 0.1, 0.9),
+        "of nothing judged": np.where(campaign.design.asked(len(truth)), np.nan, 0.9),
+    }[kind]
+    with pytest.warns(KgtrecWarning, match="machine left out: No skill is shown: .* Estimates leave it out."):
+        got = sampled_qrels(campaign, machine(p))
+    assert np.array_equal(got.prediction, sampled_qrels(campaign).prediction)
+
+
+def test_a_prediction_depends_on_no_label_of_its_fold():
+    """With a few verdicts on its questions turned round, too few to decide on skill, its predictions are the same."""
+    campaign, truth = sample()
+    p, design = np.where(truth, 0.9, 0.1), campaign.design
+    before = sampled_qrels(campaign, machine(p))
+    fold = fold_of(label_hashes(before.questions), FOLDS, 0)
+    turned = truth.copy()
+    turned[design.triple[design.is_drawn & (fold[design.question] == 1)][:3]] ^= True
+    after = sampled_qrels(judged(campaign, np.where(design.asked(len(truth)), turned, -1).astype(int)), machine(p))
+    own = fold[before.question] == 1
+    assert not np.array_equal(before.label[own & before.judged], after.label[own & after.judged])
+    assert np.array_equal(before.prediction[own & before.is_open], after.prediction[own & after.is_open])
