@@ -30,6 +30,8 @@ __all__ = offer(
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),
         "campaign.diagnostics": ("diagnose", "Diagnostics"),
         "campaign.sampled": ("sampled_qrels",),
+        "campaign.plan": ("plan", "SamplePlan"),
+        "campaign.rounds": ("draw_round",),
         "campaign.learn": ("learn", "Learned", "LearnedReport"),
         "campaign.machine_report": ("machine_report", "MachineReport"),
         "campaign.predict": ("predict", "Prediction"),

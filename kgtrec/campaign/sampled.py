@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.predict import predict_pairs, skill_text
 from kgtrec.campaign.qrels import question_level
 from kgtrec.data.campaign import Campaign
+from kgtrec.data.design import Design
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.qrels import Qrels
@@ -15,7 +17,7 @@ from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.errors import KgtrecError, counted, warn
 
 
-def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) -> SampledQrels:
+def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *, warns: bool = True) -> SampledQrels:
     """Collect what is judged of a designed sample, for estimates of what judging the whole pool would give.
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
@@ -30,6 +32,8 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) ->
         With a design.
     machine : MachineVerdicts, optional
         Of the campaign's pool.
+    warns : bool
+        Whether to warn of opened questions that are not done.
 
     Raises
     ------
@@ -53,13 +57,11 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) ->
     known = question_level(pool, campaign.known_answers, Decisions(decisions.state, by_rules))
     triples = pool.triples.take(design.triple)
     entity = np.where(pool.questions.is_head[design.question], triples.head, triples.tail)
-    is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
-    lacking = np.bincount(design.question[design.is_drawn & ~is_done[design.triple]], minlength=len(ids))
-    is_opened = design.is_opened & (lacking[design.question] == 0)
+    is_opened = opened_and_done(design, decisions)
     done, opened = (len(np.unique(design.question[rows])) for rows in (is_opened, design.is_opened))
     if done == 0:
         raise KgtrecError("expected a question of which every drawn triple is settled, found none; judge some first")
-    if done < opened:
+    if warns and done < opened:
         warn(
             f"{counted(opened - done, 'opened question')} of {opened:,} not judged to the end: the estimates are from "
             f"the other {done:,}, as if these had been done at random"
@@ -83,6 +85,14 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None) ->
         str(campaign.settings.get("collection", "")),
     )
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
+
+
+def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
+    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided."""
+    is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
+    is_lacking = design.is_drawn & ~is_done[design.triple]
+    lacking = np.bincount(design.question[is_lacking], minlength=int(design.question.max(initial=-1)) + 1)
+    return np.asarray(design.is_opened & (lacking[design.question] == 0))
 
 
 def pool_pairs(campaign: Campaign) -> Qrels:

@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.columns import Columns
 
+#: the designs: a part of the triples in a part of the questions, or all triples of a part of the questions
+DESIGNS = ("two-level", "whole-questions")
+#: how likely a triple is taken to be true before anybody has judged
+PRIOR = 0.15
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design(Columns):

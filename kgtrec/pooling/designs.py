@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.design import Design
+from kgtrec.data.design import DESIGNS, PRIOR, Design
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import completed_rows
@@ -19,10 +20,6 @@ from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.sampling.two_level import changes, rates
 from kgtrec.kernels.sampling.uncertain_labels import Lists
 
-#: the designs: a part of the triples in a part of the questions, or all triples of a part of the questions
-DESIGNS = ("two-level", "whole-questions")
-#: how likely a triple is taken to be true before anybody has judged
-PRIOR = 0.15
 _OPENED = 2.5  # share of the questions that are opened, in shares of the triples
 _FLOOR = 0.3
 _CREDITS = (partial(credit.ndcg, cutoff=20), partial(credit.average_precision, cutoff=20))
@@ -83,32 +80,46 @@ def draw_design(
     >>> draw_design(pool, known_answers_of(pool, collection), share=1.0)
     <Design: 1 of 1 pairs drawn in 1 of 1 questions>
     """
+    return drawing(pool, known_answers, automatic, strategy=strategy, seed=seed)(share)
+
+
+def drawing(
+    pool: Pool, known_answers: Qrels, automatic: Automatic | None = None, *, strategy: str = "two-level", seed: int = 0
+) -> Callable[[float], Design]:
+    """Prepare what designs of all shares have in common, and return a function that draws one of a share.
+
+    It takes and refuses what :func:`draw_design` does.
+    """
     one_of("a design of", strategy, DESIGNS)
-    if not 0 < share <= 1:
-        raise KgtrecError(f"expected a share above 0 and up to 1, found {share}")
     whole_number("seed", seed)
     if pool.strata or np.any(pool.probability < 1):
         raise KgtrecError("expected a whole pool to draw from, found a sample (strategy stratified)")
     automatic = automatic or Automatic.none(len(pool))
     question, entity, triple = _pairs(pool, ~automatic.is_automatic)
     questions, row = np.unique(question, return_inverse=True)
-    theta = share if strategy == "whole-questions" else min(1.0, _OPENED * share)
     question_key = hashed(seed, label_hashes(pool.questions.ids))
-    n_opened = min(len(questions), max(round(theta * len(questions)), 2))
-    opened = np.zeros(len(questions), np.bool_)
-    opened[np.argsort(question_key[questions], kind="stable")[:n_opened]] = True
-    rate = np.ones(len(question))
-    if strategy == "two-level":
-        # the rate is the same for all shares below the one that opens all questions
-        mean = 1 / _OPENED if theta < 1 else share
-        rate = rates(_changes(pool, known_answers, question, triple), mean, _FLOOR)
+    by_key = np.argsort(question_key[questions], kind="stable")
     key = hashed(question_key[question], label_hashes(pool.questions.entities)[entity])
     uniform = (key >> np.uint64(11)) * 2.0**-53
-    is_opened = opened[row]
-    exact = n_opened / max(len(questions), 1)
-    return Design(
-        question, triple, np.full(len(question), exact), exact * rate, is_opened, is_opened & (uniform < rate)
-    )
+    change = _changes(pool, known_answers, question, triple) if strategy == "two-level" else None
+
+    def draw(share: float) -> Design:
+        if not 0 < share <= 1:
+            raise KgtrecError(f"expected a share above 0 and up to 1, found {share}")
+        theta = share if change is None else min(1.0, _OPENED * share)
+        n_opened = min(len(questions), max(round(theta * len(questions)), 2))
+        opened = np.zeros(len(questions), np.bool_)
+        opened[by_key[:n_opened]] = True
+        rate = np.ones(len(question))
+        if change is not None:
+            # the rate is the same for all shares below the one that opens all questions
+            rate = rates(change, 1 / _OPENED if theta < 1 else share, _FLOOR)
+        is_opened, exact = opened[row], n_opened / max(len(questions), 1)
+        return Design(
+            question, triple, np.full(len(question), exact), exact * rate, is_opened, is_opened & (uniform < rate)
+        )
+
+    return draw
 
 
 def _pairs(pool: Pool, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:

@@ -582,6 +582,7 @@ def _of_cells(panel: Panel) -> float:
 _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel], float]]] = {
     "tau_by_depth": (_lines("depth", "tau", "ends"), _level),
     "stability": (_lines("share", "mean", "lower right"), _level),
+    "half_widths": (_lines("share", "half_width", "upper right"), _level),
     "reliability": (_lines("mean", "share", "ends"), _level),
     "p_value_curves": (_lines("place", "p", "upper right"), _level),
     "heat_map": (_cells, _of_cells),

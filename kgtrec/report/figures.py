@@ -496,6 +496,9 @@ KINDS = {
     "stability": Kind(
         ("measure",), ("share", "mean", "low?", "high?"), _by_family, partial(gists.of_lines, x="share", y="mean")
     ),
+    "half_widths": Kind(
+        ("measure",), ("share", "half_width"), _by_family, partial(gists.of_lines, x="share", y="half_width")
+    ),
     "reliability": Kind(
         ("measure",), ("mean", "share", "low?", "high?"), _by_family, partial(gists.of_lines, x="mean", y="share")
     ),

@@ -23,6 +23,7 @@ from kgtrec.campaign.gold import gold_notes
 from kgtrec.campaign.store import POOL_FILES
 from kgtrec.campaign.track import CampaignProgress, track
 from kgtrec.campaign.verdict_rules import hosts_of
+from kgtrec.campaign.work_times import moments
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
@@ -33,7 +34,6 @@ from kgtrec.formats.files import FileState
 from kgtrec.formats.output.folders import JUDGEMENTS
 from kgtrec.serve.service import CampaignService, Numbers
 from kgtrec.serve.state import State, view_totals
-from kgtrec.serve.views import moments
 
 HOURS = 48  # that the chart shows
 RECENT_DAYS = 7  # from which the pace is computed

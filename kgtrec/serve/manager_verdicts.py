@@ -9,6 +9,7 @@ import numpy as np
 from flask import Response, g, request
 
 from kgtrec.campaign.verdict_rules import roles_of, wrong_note
+from kgtrec.campaign.work_times import moments
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import values_of
 from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS, Judgements
@@ -16,7 +17,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.sent_back import SentBack
 from kgtrec.serve.app import look, page, paged, site, whole
 from kgtrec.serve.service import Statement
-from kgtrec.serve.views import PAGE, ROLE_PAGES, moments, phrased
+from kgtrec.serve.views import PAGE, ROLE_PAGES, phrased
 
 LONGEST_REMARK = 1_000  # characters
 _LONGEST_TEXT = 200

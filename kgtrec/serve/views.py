@@ -24,7 +24,8 @@ from kgtrec.campaign.adjudicate import Sides
 from kgtrec.campaign.assign import own_order
 from kgtrec.campaign.tasks import phrase_triples, search_text
 from kgtrec.campaign.wording import draft_template, readable
-from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.campaign.work_times import moments
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import REQUIRED, Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, VERDICTS
@@ -378,18 +379,6 @@ def searches(hosts: Sequence[str], text: str) -> list[tuple[str, str]]:
             url = f"https://duckduckgo.com/?q={quote_plus(f'site:{host} {text}')}"
         found.append((host, url))
     return found
-
-
-def moments(times: pa.StringArray) -> NDArray[np.int64]:
-    """Convert times as judgements hold them to seconds since 1970, (n,) in their order.
-
-    Examples
-    --------
-    >>> moments(pa.array(["1970-01-02T00:00:01Z"])).tolist()
-    [86401]
-    """
-    seconds = pc.cast(pc.utf8_slice_codeunits(times, 0, 19), pa.timestamp("s"))
-    return values_of(pc.cast(seconds, pa.int64()))
 
 
 def pace(moments: NDArray[np.int64], left: int, now: float) -> tuple[int | None, bool]:

@@ -29,6 +29,7 @@ command = LazyGroup(
         "adjudicate": "List what needs a third person, and take their verdicts in.",
         "agreement": "Measure how far the annotators agree, with each other and with known verdicts.",
         "sample": "Draw triples for an expert to judge again, and estimate how good the labels are.",
+        "plan": "Plan how much of a pool people judge: widths of intervals, verdicts and hours.",
         "qrels": "Turn the judgements into qrels, at every pool depth.",
         "diagnostics": "Show what each run brought in, and what would be lost without it.",
         "learn": "Predict verdicts from the runs and the train facts, as one more machine.",

@@ -20,6 +20,7 @@ edited. Equal pools give equal bytes: no time, no absolute path.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -62,7 +63,15 @@ from kgtrec.formats.output.folders import (
     write_git_files,
 )
 from kgtrec.formats.output.locks import campaign_lock
-from kgtrec.formats.output.outputs import require_folder, update_text, write_text, writing, writing_folder
+from kgtrec.formats.output.outputs import (
+    content_of,
+    require_folder,
+    together,
+    update_text,
+    write_text,
+    writing,
+    writing_folder,
+)
 from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
@@ -203,6 +212,18 @@ def write_pool_parts(
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
     """Write campaign.json."""
     update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+
+
+def replace_design(folder: PathLike, settings: Mapping[str, Any], design: Design, pool: Pool) -> None:
+    """Write another design of a campaign's pool, and settings with its checksum, both or none.
+
+    The caller holds the lock of the campaign.
+    """
+    path = Path(folder, DESIGN)
+    with together():
+        write_design(path, design, pool)
+        files = dict(settings["files"]) | {DESIGN: sha256_of(content_of(Path(os.path.realpath(path))))}
+        write_settings(folder, dict(settings) | {"files": files})
 
 
 @contextmanager

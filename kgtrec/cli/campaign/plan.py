@@ -1,0 +1,136 @@
+"""kgtrec campaign plan."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.cli.inputs import read_systems, systems_of
+from kgtrec.cli.options import (
+    COUNT,
+    MOST_COUNT,
+    PATH,
+    SHARE,
+    Real,
+    is_mixed,
+    measure_option,
+    mixed_option,
+    option,
+    seed_option,
+    ties_option,
+)
+from kgtrec.cli.output import Output, output_options
+from kgtrec.data.design import DESIGNS, PRIOR
+from kgtrec.errors import KgtrecError
+from kgtrec.report.progress import progress_bar
+
+TABLES = ("systems", "differences")
+_GOALS = ("shares", "target", "budget", "hours")
+
+
+def _target(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, float] | None:
+    if text is None:
+        return None
+    measure, _, width = text.strip().rpartition(" ")
+    try:
+        return measure.strip(), float(width.replace("±", "").removeprefix("+-").removeprefix("+/-"))
+    except ValueError:
+        raise click.BadParameter(
+            f"expected a measure and a half-width, such as 'nDCG@20 0.01', found {text!r}"
+        ) from None
+
+
+@click.command(name="plan")
+@click.argument("campaign", type=click.Path())
+@click.argument("systems", nargs=-1, type=click.Path(), metavar="[SYSTEMS]...")
+@measure_option("Measure to plan for; may be repeated, or hold several. Default: P, nDCG and AP at the pool's depth.")
+@option(
+    "--target",
+    "Plan the smallest share whose intervals of a measure have this half-width, mean over the systems.",
+    metavar="'MEASURE WIDTH'",
+    callback=_target,
+)
+@option("--budget", "Plan the greatest share that needs no more verdicts from now on.", COUNT)
+@option(
+    "--hours",
+    "Plan the greatest share that needs no more hours of work from now on.",
+    Real(0, MOST_COUNT, min_open=True),
+)
+@option(
+    "--share shares",
+    "Plan this share of the triples; may be repeated. Default: a few.",
+    Real(0, 1, min_open=True),
+    multiple=True,
+)
+@option("--extend", "Draw the sample of the one share that is planned, for people to judge.", is_flag=True)
+@option("--strategy", "How a pool without a sample is sampled. Default: two-level.", DESIGNS)
+@option("--prior", "Probability of Y, before any question is judged to the end.", SHARE, PRIOR)
+@ties_option()
+@option("--collection folder", "Collection whose other answers are filtered out of runs.", PATH)
+@mixed_option
+@seed_option("Random seed of the simulated labels, and of --ties nondeterministic.")
+@output_options(TABLES, has_figures=True)
+def command(
+    campaign: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    extend: bool,
+    folder: str | None,
+    output: Output,
+    **options: Any,
+) -> None:
+    """Plan how much of the pool of CAMPAIGN people judge: which widths of intervals a share of its triples buys.
+
+    For each share: questions that are opened and triples that are drawn, verdicts and hours that are left, and the
+    expected half-widths of the intervals of kgtrec evaluate, for SYSTEMS (runs, answer ranks, or folders of them) or,
+    without any, for the first ranks of the pooled runs. Labels that nobody has given yet are simulated; what is judged
+    stays. Hours go by the times of the campaign's own verdicts once there are enough.
+
+    With --extend the planned sample takes the place of the smaller one, or is the first one while nobody has judged.
+    Then kgtrec campaign assign shares the new triples out.
+
+    \b
+    kgtrec campaign plan campaign
+    kgtrec campaign plan campaign ranks -m "nDCG@20 macro.MRR" --target "nDCG@20 0.01"
+    kgtrec campaign plan campaign --budget 3000
+    kgtrec campaign plan campaign --hours 40
+    kgtrec campaign plan campaign --share 0.3 --extend
+    """
+    from kgtrec.campaign.plan import SHARES, plan
+    from kgtrec.campaign.rounds import draw_round
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.collections import read_collection
+
+    options["shares"] = options["shares"] or None
+    given = [name for name in _GOALS if options[name] is not None]
+    if len(given) > 1:
+        raise click.UsageError("expected one of --share, --target, --budget and --hours, found several")
+    if extend and (not given or len(options["shares"] or "1") > 1):
+        raise KgtrecError(
+            "expected one share, or a goal that gives one, with --extend, found "
+            f"{'several' if given else 'none'}; see --share, --target, --budget and --hours"
+        )
+    files, holds_ranks = systems_of(campaign, systems)
+    with progress_bar("planning", len(options["shares"] or SHARES), "shares") as advance:
+        planned = plan(
+            read_campaign(campaign),
+            list(read_systems(files, holds_ranks)) if files else None,
+            measures or None,
+            progress=advance,
+            collection=read_collection(folder) if folder else None,
+            mixed=is_mixed(),
+            **options,
+        )
+    output.show(planned, TABLES if output.is_laid_out else TABLES[:1] if output.form != "json" else None)
+    say(f"note: {planned.tables()[0].note}")
+    own = shlex.quote(campaign)
+    [*_, share] = planned.shares
+    if extend:
+        drawn = draw_round(campaign, share, strategy=options["strategy"])
+        say(f"{campaign}: {drawn.design!r}, a share of {share:g}")
+        say(f"next: kgtrec campaign assign {own}")
+    elif given and len(planned.shares) == 1 and share > planned.own:
+        say(f"next: kgtrec campaign plan {own} --share {share:g} --extend")
