@@ -214,14 +214,15 @@ def _at_positions(
             if not kept.any() or not pair.shape[2]:
                 continue
             opened, pair = opened_at[bucket.question[kept]], pair[:, kept]
-            shape = -1, pair.shape[2]
-            flat = (part[pair].reshape(shape) for part in (prediction, verdict, rate))
-            found = label_estimates(lists.take(np.tile(kept, len(names))), *flat, some)
+            rows_of_opened = np.flatnonzero(np.tile(kept, len(names)))
+            p, y, rho = (part[pair].reshape(-1, pair.shape[2]) for part in (prediction, verdict, rate))
+            found = label_estimates(lists.take(rows_of_opened), p, y, rho, some)
             of_orders = found.orders.reshape(len(some), 3, *pair.shape[:2])
             orders[system[..., None], rows[:, None, None], np.arange(3)[:, None], opened] = np.moveaxis(of_orders, 2, 0)
             of_pair = found.influence.reshape(len(some), *pair.shape)
-            of_system, *at = np.nonzero(place_of[pair] >= 0)
-            influence[of_system, rows[:, None], place_of[pair[of_system, *at]]] = of_pair[:, of_system, *at]
+            of_system, question, place = np.nonzero(place_of[pair] >= 0)
+            judged_at = place_of[pair[of_system, question, place]]
+            influence[of_system, rows[:, None], judged_at] = of_pair[:, of_system, question, place]
     return SampleEstimates(names, measures, layout, predicted, orders, influence)
 
 
