@@ -127,9 +127,10 @@ class Replay:
             if options.prediction == "ranks":
                 sample = by_ranks(sample, own.pool)
             found = self.estimates(self.coded(sample))
-        first, second = np.triu_indices(len(self.names), 1)
         reach = found.quantile(0.95)
-        pairs = [found.differences()[:2], found._means(3, lambda part: part[first] - part[second])[:2]]
+        without_second = found.orders.copy()
+        without_second[:, :, 2] = 0.0
+        pairs = [each.differences()[:2] for each in (replace(found, orders=without_second), found)]
         return tuple(part * by for both in (found.levels(), *pairs) for part, by in zip(both, (1, reach), strict=True))
 
 

@@ -296,35 +296,34 @@ class SampleEstimates:
 
     def levels(self) -> tuple[Floats, Floats]:
         """Return the values of each system, and their standard errors: (systems, measures), up to the second order."""
-        value, error, _ = self._means(3, lambda part: part)
+        value, error, _ = self._means(lambda part: part)
         return value, error
 
     def differences(self) -> tuple[Floats, Floats, Floats]:
         """Return those of all pairs (0, 1), (0, 2), ..., (1, 2), ... of systems, first minus second: (pairs, measures).
 
-        With two standard errors: over other samples of the pool, and over other questions too. Up to the first order
-        only: the second ones of two systems cancel each other, but for their errors.
+        With two standard errors: over other samples of the pool, and over other questions too. Up to the second order:
+        those of two systems do not cancel each other where one has more relevant candidates on top.
         """
         first, second = np.triu_indices(len(self.systems), 1)
-        return self._means(2, lambda part: part[first] - part[second])
+        return self._means(lambda part: part[first] - part[second])
 
-    def _means(self, n_orders: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-        columns = [self._mean(place, n_orders, combine) for place in range(len(self.measures))]
+    def _means(self, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+        columns = [self._mean(place, combine) for place in range(len(self.measures))]
         value, error, error_of_questions = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
         return value, error, error_of_questions
 
-    def _mean(self, place: int, n_orders: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+    def _mean(self, place: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
         """Of one measure: (...,) means, and their standard errors over other samples, and over other questions too."""
         layout = self.layout
         predicted, orders, influence = (part[:, place] for part in (self.predicted, self.orders, self.influence))
-        value = orders[:, :n_orders].sum(axis=1)
-        extra = orders[:, 2] if n_orders == 3 else np.zeros_like(value)
+        value, extra = orders.sum(axis=1), orders[:, 2]
         if np.all(layout.qrels.rate == 1):  # whole questions
             slope = _slope(value, predicted[:, layout.opened])[:, None]
             predicted = np.where(layout.is_sampled, slope * predicted, predicted)
         mean, whole = self._total(predicted, value) / layout.n_questions, np.full(len(value), layout.n_questions)
         if _is_quotient(self.measures[place]):
-            of_count = self.predicted[:, -1], self.orders[:, -1, :2].sum(axis=1), self.influence[:, -1]
+            of_count = self.predicted[:, -1], self.orders[:, -1].sum(axis=1), self.influence[:, -1]
             whole = self._total(*of_count[:2])
             mean = self._total(predicted, value) / whole
             predicted, value, influence = (

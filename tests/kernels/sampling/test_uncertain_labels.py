@@ -14,7 +14,14 @@ import kgtrec
 from kgtrec.kernels.lists import credit
 from kgtrec.kernels.lists.answer_measures import reciprocal
 from kgtrec.kernels.lists.credit import UNLISTED
-from kgtrec.kernels.sampling.uncertain_labels import Lists, expansion, expected_values, label_estimates, mean_of_opened
+from kgtrec.kernels.sampling.uncertain_labels import (
+    Lists,
+    expansion,
+    expected_values,
+    gradients,
+    label_estimates,
+    mean_of_opened,
+)
 from tests.examples import examples
 
 MEASURES = {
@@ -113,6 +120,19 @@ def test_orders_are_those_of_the_polynomial_along_the_direction(measure, case, d
     exact = np.polynomial.polynomial.polyfit(times, along, length)[:3]
     coefficients[: len(exact)] = exact
     assert expansion(lists, middle, direction, [measure])[0, :, 0] == pytest.approx(coefficients, abs=1e-7)
+
+
+@each_measure
+@settings(max_examples=examples(20))
+@given(case=cases(most=6))
+def test_the_gradient_is_the_difference_between_the_two_labels(measure, case):
+    """Of each candidate in turn, with the others as they are."""
+    lists, probability = case
+    no, yes = (np.repeat(probability, probability.shape[1], axis=0) for _ in range(2))
+    np.fill_diagonal(no, 0.0)
+    np.fill_diagonal(yes, 1.0)
+    expected = values(yes, lists, measure) - values(no, lists, measure)
+    assert gradients(lists, probability, [measure])[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
 @each_measure
