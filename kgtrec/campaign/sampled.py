@@ -87,10 +87,14 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
 
 
+def is_decided(decisions: Decisions) -> NDArray[np.bool_]:
+    """Find the triples, (n,), that are settled, or that an adjudicator could not decide."""
+    return np.asarray((decisions.verdict >= 0) | (decisions.state == UNDECIDABLE))
+
+
 def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
     """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided."""
-    is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
-    is_lacking = design.is_drawn & ~is_done[design.triple]
+    is_lacking = design.is_drawn & ~is_decided(decisions)[design.triple]
     lacking = np.bincount(design.question[is_lacking], minlength=int(design.question.max(initial=-1)) + 1)
     return np.asarray(design.is_opened & (lacking[design.question] == 0))
 
