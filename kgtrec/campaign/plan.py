@@ -37,10 +37,11 @@ from kgtrec.pooling.designs import drawing
 
 SHARES = (0.05, 0.1, 0.2, 0.33, 0.5)  # of a table without others
 CONFIDENCE = 0.95
-_LEAST_WORLDS, _MOST_WORLDS = 3, 100
+_LEAST_WORLDS, _MOST_WORLDS = 3, 30
 _MONTE_CARLO = 0.05  # error of a mean width that is small enough, in shares of it
 _FINEST = 1000  # shares are multiples of 1 / _FINEST
 _STEPS = 8  # widths that are computed at most on the way to a target
+_ROUNDING = 1e-9  # a width that is not above it is 0
 _NEAR = 0.97  # of the target: a width that need not come nearer
 
 
@@ -437,4 +438,4 @@ def _relative_error(found: Sequence[NDArray[np.float64]]) -> float:
     """The largest standard error of the mean half-widths of systems, in shares of them."""
     each = np.array(found)[:, 0]
     error, mean = each.std(axis=0, ddof=1) / math.sqrt(len(each)), each.mean(axis=0)
-    return float(np.max(np.divide(error, mean, out=np.zeros_like(mean), where=error > 0)))
+    return float(np.max(np.divide(error, mean, out=np.zeros_like(mean), where=mean > _ROUNDING)))
