@@ -84,22 +84,25 @@ def predict_pairs(
     weight: NDArray[np.float64],
     said: MachineVerdicts | None = None,
     *,
+    by_ranks: bool = False,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], Skill]:
     """Do the same for any pairs of a triple of the pool and a question that it answers, (n,) each, with their labels.
 
-    A label is 1, 0, or NaN where there is none.
+    A label is 1, 0, or NaN where there is none. ``by_ranks``: also by the triple's best rank and the number of its
+    runs, with a machine or without; its skill is then what it adds to these.
     """
+    known = np.column_stack([np.log(pool.depth), np.log1p(pool.is_from.sum(axis=0))])[triple] if by_ranks else None
     fold = fold_of(label_hashes(pool.questions.ids), FOLDS, seed)[question]
     folds = np.column_stack([fold, folds_of_triples(triple, fold, len(pool))[triple]])
     nothing = np.full(len(triple), -1), np.full(len(triple), np.nan)
-    share = recalibrated(*nothing, label, weight, folds)
+    share = recalibrated(*nothing, label, weight, folds, known)
     if said is None:
         return share, Skill(np.nan, np.nan, np.nan)
     verdict, given = said.of_pool(len(pool))
-    predicted = recalibrated(verdict[triple], given[triple], label, weight, folds)
+    predicted = recalibrated(verdict[triple], given[triple], label, weight, folds, known)
     cluster = pool.questions.ids.byte_order[question]
     worth = skill(predicted, share, label, weight, cluster, confidence=confidence, resamples=resamples, seed=seed)
     return predicted if worth.is_shown else share, worth
@@ -119,13 +122,13 @@ def folds_of_triples(triple: NDArray[np.integer], fold: NDArray[np.integer], n: 
     return folds
 
 
-def skill_text(worth: Skill, confidence: float) -> str:
-    """Say whether a machine has skill, and so whether estimates use it."""
+def skill_text(worth: Skill, confidence: float, than: str = "the share of Y") -> str:
+    """Say whether a machine has skill beyond a prediction without it."""
     if np.isnan(worth.low):
         return "Too few questions are settled to show any skill: estimates leave it out."
     parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
     found = (
-        f"recalibrated, it takes away {parts[0]} of the squared error of the share of Y "
+        f"recalibrated, it takes away {parts[0]} of the squared error of {than} "
         f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
     )
     return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."

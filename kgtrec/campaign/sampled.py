@@ -22,9 +22,9 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
-    order. A triple that nobody has judged is predicted to be true with the share of Y among the verdicts in other
-    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With
-    a machine, by what it says, recalibrated on these verdicts, if that has a lower squared error than the share.
+    order. A triple that nobody has judged is predicted by its best rank and the number of its runs, with a logistic
+    regression fitted to the verdicts in other questions, each weighted by 1 / pi: those of other folds, into which a
+    hash of their labels puts the questions. With a machine, also by what it says, if that lowers the squared error.
 
     Parameters
     ----------
@@ -68,9 +68,10 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
         )
     rate = design.pi / design.theta
     label = np.where(is_opened & design.is_drawn, decisions.verdict[design.triple] == 1, np.nan)
-    prediction, worth = predict_pairs(pool, design.triple, design.question, label, 1.0 / rate, machine)
+    pairs = design.triple, design.question, label, 1.0 / rate
+    prediction, worth = predict_pairs(pool, *pairs, machine, by_ranks=True)
     if machine is not None and not worth.is_shown:
-        warn(f"machine left out: {skill_text(worth, 0.95)}")
+        warn(f"machine left out: {skill_text(worth, 0.95, 'a prediction by ranks')}")
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],
