@@ -128,7 +128,7 @@ class Replay:
                 own.pool, own.known_answers, own.automatic, strategy=options.strategy, share=share, seed=seed
             )
             sample = sampled_qrels(self.drawn(design))
-        return self.coded(by_ranks(sample, own.pool) if options.prediction == "ranks" else sample)
+        return self.coded(sample if options.prediction == "ranks" else by_shares(sample))
 
     def once(self, options: argparse.Namespace, share: float, seed: int) -> tuple[Floats, ...]:
         """Estimates and half-widths, (systems, measures) of levels, and (pairs, measures) by order one, and two."""
@@ -171,30 +171,13 @@ def in_full(campaign: Campaign) -> designs.Design:
     return draw_design(*parts, strategy="whole-questions", share=1.0)
 
 
-def by_ranks(sample: SampledQrels, pool: Pool) -> SampledQrels:
-    """Predict labels by logistic regression on best rank and number of runs, fitted to other folds' verdicts."""
-    row = pool.rows(*parts_of(pool.questions.triples(sample.question, sample.entity)))
-    x = np.stack([np.ones(len(pool)), np.log(pool.depth), np.log1p(pool.is_from.sum(axis=0))], axis=1)[row]
+def by_shares(sample: SampledQrels) -> SampledQrels:
+    """Predict every label by the share of Y among the verdicts in other folds."""
     fold = (hashed(0, label_hashes(sample.questions)) % np.uint64(10)).astype(np.intp)[sample.question]
-    prediction = sample.prediction.copy()
-    for out in range(10):
-        fitted = sample.judged & (fold != out)
-        weight = 1.0 / sample.rate[fitted]
-        coefficients = logistic(x[fitted], sample.label[fitted], weight / weight.mean())
-        of_fold = sample.is_open & (fold == out)
-        prediction[of_fold] = 1.0 / (1.0 + np.exp(-x[of_fold] @ coefficients))
-    return replace(sample, prediction=prediction)
-
-
-def logistic(x: Floats, y: Floats, weight: Floats) -> Floats:
-    """Weighted logistic regression with a small penalty, by Newton's method."""
-    coefficients = np.zeros(x.shape[1])
-    penalty = np.diag([0.01, 1.0, 1.0])
-    for _ in range(25):
-        p = 1.0 / (1.0 + np.exp(-x @ coefficients))
-        slope = x.T @ (weight * (y - p)) - penalty @ coefficients
-        coefficients = coefficients + np.linalg.solve((x.T * (weight * p * (1 - p))) @ x + penalty, slope)
-    return coefficients
+    weight = np.where(sample.judged, 1.0 / sample.rate, 0.0)
+    judged, yes = (np.bincount(fold, part, 10) for part in (weight, weight * np.nan_to_num(sample.label)))
+    share = ((yes.sum() - yes + 0.5) / (judged.sum() - judged + 1.0))[fold]
+    return replace(sample, prediction=np.where(sample.is_open, share, sample.prediction))
 
 
 def published() -> Replay:
@@ -401,7 +384,7 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0, help="of the first replication")
     parser.add_argument("--strategy", choices=designs.DESIGNS, default="two-level")
-    parser.add_argument("--prediction", choices=("shares", "ranks"), default="shares")
+    parser.add_argument("--prediction", choices=("ranks", "shares"), default="ranks")
     parser.add_argument("--grid", action="store_true", help="compare designs with other parameters")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parsed(parser, world="demo", replications=3)

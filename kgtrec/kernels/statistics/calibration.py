@@ -176,7 +176,7 @@ class Skill(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval is above 0; only then is the machine better than none."""
+        """Whether the interval is above 0: the machine is shown to be better than none."""
         return self.low > _ROUNDING
 
 
