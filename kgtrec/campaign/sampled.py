@@ -15,6 +15,7 @@ from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.errors import KgtrecError, counted, warn
+from kgtrec.kernels.sampling.random_order import hashed
 
 
 def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *, warns: bool = True) -> SampledQrels:
@@ -22,9 +23,10 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
-    order. A triple that nobody has judged is predicted to be true with the share of Y among the verdicts in other
-    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With
-    a machine, by what it says, recalibrated on these verdicts, if that has a lower squared error than the share.
+    order, and so does a like share of those of which nothing was drawn. A triple that nobody has judged is predicted to
+    be true with the share of Y among the verdicts in other questions, each weighted by 1 / pi: those of other folds,
+    into which a hash of their labels puts the questions. With a machine, by what it says, recalibrated on these
+    verdicts, if it is shown to have a lower squared error than the share.
 
     Parameters
     ----------
@@ -88,11 +90,22 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
 
 
 def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
-    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided."""
+    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided.
+
+    Of opened questions without a drawn triple, the same share as of the others is done: from the start all of them
+    would be, and the first estimates would be those of questions of which nothing was judged.
+    """
     is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
     is_lacking = design.is_drawn & ~is_done[design.triple]
-    lacking = np.bincount(design.question[is_lacking], minlength=int(design.question.max(initial=-1)) + 1)
-    return np.asarray(design.is_opened & (lacking[design.question] == 0))
+    n = int(design.question.max(initial=-1)) + 1
+    opened, drawn, lacking = (
+        np.bincount(design.question[rows], minlength=n) > 0 for rows in (design.is_opened, design.is_drawn, is_lacking)
+    )
+    share = 1 - np.count_nonzero(lacking) / max(np.count_nonzero(drawn), 1)
+    empty = np.flatnonzero(opened & ~drawn)
+    empty = empty[np.argsort(hashed(0, empty.astype(np.uint64)), kind="stable")]
+    lacking[empty[round(share * len(empty)) :]] = True
+    return np.asarray(design.is_opened & ~lacking[design.question])
 
 
 def pool_pairs(campaign: Campaign) -> Qrels:
