@@ -101,7 +101,7 @@ def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
     opened, drawn, lacking = (
         np.bincount(design.question[rows], minlength=n) > 0 for rows in (design.is_opened, design.is_drawn, is_lacking)
     )
-    share = 1 - np.count_nonzero(lacking) / max(np.count_nonzero(drawn), 1)
+    share = 1.0 - float(lacking.sum()) / max(int(drawn.sum()), 1)
     empty = np.flatnonzero(opened & ~drawn)
     empty = empty[np.argsort(hashed(0, empty.astype(np.uint64)), kind="stable")]
     lacking[empty[round(share * len(empty)) :]] = True
