@@ -254,7 +254,10 @@ def widths_now(campaign: Campaign) -> tuple[SampleEstimates, NDArray[np.float64]
         the runs.
     """
     design = campaign.design
-    if design is None or len(np.unique(design.question[opened_and_done(design, decisions_of(campaign))])) < 2:
+    if design is None:
+        return None
+    is_done = opened_and_done(campaign.pool, design, decisions_of(campaign))
+    if len(np.unique(design.question[is_done])) < 2:
         return None
     depth, lists = int(campaign.pool.rank.max(initial=1)), pooled_runs(campaign.pool, campaign.known_answers)
     measures = [f"{name}@{depth}" for name in ("P", "nDCG", "AP")]
@@ -310,7 +313,7 @@ class _Worlds:
         """(triples,) of Y, where nobody has judged."""
         probability = np.full(len(self.pool), prior)
         design = self.campaign.design
-        if design is not None and opened_and_done(design, self.decisions).any():
+        if design is not None and opened_and_done(self.pool, design, self.decisions).any():
             sample = sampled_qrels(self.campaign, warns=False)
             asked = self.pool.questions.triples(sample.question[sample.is_open], sample.entity[sample.is_open])
             probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction[sample.is_open]

@@ -12,9 +12,12 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.design import Design
 from kgtrec.data.judgements import UNDECIDABLE, Decisions
 from kgtrec.data.machines import MachineVerdicts
+from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
+from kgtrec.data.triples import label_hashes
 from kgtrec.errors import KgtrecError, counted, warn
+from kgtrec.kernels.sampling.random_order import hashed
 
 
 def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *, warns: bool = True) -> SampledQrels:
@@ -22,9 +25,10 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
-    order. A triple that nobody has judged is predicted to be true with the share of Y among the verdicts in other
-    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With
-    a machine, by what it says, recalibrated on these verdicts, if that has a lower squared error than the share.
+    order, and so does the same share of those for which nothing was drawn. A triple that nobody has judged is predicted
+    to be true with the share of Y among the verdicts in other questions, each weighted by 1 / pi: those of other folds,
+    into which a hash of their labels puts the questions. With a machine, by what it says, recalibrated on these
+    verdicts, if that has a lower squared error than the share.
 
     Parameters
     ----------
@@ -57,7 +61,7 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     known = question_level(pool, campaign.known_answers, Decisions(decisions.state, by_rules))
     triples = pool.triples.take(design.triple)
     entity = np.where(pool.questions.is_head[design.question], triples.head, triples.tail)
-    is_opened = opened_and_done(design, decisions)
+    is_opened = opened_and_done(pool, design, decisions)
     done, opened = (len(np.unique(design.question[rows])) for rows in (is_opened, design.is_opened))
     if done == 0:
         raise KgtrecError("expected a question of which every drawn triple is settled, found none; judge some first")
@@ -87,12 +91,20 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
 
 
-def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
-    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided."""
-    is_done = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
-    is_lacking = design.is_drawn & ~is_done[design.triple]
-    lacking = np.bincount(design.question[is_lacking], minlength=int(design.question.max(initial=-1)) + 1)
-    return np.asarray(design.is_opened & (lacking[design.question] == 0))
+def opened_and_done(pool: Pool, design: Design, decisions: Decisions) -> NDArray[np.bool_]:
+    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided.
+
+    Of the opened questions in which nothing was drawn, a random part is done, the same share as of the others; else
+    they would count too much as long as judging goes on.
+    """
+    n = len(pool.questions)
+    is_decided = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
+    rows_of = design.is_opened, design.is_drawn, design.is_drawn & ~is_decided[design.triple]
+    is_opened, is_asked, is_lacking = (np.bincount(design.question[rows], minlength=n) > 0 for rows in rows_of)
+    is_done, empty = is_asked & ~is_lacking, np.flatnonzero(is_opened & ~is_asked)
+    by_key = empty[np.argsort(hashed(0, label_hashes(pool.questions.ids))[empty], kind="stable")]
+    is_done[by_key[: round(len(empty) * is_done.sum() / max(is_asked.sum(), 1))]] = True
+    return np.asarray(design.is_opened & is_done[design.question])
 
 
 def pool_pairs(campaign: Campaign) -> Qrels:
