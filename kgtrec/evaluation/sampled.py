@@ -177,6 +177,11 @@ def _at_positions(
     The measure in addition is the number of relevant candidates.
     """
     layout = _Layout.of(qrels)
+    if len(layout.opened) < min(2, layout.is_sampled.sum()):
+        raise KgtrecError(
+            f"expected at least two questions whose drawn triples are settled, found {len(layout.opened)} of "
+            f"{layout.is_sampled.sum():,}, which gives no interval; judge more first"
+        )
     judged = np.bincount(qrels.question, minlength=len(qrels.questions))
     shape = len(names), len(of_measures) + 1
     predicted = np.zeros((*shape, len(qrels.questions)))
@@ -292,7 +297,13 @@ class SampleEstimates:
     @property
     def freedom(self) -> int:
         """The degrees of freedom of a t-test: those of the spread between the opened questions."""
-        return max(len(self.layout.opened) - 1, 1)
+        return max(len(self.layout.opened) - 1 - self.has_slope, 1)
+
+    @property
+    def has_slope(self) -> bool:
+        """Whether predictions are scaled by a fitted slope: of whole questions, more than two were opened, not all."""
+        layout = self.layout
+        return bool(2 < len(layout.opened) < layout.is_sampled.sum() and np.all(layout.qrels.rate == 1))
 
     def levels(self) -> tuple[Floats, Floats]:
         """Return the values of each system, and their standard errors: (systems, measures), up to the second order."""
@@ -318,7 +329,7 @@ class SampleEstimates:
         layout = self.layout
         predicted, orders, influence = (part[:, place] for part in (self.predicted, self.orders, self.influence))
         value, extra = orders.sum(axis=1), orders[:, 2]
-        if np.all(layout.qrels.rate == 1):  # whole questions
+        if self.has_slope:
             slope = _slope(value, predicted[:, layout.opened])[:, None]
             predicted = np.where(layout.is_sampled, slope * predicted, predicted)
         mean, whole = self._total(predicted, value) / layout.n_questions, np.full(len(value), layout.n_questions)
@@ -336,7 +347,7 @@ class SampleEstimates:
         within = np.array([np.bincount(layout.judged_at, row**2, n_opened) for row in influence]) + extra**2
         opened = np.searchsorted(np.flatnonzero(is_sampled), layout.opened)
         _, variance = mean_of_opened(predicted[:, is_sampled], opened, value, within)
-        variance *= is_sampled.sum() ** 2
+        variance *= is_sampled.sum() ** 2 * max(n_opened - 1, 1) / self.freedom  # a slope costs one of them
         return combine(mean), np.sqrt(variance), np.sqrt(variance + self._between(predicted, value, within))
 
     def _between(self, predicted: Floats, value: Floats, within: Floats) -> Floats:
