@@ -62,9 +62,9 @@ def annotator_errors(
     annotator on each triple counts. Unsure is no verdict, and those of adjudicators and experts do not count: the
     adjudicator's is listed beside the probability.
 
-    Verdicts alone cannot tell this model from its mirror image, where everybody errs more often than not. The estimate
-    begins with the majority's verdicts and has a prior of one right and half a wrong verdict for each rate, so it
-    assumes that most annotators are mostly right. Each bootstrap sample begins at the estimate.
+    Verdicts alone cannot distinguish this model from its mirror image, where everybody errs more often than not. The
+    estimate begins with the majority's verdicts and has a prior of one right and half a wrong verdict for each rate, so
+    it assumes that most annotators are mostly right. Each bootstrap sample begins at the estimate.
 
     Parameters
     ----------

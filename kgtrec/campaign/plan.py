@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.rounds import design_of
-from kgtrec.campaign.sampled import opened_and_done, sampled_qrels
+from kgtrec.campaign.sampled import is_decided, opened_and_done, sampled_qrels
 from kgtrec.campaign.work_times import work_left, work_times
 from kgtrec.data.arrow import labels_of, long_table
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.design import PRIOR, Design
-from kgtrec.data.judgements import ANNOTATOR, UNDECIDABLE, Judgements
+from kgtrec.data.judgements import ANNOTATOR, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -29,7 +29,7 @@ from kgtrec.data.triples import triple_keys
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, between_0_and_1, counted
 from kgtrec.evaluation.given import each_system
-from kgtrec.evaluation.sampled import SampleEstimates, estimates
+from kgtrec.evaluation.sampled import estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics.work_time import WorkTimes
 from kgtrec.measures.names import parse_measures
@@ -41,6 +41,7 @@ _LEAST_WORLDS, _MOST_WORLDS = 3, 30
 _MONTE_CARLO = 0.05  # error of a mean width that is small enough, in shares of it
 _FINEST = 1000  # shares are multiples of 1 / _FINEST
 _STEPS = 8  # widths that are computed at most on the way to a target
+_ROUNDING = 1e-9  # a width that is not above it is 0
 _NEAR = 0.97  # of the target: a width that need not come nearer
 
 
@@ -111,7 +112,7 @@ def plan(
     hours: float | None = None,
     strategy: str | None = None,
     prior: float = PRIOR,
-    progress: Callable[[], object] | None = None,
+    progress: Callable[[int], None] | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> SamplePlan:
     """Plan which share of a campaign's pool people judge: the widths of intervals that it buys, and its cost.
@@ -144,7 +145,7 @@ def plan(
     prior : float
         Probability of Y before any question is done.
     progress : callable, optional
-        Called after each width.
+        Called with 1 after each share whose widths are known.
     **scoring
         As for :func:`kgtrec.evaluate`.
 
@@ -165,8 +166,7 @@ def plan(
     if len(given := [name for name, goal in goals.items() if goal is not None]) > 1:
         raise KgtrecError(f"expected one of {', '.join(goals)}, found {' and '.join(given)}")
     between_0_and_1("a prior", prior)
-    depth = int(campaign.pool.rank.max(initial=1))
-    wanted = measures or [f"{name}@{depth}" for name in ("P", "nDCG", "AP")]
+    wanted = measures or _measures_of(campaign.pool)
     labels = [measure.label for measure in parse_measures([*([target[0]] if target else []), *_listed(wanted)])]
     lists = list(each_system(systems)) if systems is not None else pooled_runs(campaign.pool, campaign.known_answers)
     worlds = _Worlds(campaign, lists, labels, Scoring(**scoring), strategy, prior, progress)
@@ -182,7 +182,7 @@ def plan(
         chosen = [share for share in chosen if share >= own]
     widths = [worlds.widths(share) for share in chosen]
     work = np.array([worlds.work(share) for share in chosen])
-    columns: dict[str, Any] = {"share": (0, chosen)}
+    columns: dict[str, Any] = {"share": (0, np.array(chosen, np.float64))}
     columns |= {
         name: (0, work[:, row].astype(np.int64)) for row, name in enumerate(("questions", "triples", "verdicts"))
     }
@@ -244,26 +244,41 @@ def pooled_runs(pool: Pool, known_answers: Qrels) -> list[Run]:
     return runs
 
 
-def widths_now(campaign: Campaign) -> tuple[SampleEstimates, NDArray[np.float64]] | None:
-    """Estimate what is known now of the pooled runs, from their first ranks; None before two questions are done.
+class SampleState(NamedTuple):
+    """How much of a sample is judged, and how well the values of the whole pool are known by it."""
 
-    Returns
-    -------
-    (SampleEstimates, (measures,) float array) or None
-        The estimates of P, nDCG and AP at the depth of the pool, and the half-widths of their 95% intervals, mean over
-        the runs.
+    questions: tuple[int, int]  # done, and all with a drawn triple
+    triples: tuple[int, int]  # decided, and drawn
+    #: measures at the depth of the pool, and half-widths of their intervals, mean over the pooled runs; empty before
+    #: two questions are done
+    widths: dict[str, float]
+
+
+def sample_state(campaign: Campaign) -> SampleState | None:
+    """Find how much of a campaign's sample is judged, and what is known of the pooled runs; None without a sample.
+
+    The values of the runs are those of their first ranks, see :func:`pooled_runs`.
     """
-    design = campaign.design
+    design, decisions = campaign.design, decisions_of(campaign)
     if design is None:
         return None
-    is_done = opened_and_done(campaign.pool, design, decisions_of(campaign))
-    if len(np.unique(design.question[is_done])) < 2:
-        return None
-    depth, lists = int(campaign.pool.rank.max(initial=1)), pooled_runs(campaign.pool, campaign.known_answers)
-    measures = [f"{name}@{depth}" for name in ("P", "nDCG", "AP")]
-    sample = replace(sampled_qrels(campaign, warns=False), collection="")
-    parts = estimates(sample, lists, measures, Scoring())
-    return parts, parts.quantile(CONFIDENCE) * parts.levels()[1].mean(axis=0)
+    drawn = campaign.automatic.for_people
+    decided = int(np.count_nonzero(drawn & is_decided(decisions)))
+    is_done = opened_and_done(campaign.pool, design, decisions)
+    done, opened = (len(np.unique(design.question[design.is_drawn & part])) for part in (is_done, design.is_opened))
+    widths: dict[str, float] = {}
+    if done > 1:
+        lists, measures = pooled_runs(campaign.pool, campaign.known_answers), _measures_of(campaign.pool)
+        sample = replace(sampled_qrels(campaign, warns=False), collection="")
+        parts = estimates(sample, lists, measures, Scoring())
+        half = parts.quantile(CONFIDENCE) * parts.levels()[1].mean(axis=0)
+        widths = dict(zip(measures, half.tolist(), strict=True))
+    return SampleState((done, opened), (decided, int(drawn.sum())), widths)
+
+
+def _measures_of(pool: Pool) -> list[str]:
+    """P, nDCG and AP at the depth of a pool."""
+    return [f"{name}@{int(pool.rank.max(initial=1))}" for name in ("P", "nDCG", "AP")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,13 +300,13 @@ class _Worlds:
         scoring: Scoring,
         strategy: str | None,
         prior: float,
-        progress: Callable[[], object] | None,
+        progress: Callable[[int], None] | None,
     ) -> None:
         self.campaign, self.systems, self.measures, self.scoring = campaign, systems, measures, scoring
-        self.progress = progress or (lambda: None)
+        self.progress = progress or (lambda _: None)
         self.strategy, self.own = design_of(campaign, strategy)
         self.pool, self.decisions, self.times = campaign.pool, decisions_of(campaign), work_times(campaign)
-        self.is_settled = (self.decisions.verdict >= 0) | (self.decisions.state == UNDECIDABLE)
+        self.is_settled = is_decided(self.decisions)
         self.probability = self._probability(prior)
         is_open = ~self.is_settled & ~campaign.automatic.is_automatic
         self.yes = float(self.probability[is_open].mean()) if is_open.any() else math.nan
@@ -307,13 +322,13 @@ class _Worlds:
 
     def design(self, share: float) -> Design:
         """The sample of a share: that of the campaign, or a greater one."""
-        return self.campaign.design if self.campaign.design and share == self.own else self.draw(share)  # type: ignore[return-value]
+        return self.campaign.design if self.campaign.design and share == self.own else self.draw(share)
 
     def _probability(self, prior: float) -> NDArray[np.float64]:
         """(triples,) of Y, where nobody has judged."""
         probability = np.full(len(self.pool), prior)
         design = self.campaign.design
-        if design is not None and opened_and_done(self.pool, design, self.decisions).any():
+        if design is not None and np.any(design.is_drawn & opened_and_done(self.pool, design, self.decisions)):
             sample = sampled_qrels(self.campaign, warns=False)
             asked = self.pool.questions.triples(sample.question[sample.is_open], sample.entity[sample.is_open])
             probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction[sample.is_open]
@@ -323,12 +338,13 @@ class _Worlds:
         """The expected half-widths of a share."""
         if share in self._known:
             return self._known[share]
-        design, found = self.design(share), []
+        design = self.design(share)
+        found: list[NDArray[np.float64]] = []
         while len(found) < _LEAST_WORLDS or (len(found) < _MOST_WORLDS and not _relative_error(found) < _MONTE_CARLO):
             found.append(self._widths_in(design, len(found)))
         level, difference = np.mean(found, axis=0)
         self._known[share] = _Widths(level, difference, len(found), _relative_error(found))
-        self.progress()
+        self.progress(1)
         return self._known[share]
 
     def _widths_in(self, design: Design, world: int) -> NDArray[np.float64]:
@@ -422,4 +438,4 @@ def _relative_error(found: Sequence[NDArray[np.float64]]) -> float:
     """The largest standard error of the mean half-widths of systems, in shares of them."""
     each = np.array(found)[:, 0]
     error, mean = each.std(axis=0, ddof=1) / math.sqrt(len(each)), each.mean(axis=0)
-    return float(np.max(np.divide(error, mean, out=np.zeros_like(mean), where=error > 0)))
+    return float(np.max(np.divide(error, mean, out=np.zeros_like(mean), where=mean > _ROUNDING)))

@@ -26,9 +26,9 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
     order, and so does the same share of those for which nothing was drawn. A triple that nobody has judged is predicted
-    to be true with the share of Y among the verdicts in other questions, each weighted by 1 / pi: those of other folds,
-    into which a hash of their labels puts the questions. With a machine, by what it says, recalibrated on these
-    verdicts, if that has a lower squared error than the share.
+    by its best rank and the number of its runs, with a logistic regression fitted to the verdicts in other questions,
+    each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With a machine,
+    also by what it says, if that lowers the squared error.
 
     Parameters
     ----------
@@ -72,9 +72,10 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
         )
     rate = design.pi / design.theta
     label = np.where(is_opened & design.is_drawn, decisions.verdict[design.triple] == 1, np.nan)
-    prediction, worth = predict_pairs(pool, design.triple, design.question, label, 1.0 / rate, machine)
+    pairs = design.triple, design.question, label, 1.0 / rate
+    prediction, worth = predict_pairs(pool, *pairs, machine, by_ranks=True)
     if machine is not None and not worth.is_shown:
-        warn(f"machine left out: {skill_text(worth, 0.95)}")
+        warn(f"machine left out: {skill_text(worth, 0.95, 'a prediction by ranks')}")
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],
@@ -91,6 +92,11 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     return sampled.take(np.lexsort((sampled.entity, sampled.question)))
 
 
+def is_decided(decisions: Decisions) -> NDArray[np.bool_]:
+    """Find the triples, (n,), that are settled, or that an adjudicator could not decide."""
+    return np.asarray((decisions.verdict >= 0) | (decisions.state == UNDECIDABLE))
+
+
 def opened_and_done(pool: Pool, design: Design, decisions: Decisions) -> NDArray[np.bool_]:
     """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided.
 
@@ -98,8 +104,7 @@ def opened_and_done(pool: Pool, design: Design, decisions: Decisions) -> NDArray
     they would count too much as long as judging goes on.
     """
     n = len(pool.questions)
-    is_decided = (decisions.verdict >= 0) | (decisions.state == UNDECIDABLE)
-    rows_of = design.is_opened, design.is_drawn, design.is_drawn & ~is_decided[design.triple]
+    rows_of = design.is_opened, design.is_drawn, design.is_drawn & ~is_decided(decisions)[design.triple]
     is_opened, is_asked, is_lacking = (np.bincount(design.question[rows], minlength=n) > 0 for rows in rows_of)
     is_done, empty = is_asked & ~is_lacking, np.flatnonzero(is_opened & ~is_asked)
     by_key = empty[np.argsort(hashed(0, label_hashes(pool.questions.ids))[empty], kind="stable")]

@@ -157,6 +157,11 @@ class _Layout:
         """How many questions have a pair, over which means are taken."""
         return int(self.has_pair.sum())
 
+    @property
+    def n_fitted(self) -> int:
+        """How many numbers the opened questions determine: the mean, and the slope if they are a part, judged whole."""
+        return 1 + (2 < len(self.opened) < self.is_sampled.sum() and bool(np.all(self.qrels.rate == 1)))
+
 
 def _rows_of(rows: Rows, counts: NDArray[np.int64], question: Rows, width: int) -> Rows:
     """(q, width) those of some questions, of ``rows``, which are sorted by question; -1 where there are fewer."""
@@ -297,13 +302,7 @@ class SampleEstimates:
     @property
     def freedom(self) -> int:
         """The degrees of freedom of a t-test: those of the spread between the opened questions."""
-        return max(len(self.layout.opened) - 1 - self.has_slope, 1)
-
-    @property
-    def has_slope(self) -> bool:
-        """Whether predictions are scaled by a fitted slope: of whole questions, more than two were opened, not all."""
-        layout = self.layout
-        return bool(2 < len(layout.opened) < layout.is_sampled.sum() and np.all(layout.qrels.rate == 1))
+        return max(len(self.layout.opened) - self.layout.n_fitted, 1)
 
     def levels(self) -> tuple[Floats, Floats]:
         """Return the values of each system, and their standard errors: (systems, measures), up to the second order."""
@@ -311,10 +310,11 @@ class SampleEstimates:
         return value, error
 
     def differences(self) -> tuple[Floats, Floats, Floats]:
-        """Return those of all pairs (0, 1), (0, 2), ..., (1, 2), ... of systems, first minus second: (pairs, measures).
+        """Return the differences of all pairs (0, 1), (0, 2), ..., (1, 2), ... of systems: (pairs, measures).
 
-        With two standard errors: over other samples of the pool, and over other questions too. Up to the second order:
-        those of two systems do not cancel each other where one has more relevant candidates on top.
+        First minus second, equal to the differences of the levels, with two standard errors: over other samples of the
+        pool, and over other questions too. Up to the second order: what this adds to two systems does not cancel where
+        one has more relevant candidates on top.
         """
         first, second = np.triu_indices(len(self.systems), 1)
         return self._means(lambda part: part[first] - part[second])
@@ -329,7 +329,7 @@ class SampleEstimates:
         layout = self.layout
         predicted, orders, influence = (part[:, place] for part in (self.predicted, self.orders, self.influence))
         value, extra = orders.sum(axis=1), orders[:, 2]
-        if self.has_slope:
+        if layout.n_fitted > 1:
             slope = _slope(value, predicted[:, layout.opened])[:, None]
             predicted = np.where(layout.is_sampled, slope * predicted, predicted)
         mean, whole = self._total(predicted, value) / layout.n_questions, np.full(len(value), layout.n_questions)
@@ -346,12 +346,12 @@ class SampleEstimates:
         n_opened, is_sampled = len(layout.opened), layout.is_sampled
         within = np.array([np.bincount(layout.judged_at, row**2, n_opened) for row in influence]) + extra**2
         opened = np.searchsorted(np.flatnonzero(is_sampled), layout.opened)
-        _, variance = mean_of_opened(predicted[:, is_sampled], opened, value, within)
-        variance *= is_sampled.sum() ** 2 * max(n_opened - 1, 1) / self.freedom  # a slope costs one of them
+        _, variance = mean_of_opened(predicted[:, is_sampled], opened, value, within, layout.n_fitted)
+        variance *= is_sampled.sum() ** 2
         return combine(mean), np.sqrt(variance), np.sqrt(variance + self._between(predicted, value, within))
 
     def _between(self, predicted: Floats, value: Floats, within: Floats) -> Floats:
-        """(...,) variance of the sums over all questions if these were drawn anew from questions like these."""
+        """(...,) variance of the sums over all questions between sets of as many questions like these."""
         layout = self.layout
         n, known = layout.n_questions, predicted[:, layout.has_pair & ~layout.is_sampled]
         represents = layout.is_sampled.sum() / len(layout.opened)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Automatic
-from kgtrec.data.design import DESIGNS, PRIOR, Design
+from kgtrec.data.design import DESIGNS as DESIGNS
+from kgtrec.data.design import PRIOR, Design
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import completed_rows

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.agreement import AgreementReport, campaign_agreement
 from kgtrec.campaign.calibrate import calibration
 from kgtrec.campaign.gold import gold_notes
+from kgtrec.campaign.plan import sample_state
 from kgtrec.campaign.store import POOL_FILES
 from kgtrec.campaign.track import CampaignProgress, track
 from kgtrec.campaign.verdict_rules import hosts_of
@@ -70,7 +71,8 @@ def overview(
     Returns
     -------
     dict
-        ``at`` and ``seconds``: when they were made, and how long it took. ``progress``. ``agreement`` of all, ``pairs``
+        ``at`` and ``seconds``: when they were made, and how long it took. ``progress``. ``sample``: how much of it
+        is judged and what is known by it, None where people judge the whole pool. ``agreement`` of all, ``pairs``
         that agree unusually little, and their number, ``n_pairs``: None where no triple was judged by two annotators.
         ``calibration``: None where there is no gold; ``gold_notes``: what keeps it from being of use. ``hours``:
         verdicts in each of the last hours. ``last``: when the last one was given, None for none. ``pace``, see
@@ -89,6 +91,7 @@ def overview(
     return {
         "at": now,
         "progress": progress,
+        "sample": sample_state(campaign),
         "agreement": agreement,
         "pairs": low_pairs(pairs, agreement.value("raw")) if agreement and pairs else None,
         "n_pairs": len(pairs.pairs) if pairs else 0,

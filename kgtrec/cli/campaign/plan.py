@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from typing import Any
 
@@ -34,13 +35,16 @@ _GOALS = ("shares", "target", "budget", "hours")
 def _target(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, float] | None:
     if text is None:
         return None
-    measure, _, width = text.strip().rpartition(" ")
+    measure, width = "", text
+    if " " in text.strip():
+        measure, width = text.strip().rsplit(maxsplit=1)
     try:
-        return measure.strip(), float(width.replace("±", "").removeprefix("+-").removeprefix("+/-"))
+        half_width = float(width.removeprefix("±").removeprefix("+-"))
     except ValueError:
-        raise click.BadParameter(
-            f"expected a measure and a half-width, such as 'nDCG@20 0.01', found {text!r}"
-        ) from None
+        half_width = math.nan
+    if not (measure and 0 < half_width < math.inf):
+        raise click.BadParameter(f"expected a measure and a half-width, such as 'nDCG@20 0.01', found {text!r}")
+    return measure, half_width
 
 
 @click.command(name="plan")

@@ -8,6 +8,7 @@ rule has judged: the probabilities that the question is opened and that the trip
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,6 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.lines import Lines, probabilities, read_columns
 from kgtrec.formats.output.folders import POOL, TOPICS
-from kgtrec.formats.output.outputs import updating
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.tsv import write_tsv
 
@@ -31,8 +31,8 @@ DESIGN_COLUMNS = ("question", "entity", "theta", "pi", "opened", "drawn")
 _ANSWERS = ("no", "yes")
 
 
-def write_design(path: Path, design: Design, pool: Pool) -> None:
-    """Write a design, in the order of its rows, in place of an earlier one, with the labels of the pool's files."""
+def write_design(stream: BinaryIO, design: Design, pool: Pool) -> None:
+    """Write a design, in the order of its rows; the labels are those of the pool's files."""
     answers, asked = labels_of(_ANSWERS), pool.questions
 
     def columns(some: slice) -> list[pa.StringArray]:
@@ -43,8 +43,7 @@ def write_design(path: Path, design: Design, pool: Pool) -> None:
         said = (answers.take(arrow_of(column.astype(np.int32))) for column in (rows.is_opened, rows.is_drawn))
         return [asked.ids.decode(rows.question), asked.entities.decode(entity), *numbers, *said]
 
-    with updating(path) as stream:
-        write_tsv(stream, len(design), columns, DESIGN_COLUMNS)
+    write_tsv(stream, len(design), columns, DESIGN_COLUMNS)
 
 
 def read_design(path: Path, pool: Pool, automatic: Automatic) -> Design:

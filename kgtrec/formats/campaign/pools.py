@@ -19,8 +19,8 @@ edited. Equal pools give equal bytes: no time, no absolute path.
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -64,10 +64,10 @@ from kgtrec.formats.output.folders import (
 )
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import (
-    content_of,
     require_folder,
     together,
     update_text,
+    updating,
     write_text,
     writing,
     writing_folder,
@@ -195,7 +195,8 @@ def write_pool_parts(
     write_rows(folder / RUNS, RUN_COLUMNS, [(run, families.get(run, "")) for run in pool.runs], 1)
     _write_automatic(folder / AUTOMATIC, pool, automatic)
     if design is not None:
-        write_design(folder / DESIGN, design, pool)
+        with writing(folder / DESIGN) as stream:
+            write_design(stream, design, pool)
     whole = {
         "campaign_format": FORMAT_VERSION,
         "kgtrec": kgtrec_version(),
@@ -217,13 +218,25 @@ def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
 def replace_design(folder: PathLike, settings: Mapping[str, Any], design: Design, pool: Pool) -> None:
     """Write another design of a campaign's pool, and settings with its checksum, both or none.
 
-    The caller holds the lock of the campaign.
+    The caller holds the lock of the campaign. The settings come first and name the design before, too, until all is
+    written: whoever reads between the two, or after a program was killed there, still finds that one.
     """
-    path = Path(folder, DESIGN)
+    import hashlib  # slow to import, and rarely needed
+
+    data = io.BytesIO()
+    write_design(data, design, pool)
+    files = dict(settings["files"]) | {DESIGN: hashlib.sha256(data.getvalue()).hexdigest()}
+    settings = {name: value for name, value in settings.items() if name != "design_before"} | {"files": files}
     with together():
-        write_design(path, design, pool)
-        files = dict(settings["files"]) | {DESIGN: sha256_of(content_of(Path(os.path.realpath(path))))}
-        write_settings(folder, dict(settings) | {"files": files})
+        write_settings(folder, settings | {"design_before": _sum_of(Path(folder, DESIGN))})
+        with updating(Path(folder, DESIGN)) as stream:
+            stream.write(data.getvalue())
+    write_settings(folder, settings)
+
+
+def _sum_of(path: Path) -> str:
+    """The checksum of a file; empty where there is none."""
+    return sha256_of(path) if path.is_file() else ""
 
 
 @contextmanager
@@ -344,7 +357,8 @@ def read_pool(folder: PathLike) -> PoolFolder:
     families = read_families(path / RUNS)
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = _read_automatic(path / AUTOMATIC, pool)
-    design = read_design(path / DESIGN, pool, automatic) if DESIGN in settings["files"] else None
+    has_design = DESIGN in settings["files"] and (path / DESIGN).exists()
+    design = read_design(path / DESIGN, pool, automatic) if has_design else None
     own, expected = known_answers.recoded(questions=questions.ids, entities=entities), f"expected questions of {TOPICS}"
 
     def error(row: int) -> FormatError:
@@ -386,6 +400,8 @@ def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
     path = Path(folder)
     guarded = (*GUARDED, *[DESIGN] * (DESIGN in settings["files"] or (path / DESIGN).exists()))
     for name in (*guarded, RUNS):
+        if name == DESIGN and _sum_of(path / name) == settings.get("design_before"):
+            continue  # see replace_design
         if not (path / name).is_file():
             raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
         if name in guarded and sha256_of(path / name) != settings["files"].get(name):

@@ -137,3 +137,18 @@ def test_a_whole_pool_is_refused_where_a_sample_is_meant(made, capsys):
     assert "designed sample" in refusal(capsys, "evaluate", pooled, *runs)
     assert "found the campaign" in refusal(capsys, "evaluate", made / "A", *runs, "--ties", "all")
     assert "designed sample" in refusal(capsys, "campaign", "diagnostics", made / "A")
+
+
+def test_options_of_other_tests_are_refused(tmp_path, capsys):
+    """Estimates from a sample have their own tests, in which nothing is resampled; compare takes two systems."""
+    (tmp_path / "campaign.json").write_text("{}")
+    for command, option, value in (
+        ("power", "--test", "tukey"),
+        ("power", "--repeats", "10"),
+        ("power", "--resample", "item"),
+        ("compare", "--resamples", "10"),
+        ("compare", "--names", "names.tsv"),
+    ):
+        said = refusal(capsys, "meta", command, tmp_path, "a.run", "b.run", option, value)
+        assert "with a campaign; leave it out" in said
+    assert "expected two systems to compare, found 3" in refusal(capsys, "meta", "compare", tmp_path, *"abc")

@@ -190,6 +190,13 @@ def test_a_single_opened_list_has_no_interval():
     assert mean_of_opened(np.array([0.5]), np.array([0]), np.array([1.0]), np.array([0.25])) == (1.0, 0.25)
 
 
+def test_a_slope_takes_a_degree_of_freedom():
+    """Of three opened lists of six: (1 - 1/2) / 3 times the squares 2 around the mean, over 3 - 2."""
+    estimate, none = np.array([0.0, 1.0, 2.0]), np.zeros(3)
+    assert mean_of_opened(np.zeros(6), np.arange(3), estimate, none, 2) == (1.0, pytest.approx(1 / 3))
+    assert np.isnan(mean_of_opened(np.zeros(6), np.arange(2), estimate[:2], none[:2], 2)[1])
+
+
 def test_lists_together_are_as_each_alone():
     """Whatever number of lists is computed at a time."""
     rng = np.random.default_rng(0)
