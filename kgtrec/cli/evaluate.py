@@ -102,6 +102,8 @@ def command(
     refuse_idle(("machine",), NO_CAMPAIGN, when=not is_campaign(qrels))
     if scoring.options["ties"] == "all":
         refuse_idle(("sort", "per", "sides", "float32", "confidence", "weights", "machine"), "--ties all")
+        if is_campaign(qrels):
+            raise KgtrecError(f"expected qrels or a collection with --ties all, found the campaign {qrels}")
         _show_all_orders(qrels, systems, scoring, output)
         return
     if per is not None and sort is not None:

@@ -182,6 +182,11 @@ def _at_positions(
     The measure in addition is the number of relevant candidates.
     """
     layout = _Layout.of(qrels)
+    if len(layout.opened) < min(2, layout.is_sampled.sum()):
+        raise KgtrecError(
+            f"expected at least two questions whose drawn triples are settled, found {len(layout.opened)} of "
+            f"{layout.is_sampled.sum():,}, which gives no interval; judge more first"
+        )
     judged = np.bincount(qrels.question, minlength=len(qrels.questions))
     shape = len(names), len(of_measures) + 1
     predicted = np.zeros((*shape, len(qrels.questions)))

@@ -282,3 +282,19 @@ def test_scores_say_what_they_are_of():
     assert "judging all of it" in scores.tables()[0].note
     assert "RR" in scores.to_latex()
     assert repr(sample).startswith("<SampledQrels: 0 of ")
+
+
+@pytest.mark.parametrize(("opened", "freedom"), [([1, 4], 1), ([1, 4, 7], 1), ([1, 4, 7, 9], 2), (None, 11)])
+def test_a_slope_costs_a_degree_of_freedom(opened, freedom):
+    """Through two opened questions a slope would go exactly, and leave no error; where all are opened it is idle."""
+    world = World(2)
+    world.is_open[:] = world.entity > 0  # every question has one
+    parts = estimates(world.sample(opened), world.runs(), ["nDCG@5", "AP@5"], Scoring())
+    assert parts.freedom == freedom
+    assert ((parts.levels()[1] > 1e-6) == (opened is not None)).all()
+
+
+def test_one_question_of_several_gives_no_interval():
+    """It is refused."""
+    with pytest.raises(KgtrecError, match="at least two questions whose drawn triples are settled, found 1 of 12"):
+        kgtrec.evaluate(World(2).sample([1]), World(2).runs(), "AP@5")

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.campaign.sampled import opened_and_done
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.design import Design
+from kgtrec.data.judgements import AGREED, OPEN, Decisions
 from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.campaign.designs import read_design
 from kgtrec.formats.campaign.pools import read_pool, write_pool
 from kgtrec.pooling.designs import DESIGNS, draw_design
 from kgtrec.pooling.pool_runs import known_answers_of, pool_runs
@@ -159,3 +162,24 @@ def test_a_changed_design_is_refused(folder):
     path.unlink()
     with pytest.raises(FormatError, match=r"design\.tsv"):
         read_pool(folder)
+
+
+def test_a_design_without_a_candidate_is_refused(folder):
+    """Its file says how many lines are missing."""
+    path, made = folder / "design.tsv", read_pool(folder)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    n = len(lines) - 1
+    with pytest.raises(FormatError, match=f"expected {n} lines below the header, one per candidate, got {n - 1}"):
+        read_design(path, made.pool, Automatic.none(len(made.pool)))
+
+
+def test_questions_without_a_draw_are_done_in_proportion():
+    """None before anybody has judged, half of them once half of the others are done, then all."""
+    pool = pool_of([2] * 16)
+    question, every = np.repeat(np.arange(16), 2), np.ones(32, np.bool_)
+    design = Design(question, np.arange(32), np.ones(32), np.full(32, 0.5), every, np.arange(32) < 16)
+    for n_judged, n_done in ((0, 0), (8, 8), (16, 16)):
+        verdict = np.where(np.arange(32) < n_judged, 1, -1).astype(np.int8)
+        done = opened_and_done(pool, design, Decisions(np.where(verdict < 0, OPEN, AGREED).astype(np.int8), verdict))
+        assert len(np.unique(question[done])) == n_done

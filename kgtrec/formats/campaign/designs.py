@@ -19,7 +19,9 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.design import Design
 from kgtrec.data.pool import Pool
+from kgtrec.data.questions import completed_rows
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError
 from kgtrec.formats.lines import Lines, probabilities, read_columns
 from kgtrec.formats.output.folders import POOL, TOPICS
 from kgtrec.formats.trec.text import shown
@@ -51,7 +53,7 @@ def read_design(path: Path, pool: Pool, automatic: Automatic) -> Design:
     ------
     FormatError
         For the first line that is malformed, of a triple that the pool lacks or a rule has judged, or not as likely as
-        it says.
+        it says; if a candidate has no line.
     """
     lines = Lines.read(path).below_header(DESIGN_COLUMNS).without_nul()
     ids, labels, thetas, pis, *said = read_columns(lines, DESIGN_COLUMNS)
@@ -72,6 +74,9 @@ def read_design(path: Path, pool: Pool, automatic: Automatic) -> Design:
     lines.require(pi <= theta, lambda _: "expected pi to be theta at most, got more")
     is_opened, is_drawn = (_answers(lines, column) for column in said)
     lines.require(is_opened | ~is_drawn, lambda _: "expected drawn triples in opened questions only, got another")
+    n_pairs = len(completed_rows(asked, pool.triples.take(np.flatnonzero(~automatic.is_automatic)))[0])
+    if len(key) < n_pairs:
+        raise FormatError(f"expected {n_pairs:,} lines below the header, one per candidate, got {len(key):,}", path)
     order = np.argsort(key, kind="stable")
     first = order[np.searchsorted(question[order], question)]
     for column, what in ((theta, "theta"), (is_opened, "answer whether it is opened")):

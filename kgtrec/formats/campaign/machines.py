@@ -169,7 +169,7 @@ def _row(line: Line, record: Mapping[str, Any]) -> tuple[Any, ...]:
             raise line.error(f"expected at most {LONGEST_TEXT:,} characters of text as {key}, found {found}")
     one_of("a verdict of", texts["verdict"], VERDICTS, path=line.path, line=line.number)
     probability = record.get("probability")
-    if probability is not None and not (type(probability) in (int, float) and 0 <= float(probability) <= 1):
+    if probability is not None and not (type(probability) in (int, float) and 0 <= probability <= 1):
         raise line.error(f"expected a number from 0 to 1 as probability, or null, found {str(probability)[:40]}")
     return (
         *(texts[key] for key in _NEEDED[:3]),

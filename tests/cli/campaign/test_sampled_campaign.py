@@ -133,7 +133,9 @@ def test_a_whole_pool_is_refused_where_a_sample_is_meant(made, capsys):
     pooled = made / "whole"
     if not pooled.exists():
         run("pool", made / "C", made / "ranks", "--depth", "5", "--out", pooled)
-    assert "designed sample" in refusal(capsys, "evaluate", pooled, *(made / "ranks").glob("*.run.gz"))
+    runs = list((made / "ranks").glob("*.run.gz"))
+    assert "designed sample" in refusal(capsys, "evaluate", pooled, *runs)
+    assert "found the campaign" in refusal(capsys, "evaluate", made / "A", *runs, "--ties", "all")
     assert "designed sample" in refusal(capsys, "campaign", "diagnostics", made / "A")
 
 

@@ -104,6 +104,7 @@ def test_a_table(tmp_path: Path, tab: str):
         ({"probability": -0.1}, "expected a number from 0 to 1"),
         ({"probability": float("nan")}, "expected a number from 0 to 1 as probability, or null, found nan"),
         ({"probability": float("inf")}, "expected a number from 0 to 1"),
+        ({"probability": 10**400}, "expected a number from 0 to 1"),
         ({"probability": "0.5"}, "expected a number from 0 to 1"),
         ({"probability": True}, "expected a number from 0 to 1"),
         ({"verdict": "Maybe"}, "expected a verdict of N, Y, unsure, found 'Maybe'"),
