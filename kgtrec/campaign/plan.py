@@ -404,13 +404,12 @@ class _Worlds:
         """The smallest share at which the mean half-width of a measure is at most so much, or nearly the smallest."""
         if not 0 < half_width < math.inf:
             raise KgtrecError(f"expected a half-width above 0 as target, found {half_width}")
-        measures, self.measures = self.measures, self.measures[:1]  # the target's own is the first, see plan
-        known, self._known = self._known, {}
+        place = self.measures.index(parse_measures(measure)[0].label)
         # of a simple sample the squared width is linear in 1 / share, and 0 at share 1
         low, high, wide, narrow = self.own, 1.0, math.nan, 0.0
         share = self.own or SHARES[2]
         for _ in range(_STEPS):
-            width = float(self.widths(share).level[0])
+            width = float(self.widths(share).level[place])
             if width <= half_width:
                 high, narrow = share, width
                 if width >= _NEAR * half_width or share == self.own:
@@ -423,7 +422,6 @@ class _Worlds:
             share = math.ceil(max(share, 1 / _FINEST) * _FINEST) / _FINEST
             if not low < share < high:
                 break
-        self.measures, self._known = measures, known
         return high
 
 
