@@ -21,6 +21,7 @@ from kgtrec.data.arrow import labels_of, long_table
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.design import PRIOR, Design
 from kgtrec.data.judgements import ANNOTATOR, Judgements
+from kgtrec.data.lazy import imported
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -92,13 +93,7 @@ class SamplePlan(PlottedResult):
 
     def figures(self) -> tuple[Figure, ...]:
         """Make a figure of the half-widths by share, a line per measure."""
-        caption = (
-            f"Expected half-width of the {CONFIDENCE:.0%} interval for what judging the whole pool would give, "
-            "mean over the systems, by the share of the triples that people judge, for each measure."
-        )
-        axes = {"x": "share of the triples judged", "y": "half-width", "at": "share"}
-        data = self.data.select(["measure", "share", "half_width"])
-        return (Figure("half-widths", "half_widths", "What does a share of the judgements buy?", caption, data, axes),)
+        return (imported("report.figures", "half_widths")(self.data, confidence=CONFIDENCE),)
 
 
 def plan(

@@ -36,7 +36,7 @@ def work_times(campaign: Campaign) -> WorkTimes:
     """Fit the time for a question and the time for a candidate to the first verdicts of each annotator.
 
     Verdicts of one person with the same time, as a page or a file brings them, are one step of work, which began with
-    the person's verdict before; steps with several questions are left out, since nobody can tell what came between.
+    the person's verdict before; steps with several questions are left out, since what came between is unknown.
 
     Parameters
     ----------
