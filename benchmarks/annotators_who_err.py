@@ -98,11 +98,12 @@ def report(data: pd.DataFrame, resamples: int, seed: int) -> None:
     for rate in ("sensitivity", "specificity", "youden"):
         print(f"{rate:14} {people[rate].min():6.3f}  {people[rate].median():6.3f}  {people[rate].max():7.3f}")
     named = people[~people["is_informative"]]
-    print("\nnot informative  triples  sensitivity  specificity  J and interval")
+    print(f"\nnot informative  triples  sensitivity  specificity  {'J':26}covariance")
     for row in named.itertuples():
         print(
             f"{row.annotator:15} {row.triples:8} {row.sensitivity:12.3f} {row.specificity:12.3f}  "
-            f"{row.youden:.3f} ({row.youden_low:.3f} to {row.youden_high:.3f})"
+            + f"{row.youden:.3f} ({row.youden_low:.3f} to {row.youden_high:.3f})".ljust(26)
+            + f"{row.covariance:.3f} ({row.covariance_low:.3f} to {row.covariance_high:.3f})"
         )
 
     said = Judgements.from_frame(experts, pool)
@@ -137,9 +138,10 @@ def report(data: pd.DataFrame, resamples: int, seed: int) -> None:
     for name, each in right.items():
         parts = each, np.where(truth, each, np.nan), np.where(truth, np.nan, each), np.where(is_tie, np.nan, each)
         print(f"{name:16}" + "".join(f"{text:26}" for text in intervals(list(parts), code, resamples, seed)).rstrip())
-    difference = right["Dawid-Skene"] - right["majority"]
-    (whole, untied) = intervals([difference, np.where(is_tie, np.nan, difference)], code, resamples, seed)
-    print(f"Dawid-Skene - majority: {whole}; without ties {untied}")
+    for name, other in (("Dawid-Skene", "majority"), ("Dawid-Skene", "always Y"), ("majority", "always Y")):
+        difference = right[name] - right[other]
+        whole, untied = intervals([difference, np.where(is_tie, np.nan, difference)], code, resamples, seed)
+        print(f"{name} - {other}: {whole}; without ties {untied}")
 
     sure = laymen[laymen["verdict"] != "unsure"].join(table["truth"], on=TRIPLE, how="inner")
     place = pd.Series(code, table.index).loc[pd.MultiIndex.from_frame(sure[TRIPLE])].to_numpy()

@@ -14,10 +14,11 @@ Three worlds, in which the whole pool's labels are known:
 In each replication another design is drawn, the true labels of what is drawn are revealed, and estimates are compared
 with the whole pool's values. The tables show, for the systems' values and for the differences of all pairs (of orders
 one and two), the mean half-width of the 95% intervals, 1.96 standard deviations of the estimates, the largest bias of a
-system or pair in its mean half-widths, the mean and the lowest coverage, and how many have a coverage that is
-significantly below .93 (exact test, one-sided, p < .05, Holm's method over the measure's systems or pairs); then the
-share of pairs that differ significantly with the wrong sign, and Kendall's tau between estimated and true values over
-all pairs and over those that differ by at least .005.
+system or pair in its mean half-widths, in these replications and exactly (the expectation over all samples under the
+predictions of one), the mean and the lowest coverage, and how many have a coverage that is significantly below .93
+(exact test, one-sided, p < .05, Holm's method over the measure's systems or pairs); then the share of pairs that differ
+significantly with the wrong sign, and Kendall's tau between estimated and true values over all pairs and over those
+that differ by at least .005.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +57,9 @@ from kgtrec.evaluation import sampled
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.prepared import prepared
 from kgtrec.evaluation.scoring import Scoring
+from kgtrec.kernels.lists.credit import Credit
 from kgtrec.kernels.sampling.random_order import hashed
+from kgtrec.kernels.sampling.uncertain_labels import LabelEstimates, Lists, expansion
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.pooling import designs, draw_design
 from kgtrec.pooling.pool_runs import known_answers_of
@@ -100,7 +104,7 @@ class Replay:
         self.credits = [sampled._credit_of(measure) for measure in inputs.measures]
         verdict = np.where(sample.is_open, sample.label, sample.prediction)
         whole = replace(sample, label=verdict, rate=np.ones(len(sample)), prediction=verdict, is_opened=sample.is_open)
-        self.truth = self.estimates(whole).levels()[0]
+        self.label, self.truth = verdict, self.estimates(whole).levels()[0]
 
     def drawn(self, design: designs.Design) -> Campaign:
         """The campaign if people judge this sample."""
@@ -115,8 +119,8 @@ class Replay:
         """The same as `kgtrec.evaluation.sampled.estimates`, without reading and ranking again."""
         return sampled._at_positions(self.names, self.position, sample, self.measures, self.credits)
 
-    def once(self, options: argparse.Namespace, share: float, seed: int) -> tuple[Floats, ...]:
-        """Estimates and half-widths, (systems, measures) of levels, and (pairs, measures) by order one, and two."""
+    def sample(self, options: argparse.Namespace, share: float, seed: int) -> SampledQrels:
+        """What is judged of a design, with predictions."""
         own = self.campaign
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -124,13 +128,41 @@ class Replay:
                 own.pool, own.known_answers, own.automatic, strategy=options.strategy, share=share, seed=seed
             )
             sample = sampled_qrels(self.drawn(design))
-            if options.prediction == "ranks":
-                sample = by_ranks(sample, own.pool)
-            found = self.estimates(self.coded(sample))
-        first, second = np.triu_indices(len(self.names), 1)
+        return self.coded(sample if options.prediction == "ranks" else by_shares(sample))
+
+    def once(self, options: argparse.Namespace, share: float, seed: int) -> tuple[Floats, ...]:
+        """Estimates and half-widths, (systems, measures) of levels, and (pairs, measures) by order one, and two."""
+        found = self.estimates(self.sample(options, share, seed))
         reach = found.quantile(0.95)
-        pairs = [found.differences()[:2], found._means(3, lambda part: part[first] - part[second])[:2]]
+        pairs = [each.differences()[:2] for each in (first_order(found), found)]
         return tuple(part * by for both in (found.levels(), *pairs) for part, by in zip(both, (1, reach), strict=True))
+
+    def bias(self, options: argparse.Namespace, share: float) -> tuple[Floats, ...]:
+        """The exact bias under the predictions of one sample: of levels, and of pairs by order one, and two."""
+        sample = self.sample(options, share, options.seed)
+        whole = replace(sample, label=self.label, is_opened=sample.is_open)
+        with mock.patch.object(sampled, "label_estimates", around_the_mean):
+            found = self.estimates(whole)
+        apart = np.subtract(*(self.truth[rows] for rows in np.triu_indices(len(self.names), 1)))
+        pairs = [each.differences()[0] - apart for each in (first_order(found), found)]
+        return found.levels()[0] - self.truth, *pairs
+
+
+def first_order(found: sampled.SampleEstimates) -> sampled.SampleEstimates:
+    """The same without the second order."""
+    orders = found.orders.copy()
+    orders[:, :, 2] = 0.0
+    return replace(found, orders=orders)
+
+
+def around_the_mean(
+    lists: Lists, prediction: Floats, label: Floats, rate: Floats, measures: Sequence[Credit]
+) -> LabelEstimates:
+    """What the estimates are on average over all samples."""
+    label = np.where(np.isnan(label), prediction, label)
+    middle = prediction + rate * (label - prediction)
+    orders = expansion(lists, middle, label - middle, measures)
+    return LabelEstimates(orders, np.zeros((len(measures), *label.shape)))
 
 
 def in_full(campaign: Campaign) -> designs.Design:
@@ -139,30 +171,13 @@ def in_full(campaign: Campaign) -> designs.Design:
     return draw_design(*parts, strategy="whole-questions", share=1.0)
 
 
-def by_ranks(sample: SampledQrels, pool: Pool) -> SampledQrels:
-    """Predict labels by logistic regression on best rank and number of runs, fitted to other folds' verdicts."""
-    row = pool.rows(*parts_of(pool.questions.triples(sample.question, sample.entity)))
-    x = np.stack([np.ones(len(pool)), np.log(pool.depth), np.log1p(pool.is_from.sum(axis=0))], axis=1)[row]
+def by_shares(sample: SampledQrels) -> SampledQrels:
+    """Predict every label by the share of Y among the verdicts in other folds."""
     fold = (hashed(0, label_hashes(sample.questions)) % np.uint64(10)).astype(np.intp)[sample.question]
-    prediction = sample.prediction.copy()
-    for out in range(10):
-        fitted = sample.judged & (fold != out)
-        weight = 1.0 / sample.rate[fitted]
-        coefficients = logistic(x[fitted], sample.label[fitted], weight / weight.mean())
-        of_fold = sample.is_open & (fold == out)
-        prediction[of_fold] = 1.0 / (1.0 + np.exp(-x[of_fold] @ coefficients))
-    return replace(sample, prediction=prediction)
-
-
-def logistic(x: Floats, y: Floats, weight: Floats) -> Floats:
-    """Weighted logistic regression with a small penalty, by Newton's method."""
-    coefficients = np.zeros(x.shape[1])
-    penalty = np.diag([0.01, 1.0, 1.0])
-    for _ in range(25):
-        p = 1.0 / (1.0 + np.exp(-x @ coefficients))
-        slope = x.T @ (weight * (y - p)) - penalty @ coefficients
-        coefficients = coefficients + np.linalg.solve((x.T * (weight * p * (1 - p))) @ x + penalty, slope)
-    return coefficients
+    weight = np.where(sample.judged, 1.0 / sample.rate, 0.0)
+    judged, yes = (np.bincount(fold, part, 10) for part in (weight, weight * np.nan_to_num(sample.label)))
+    share = ((yes.sum() - yes + 0.5) / (judged.sum() - judged + 1.0))[fold]
+    return replace(sample, prediction=np.where(sample.is_open, share, sample.prediction))
 
 
 def published() -> Replay:
@@ -321,30 +336,32 @@ def _once(task: tuple[float, int, tuple[float, float, float] | None]) -> tuple[F
         return tuple(replay.once(options, share, seed))
 
 
-def shown(replay: Replay, results: list[tuple[Floats, ...]]) -> None:
+def shown(replay: Replay, results: list[tuple[Floats, ...]], exact: tuple[Floats, ...]) -> None:
     """Print the tables of one share."""
     from scipy.stats import binom
 
     first, second = np.triu_indices(len(replay.names), 1)
     truth = replay.truth
     apart = truth[first] - truth[second]
-    print(f"{'':11}{'':10} half-width  1.96 SD  |bias|  coverage  lowest  below .93")
+    print(f"{'':11}{'':10} half-width  1.96 SD  |bias|   exact  coverage  lowest  below .93")
     columns = [np.array(part) for part in zip(*results, strict=True)]
-    for what, value, half, true in (
-        ("level", *columns[:2], truth),
-        ("pair, 1", *columns[2:4], apart),
-        ("pair, 2", *columns[4:], apart),
+    for what, value, half, true, expected in (
+        ("level", *columns[:2], truth, exact[0]),
+        ("pair, 1", *columns[2:4], apart, exact[1]),
+        ("pair, 2", *columns[4:], apart, exact[2]),
     ):
         off = value - true
         is_in = (np.abs(off) <= half + 1e-12).sum(axis=0)
         bias = np.abs(off.mean(axis=0)) / half.mean(axis=0)
         chance = np.sort(binom.cdf(is_in, len(value), LEAST), axis=0) * np.arange(len(true), 0, -1)[:, None]
         n_below = (np.minimum.accumulate(chance < 0.05, axis=0)).sum(axis=0)
+        exactly = np.abs(expected) / half.mean(axis=0)
         for at, name in enumerate(MEASURES):
             covered = is_in[:, at] / len(value)
             print(
                 f"{name:11}{what:10} {half[..., at].mean():10.4f} {1.96 * value[..., at].std(axis=0).mean():8.4f} "
-                f"{bias[:, at].max():7.3f} {covered.mean():9.3f} {covered.min():7.3f} {n_below[at]:6d} of {len(true)}"
+                f"{bias[:, at].max():7.3f} {exactly[:, at].max():7.3f} {covered.mean():9.3f} {covered.min():7.3f} "
+                f"{n_below[at]:6d} of {len(true)}"
             )
     print(f"{'':11}wrong sign: pair, 1  pair, 2     tau  tau of pairs at least {APART} apart")
     for at, name in enumerate(MEASURES):
@@ -367,7 +384,7 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0, help="of the first replication")
     parser.add_argument("--strategy", choices=designs.DESIGNS, default="two-level")
-    parser.add_argument("--prediction", choices=("shares", "ranks"), default="shares")
+    parser.add_argument("--prediction", choices=("ranks", "shares"), default="ranks")
     parser.add_argument("--grid", action="store_true", help="compare designs with other parameters")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parsed(parser, world="demo", replications=3)
@@ -392,7 +409,7 @@ def main() -> None:
                     f"\n{share:.0%}: {n_asked:,} triples asked with seed 0; {options.replications} replications, "
                     f"{(time.perf_counter() - start) / options.replications:.2f} s each"
                 )
-                shown(replay, results)
+                shown(replay, results, replay.bias(options, share))
                 continue
             print(f"\n{share:.0%}: half-widths of levels, coverage\nopened floor prior  " + "  ".join(MEASURES))
             for parameters in GRID:

@@ -13,7 +13,7 @@ from tests.lines_of_code import by_folder, lines_and_statements
 
 PACKAGE = Path(__file__).parents[1] / "kgtrec"
 
-MOST_LINES = 41_000 + 125  # the second: estimates from a designed share of the judgements
+MOST_LINES = 41_000 + 3_000  # the second: estimates from a designed share of the judgements, and machine verdicts
 _FLOORS = (
     ("errors",),
     ("workers",),

@@ -21,7 +21,7 @@ from kgtrec.errors import KgtrecError, between_0_and_1, legible, one_of, warn
 from kgtrec.kernels.statistics.dawid_skene import Annotators, dawid_skene
 from kgtrec.kernels.statistics.resampling import bootstrap_counts, percentile_interval
 
-_RATES = ("sensitivity", "specificity", "youden")
+_VALUES = ("sensitivity", "specificity", "youden", "covariance")
 _FEWEST = 1.0  # true or false triples that a rate needs, in expectation
 _NOTHING = 1e-9  # a covariance that differs from 0 by rounding alone
 
@@ -31,16 +31,17 @@ class AnnotatorErrors(Framed, TabledResult):
 
     ``sensitivity`` is the share of Y among an annotator's verdicts on true triples, ``specificity`` that of N among
     those on false ones, where each triple is true with its probability; ``youden`` is Youden's J, their sum minus 1,
-    which is 0 for whoever says Y equally often of true and of false triples. Each has an interval. A rate is NaN where
-    fewer than one such triple is expected. ``is_informative``: the interval of J is above 0, and so is that of the
-    covariance of the annotator's verdicts with the sum of the others' on the same triple. The covariance needs no
-    model: whose J is 0 says Y independently of the others, while the model counts everybody's own verdicts as evidence.
+    which is 0 for whoever says Y equally often of true and of false triples. ``covariance`` is that of an annotator's
+    verdicts (1 for Y, 0 for N) with the sum of the others' on the same triple. It needs no model: whose J is 0 says Y
+    independently of the others, while the model counts everybody's own verdicts as evidence. Each has an interval, and
+    ``is_informative`` says that those of J and of the covariance are above 0. A rate is NaN where fewer than one such
+    triple is expected.
     """
 
     __slots__ = ()
 
     def to_table(self) -> pa.Table:
-        """List a row per annotator: annotator, triples, unsure, the rates with low and high ends, is_informative."""
+        """List a row per annotator: annotator, triples, unsure, four values with their ends, is_informative."""
         return self["annotators"]
 
 
@@ -61,9 +62,9 @@ def annotator_errors(
     annotator on each triple counts. Unsure is no verdict, and those of adjudicators and experts do not count: the
     adjudicator's is listed beside the probability.
 
-    Verdicts alone cannot tell this model from its mirror image, where everybody errs more often than not. The estimate
-    begins with the majority's verdicts and has a prior of one right and half a wrong verdict for each rate, so it
-    assumes that most annotators are mostly right. Each bootstrap sample begins at the estimate.
+    Verdicts alone cannot distinguish this model from its mirror image, where everybody errs more often than not. The
+    estimate begins with the majority's verdicts and has a prior of one right and half a wrong verdict for each rate, so
+    it assumes that most annotators are mostly right. Each bootstrap sample begins at the estimate.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def annotator_errors(
         "triples": np.bincount(annotator[is_sure], minlength=len(names)),
         "unsure": np.bincount(annotator[~is_sure], minlength=len(names)),
     }
-    for row, name in enumerate(_RATES):
+    for row, name in enumerate(_VALUES):
         data |= {name: values[row], f"{name}_low": low[row], f"{name}_high": high[row]}
     data["is_informative"] = is_informative = (low[2] > _NOTHING) & (low[3] > _NOTHING)
     caption = (
@@ -135,9 +136,9 @@ def annotator_errors(
     )
     if not is_informative.all():
         nobody = ", ".join(legible(everybody[name]) for name in names[~is_informative])
-        caption += f"; no information is shown in the verdicts of {nobody}: J is not shown to be above 0"
+        caption += f"; no information is shown in the verdicts of {nobody}: an interval of J or covariance reaches 0"
     columns = [Column(name) for name in ("annotator", "triples", "unsure")]
-    for name, label in zip(_RATES, ("", "", "Youden's J"), strict=True):
+    for name, label in zip(_VALUES, ("", "", "Youden's J", ""), strict=True):
         columns.append(Column(name, label, digits=3, low=f"{name}_low", high=f"{name}_high"))
     columns.append(Column("is_informative", "informative"))
     annotators = Table("annotators", "Annotators who err", caption, pa.table(data), tuple(columns))

@@ -130,16 +130,15 @@ def machine_report(
     systems: System | Iterable[System] = (),
     measures: Any = MEASURES,
     *,
-    probability: _Floats | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> MachineReport:
     """Compare machines with people's decisions, and the systems under the labels of both.
 
-    Triples that a rule has judged are left out. Intervals are percentiles of bootstrap samples of questions; where all
-    samples have a share of 0 or 1, Wilson's for so many questions. Where in some samples the machine has no skill, any
-    corrected share is possible in them.
+    Triples that a rule has judged are left out. Intervals are percentiles of bootstrap samples of questions; where a
+    share is 0 or 1, Wilson's for so many questions. Where in some samples the machine has no skill, any corrected share
+    is possible in them.
 
     Parameters
     ----------
@@ -150,8 +149,6 @@ def machine_report(
         To score with the labels of both on the triples that both have judged.
     measures : str, measure, or several of them
         Of the systems.
-    probability : (n,) float array, optional
-        Of each triple of the pool to be judged by people. Default: that to be in the pool and drawn by its design.
     confidence : float, between 0 and 1
     resamples : int
         Bootstrap samples.
@@ -183,7 +180,7 @@ def machine_report(
     asked = pool.questions.ids
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
-    weight = 1.0 / (campaign.chance if probability is None else probability)
+    weight = 1.0 / campaign.chance
     whole, by_relation, bins, texts = [], [], [], []
     for name, said in machines.items():
         verdict, given = said.of_pool(len(pool))
@@ -202,7 +199,7 @@ def machine_report(
         labels = pool.triples.relations.decode(relations[order])
         by_relation.append(_statistics_table(found[:, order], machine=name, relation=labels, compared=n_both[order]))
         bins.append(_reliability(name, own, given[rows]))
-        worth = predict(campaign, said, probability=probability, **options).skill
+        worth = predict(campaign, said, **options).skill
         n_unsure = int(np.count_nonzero(said.verdict == UNSURE))
         texts.append(
             f"{name}: {counted(len(said), 'verdict')}, {n_unsure:,} of them unsure, {n_both.sum():,} on triples that "

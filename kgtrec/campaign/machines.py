@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.judgements import CONFLICT, DOUBTED, OPEN, UNSURE, VERDICTS, Decisions
+from kgtrec.data.judgements import CONFLICT, DOUBTED, OPEN, UNDRAWN, UNSURE, VERDICTS, Decisions
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError, counted
@@ -22,7 +22,7 @@ from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.locks import campaign_lock
 
 #: states in which a triple with a verdict has it from a machine
-NOT_BY_PEOPLE = (OPEN, CONFLICT, DOUBTED)
+NOT_BY_PEOPLE = (OPEN, CONFLICT, DOUBTED, UNDRAWN)
 
 
 class TakenIn(NamedTuple):

@@ -259,7 +259,7 @@ def sample_state(campaign: Campaign) -> SampleState | None:
         return None
     drawn = campaign.automatic.for_people
     decided = int(np.count_nonzero(drawn & is_decided(decisions)))
-    is_done = opened_and_done(design, decisions)
+    is_done = opened_and_done(campaign.pool.questions.ids, design, decisions)
     done, opened = (len(np.unique(design.question[design.is_drawn & part])) for part in (is_done, design.is_opened))
     widths: dict[str, float] = {}
     if done > 1:
@@ -323,7 +323,8 @@ class _Worlds:
         """(triples,) of Y, where nobody has judged."""
         probability = np.full(len(self.pool), prior)
         design = self.campaign.design
-        if design is not None and np.any(design.is_drawn & opened_and_done(design, self.decisions)):
+        ids = self.pool.questions.ids
+        if design is not None and np.any(design.is_drawn & opened_and_done(ids, design, self.decisions)):
             sample = sampled_qrels(self.campaign, warns=False)
             asked = self.pool.questions.triples(sample.question[sample.is_open], sample.entity[sample.is_open])
             probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction[sample.is_open]

@@ -29,9 +29,8 @@ class Prediction(NamedTuple):
 
 def predict(
     campaign: Campaign,
-    said: MachineVerdicts | None = None,
+    machine: MachineVerdicts | None = None,
     *,
-    probability: NDArray[np.float64] | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -45,10 +44,8 @@ def predict(
     Parameters
     ----------
     campaign : Campaign
-    said : MachineVerdicts, optional
+    machine : MachineVerdicts, optional
         Of the campaign's pool. Default: the share of Y of the other folds, for every candidate.
-    probability : (n,) float array, optional
-        Of each triple of the pool to be judged by people. Default: that to be in the pool and drawn by its design.
     confidence, resamples
         Of the interval of the machine's skill, questions resampled; the machine is used where this is above 0.
     seed : int
@@ -71,9 +68,9 @@ def predict(
     home = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[triple]
     is_used = (question == home) & (decisions.verdict >= 0)[triple] & ~campaign.automatic.is_automatic[triple]
     label = np.where(is_used, decisions.verdict[triple], np.nan)
-    weight = 1.0 / (campaign.chance if probability is None else probability)[triple]
+    weight = 1.0 / campaign.chance[triple]
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    return Prediction(triple, question, *predict_pairs(pool, triple, question, label, weight, said, **options))
+    return Prediction(triple, question, *predict_pairs(pool, triple, question, label, weight, machine, **options))
 
 
 def predict_pairs(
@@ -82,24 +79,26 @@ def predict_pairs(
     question: NDArray[np.integer],
     label: NDArray[np.float64],
     weight: NDArray[np.float64],
-    said: MachineVerdicts | None = None,
+    machine: MachineVerdicts | None = None,
     *,
+    by_ranks: bool = False,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], Skill]:
-    """Do the same for any pairs of a triple of the pool and a question that it answers, (n,) each, with their labels.
+    """Predict as :func:`predict` does, for any pairs of a triple of the pool and a question that it answers, (n,) each.
 
-    A label is 1, 0, or NaN where there is none.
+    A label is 1, 0, or NaN where there is none. Returned are the probabilities, and the skill of the machine.
     """
+    known = np.column_stack([np.log(pool.depth), np.log1p(pool.is_from.sum(axis=0))])[triple] if by_ranks else None
     fold = fold_of(label_hashes(pool.questions.ids), FOLDS, seed)[question]
     folds = np.column_stack([fold, folds_of_triples(triple, fold, len(pool))[triple]])
     nothing = np.full(len(triple), -1), np.full(len(triple), np.nan)
-    share = recalibrated(*nothing, label, weight, folds)
-    if said is None:
+    share = recalibrated(*nothing, label, weight, folds, known)
+    if machine is None:
         return share, Skill(np.nan, np.nan, np.nan)
-    verdict, given = said.of_pool(len(pool))
-    predicted = recalibrated(verdict[triple], given[triple], label, weight, folds)
+    verdict, given = machine.of_pool(len(pool))
+    predicted = recalibrated(verdict[triple], given[triple], label, weight, folds, known)
     cluster = pool.questions.ids.byte_order[question]
     worth = skill(predicted, share, label, weight, cluster, confidence=confidence, resamples=resamples, seed=seed)
     return predicted if worth.is_shown else share, worth
@@ -119,13 +118,13 @@ def folds_of_triples(triple: NDArray[np.integer], fold: NDArray[np.integer], n: 
     return folds
 
 
-def skill_text(worth: Skill, confidence: float) -> str:
-    """Say whether a machine has skill, and so whether estimates use it."""
+def skill_text(worth: Skill, confidence: float, than: str = "the share of Y") -> str:
+    """Say whether a machine has skill beyond a prediction without it."""
     if np.isnan(worth.low):
         return "Too few questions are settled to show any skill: estimates leave it out."
     parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
     found = (
-        f"recalibrated, it takes away {parts[0]} of the squared error of the share of Y "
+        f"recalibrated, it takes away {parts[0]} of the squared error of {than} "
         f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
     )
     return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."

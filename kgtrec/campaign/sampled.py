@@ -14,6 +14,8 @@ from kgtrec.data.judgements import UNDECIDABLE, Decisions
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
+from kgtrec.data.triples import label_hashes
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, counted, warn
 
 
@@ -22,9 +24,10 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
 
     A question counts as opened once every triple that was drawn for it is settled, or undecidable, which counts as N
     like every unjudged triple; those that are not done yet count as not opened, as if they came last in the random
-    order. A triple that nobody has judged is predicted to be true with the share of Y among the verdicts in other
-    questions, each weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With
-    a machine, by what it says, recalibrated on these verdicts, if that has a lower squared error than the share.
+    order, and so does a like share of those of which nothing was drawn. A triple that nobody has judged is predicted by
+    its best rank and the number of its runs, with a logistic regression fitted to the verdicts in other questions, each
+    weighted by 1 / pi: those of other folds, into which a hash of their labels puts the questions. With a machine, also
+    by what it says, if it is shown that this lowers the squared error.
 
     Parameters
     ----------
@@ -57,7 +60,7 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     known = question_level(pool, campaign.known_answers, Decisions(decisions.state, by_rules))
     triples = pool.triples.take(design.triple)
     entity = np.where(pool.questions.is_head[design.question], triples.head, triples.tail)
-    is_opened = opened_and_done(design, decisions)
+    is_opened = opened_and_done(ids, design, decisions)
     done, opened = (len(np.unique(design.question[rows])) for rows in (is_opened, design.is_opened))
     if done == 0:
         raise KgtrecError("expected a question of which every drawn triple is settled, found none; judge some first")
@@ -68,9 +71,10 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
         )
     rate = design.pi / design.theta
     label = np.where(is_opened & design.is_drawn, decisions.verdict[design.triple] == 1, np.nan)
-    prediction, worth = predict_pairs(pool, design.triple, design.question, label, 1.0 / rate, machine)
+    pairs = design.triple, design.question, label, 1.0 / rate
+    prediction, worth = predict_pairs(pool, *pairs, machine, by_ranks=True)
     if machine is not None and not worth.is_shown:
-        warn(f"machine left out: {skill_text(worth, 0.95)}")
+        warn(f"machine left out: {skill_text(worth, 0.95, 'a prediction by ranks')}")
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],
@@ -92,11 +96,22 @@ def is_decided(decisions: Decisions) -> NDArray[np.bool_]:
     return np.asarray((decisions.verdict >= 0) | (decisions.state == UNDECIDABLE))
 
 
-def opened_and_done(design: Design, decisions: Decisions) -> NDArray[np.bool_]:
-    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided."""
+def opened_and_done(ids: Vocabulary, design: Design, decisions: Decisions) -> NDArray[np.bool_]:
+    """Find the rows of a design, (n,), of opened questions that are done: their drawn triples are all decided.
+
+    Of opened questions without a drawn triple, the same share as of the others is done: from the start all of them
+    would be, and the first estimates would be those of questions of which nothing was judged.
+    """
     is_lacking = design.is_drawn & ~is_decided(decisions)[design.triple]
-    lacking = np.bincount(design.question[is_lacking], minlength=int(design.question.max(initial=-1)) + 1)
-    return np.asarray(design.is_opened & (lacking[design.question] == 0))
+    n = len(ids)
+    opened, drawn, lacking = (
+        np.bincount(design.question[rows], minlength=n) > 0 for rows in (design.is_opened, design.is_drawn, is_lacking)
+    )
+    share = 1.0 - float(lacking.sum()) / max(int(drawn.sum()), 1)
+    empty = np.flatnonzero(opened & ~drawn)
+    empty = empty[np.argsort(label_hashes(ids)[empty], kind="stable")]
+    lacking[empty[round(share * len(empty)) :]] = True
+    return np.asarray(design.is_opened & ~lacking[design.question])
 
 
 def pool_pairs(campaign: Campaign) -> Qrels:

@@ -162,6 +162,11 @@ def command(
     others = {name for other in STRATEGIES.values() for name in other.parameters}
     refuse_idle(others.difference(chosen.parameters), f"--strategy {strategy}")
     _require_judgements(chosen, judged_path)
+    if chosen.design and options["budget"] is not None:
+        raise KgtrecError(
+            f"strategy {strategy} takes no budget but --share, a share of the triples; kgtrec campaign plan CAMPAIGN "
+            "--budget N --extend draws a sample of so many verdicts from a pool of strategy depth"
+        )
     if dry_run and not trivial:
         raise KgtrecError("expected --trivial together with --dry-run, found none; give types, category or both")
     if questions_path and known_path:

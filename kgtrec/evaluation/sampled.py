@@ -157,6 +157,11 @@ class _Layout:
         """How many questions have a pair, over which means are taken."""
         return int(self.has_pair.sum())
 
+    @property
+    def n_fitted(self) -> int:
+        """How many numbers the opened questions determine: the mean, and the slope if they are a part, judged whole."""
+        return 1 + (2 < len(self.opened) < self.is_sampled.sum() and bool(np.all(self.qrels.rate == 1)))
+
 
 def _rows_of(rows: Rows, counts: NDArray[np.int64], question: Rows, width: int) -> Rows:
     """(q, width) those of some questions, of ``rows``, which are sorted by question; -1 where there are fewer."""
@@ -292,39 +297,39 @@ class SampleEstimates:
     @property
     def freedom(self) -> int:
         """The degrees of freedom of a t-test: those of the spread between the opened questions."""
-        return max(len(self.layout.opened) - 1, 1)
+        return max(len(self.layout.opened) - self.layout.n_fitted, 1)
 
     def levels(self) -> tuple[Floats, Floats]:
         """Return the values of each system, and their standard errors: (systems, measures), up to the second order."""
-        value, error, _ = self._means(3, lambda part: part)
+        value, error, _ = self._means(lambda part: part)
         return value, error
 
     def differences(self) -> tuple[Floats, Floats, Floats]:
-        """Return those of all pairs (0, 1), (0, 2), ..., (1, 2), ... of systems, first minus second: (pairs, measures).
+        """Return the differences of all pairs (0, 1), (0, 2), ..., (1, 2), ... of systems: (pairs, measures).
 
-        With two standard errors: over other samples of the pool, and over other questions too. Up to the first order
-        only: the second ones of two systems cancel each other, but for their errors.
+        First minus second, equal to the differences of the levels, with two standard errors: over other samples of the
+        pool, and over other questions too. Up to the second order: what this adds to two systems does not cancel where
+        one has more relevant candidates on top.
         """
         first, second = np.triu_indices(len(self.systems), 1)
-        return self._means(2, lambda part: part[first] - part[second])
+        return self._means(lambda part: part[first] - part[second])
 
-    def _means(self, n_orders: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-        columns = [self._mean(place, n_orders, combine) for place in range(len(self.measures))]
+    def _means(self, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+        columns = [self._mean(place, combine) for place in range(len(self.measures))]
         value, error, error_of_questions = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
         return value, error, error_of_questions
 
-    def _mean(self, place: int, n_orders: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+    def _mean(self, place: int, combine: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
         """Of one measure: (...,) means, and their standard errors over other samples, and over other questions too."""
         layout = self.layout
         predicted, orders, influence = (part[:, place] for part in (self.predicted, self.orders, self.influence))
-        value = orders[:, :n_orders].sum(axis=1)
-        extra = orders[:, 2] if n_orders == 3 else np.zeros_like(value)
-        if np.all(layout.qrels.rate == 1):  # whole questions
+        value, extra = orders.sum(axis=1), orders[:, 2]
+        if layout.n_fitted > 1:
             slope = _slope(value, predicted[:, layout.opened])[:, None]
             predicted = np.where(layout.is_sampled, slope * predicted, predicted)
         mean, whole = self._total(predicted, value) / layout.n_questions, np.full(len(value), layout.n_questions)
         if _is_quotient(self.measures[place]):
-            of_count = self.predicted[:, -1], self.orders[:, -1, :2].sum(axis=1), self.influence[:, -1]
+            of_count = self.predicted[:, -1], self.orders[:, -1].sum(axis=1), self.influence[:, -1]
             whole = self._total(*of_count[:2])
             mean = self._total(predicted, value) / whole
             predicted, value, influence = (
@@ -336,12 +341,12 @@ class SampleEstimates:
         n_opened, is_sampled = len(layout.opened), layout.is_sampled
         within = np.array([np.bincount(layout.judged_at, row**2, n_opened) for row in influence]) + extra**2
         opened = np.searchsorted(np.flatnonzero(is_sampled), layout.opened)
-        _, variance = mean_of_opened(predicted[:, is_sampled], opened, value, within)
+        _, variance = mean_of_opened(predicted[:, is_sampled], opened, value, within, layout.n_fitted)
         variance *= is_sampled.sum() ** 2
         return combine(mean), np.sqrt(variance), np.sqrt(variance + self._between(predicted, value, within))
 
     def _between(self, predicted: Floats, value: Floats, within: Floats) -> Floats:
-        """(...,) variance of the sums over all questions if these were drawn anew from questions like these."""
+        """(...,) variance of the sums over all questions between sets of as many questions like these."""
         layout = self.layout
         n, known = layout.n_questions, predicted[:, layout.has_pair & ~layout.is_sampled]
         represents = layout.is_sampled.sum() / len(layout.opened)

@@ -73,7 +73,7 @@ class Measure:
     # ranks
     expected: Callable[..., NDArray[np.float64]] | None = None
     # what one relevant candidate adds, of a measure over questions that is a sum of such credits; as `value` but with a
-    # kgtrec.kernels.lists.credits.Place. A measure over answers needs none: it adds up its values
+    # kgtrec.kernels.lists.credit.Place. A measure over answers needs none: it adds up its values
     credit: Callable[..., NDArray[np.float64]] | None = None
     form: Literal["plain", "ratio", "index", "z"] = "plain"  # the other three compare the number with chance
     adjusts: str = ""  # the name of the measure that those three compare with chance

@@ -8,7 +8,8 @@ __all__ = offer(
     __name__,
     {
         "pooling.pool_runs": ("pool_runs", "known_answers_of_triples"),
-        "pooling.designs": ("draw_design", "DESIGNS"),
+        "pooling.designs": ("draw_design",),
+        "data.design": ("DESIGNS",),
         "pooling.interactive": ("asking", "replay", "Asker"),
         "pooling.summary": ("summarise_pool",),
         "pooling.trivial": ("judge_trivial",),

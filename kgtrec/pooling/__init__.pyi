@@ -1,8 +1,8 @@
+from kgtrec.data.design import DESIGNS as DESIGNS
 from kgtrec.data.triples import EntityTypes as EntityTypes
 from kgtrec.data.triples import RelationTypes as RelationTypes
 from kgtrec.formats.entity_types import read_entity_types as read_entity_types
 from kgtrec.formats.entity_types import read_relation_types as read_relation_types
-from kgtrec.pooling.designs import DESIGNS as DESIGNS
 from kgtrec.pooling.designs import draw_design as draw_design
 from kgtrec.pooling.interactive import Asker as Asker
 from kgtrec.pooling.interactive import asking as asking

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +19,7 @@ from tests.campaign.test_agreement import said
 from tests.examples import examples
 from tests.judged_pools import judgements_of, pool_of
 
+ROOT = Path(__file__).parents[2]
 #: four triples of each of ten questions; three annotators who agree but for one verdict each, and one who says Y to all
 FOUR = {"ann": "YNNN" * 9 + "YYNN", "bob": "YNNN" * 9 + "NNNN", "cat": "YNNN" * 9 + "YNYN", "yes": "YYYY" * 10}
 
@@ -49,7 +55,9 @@ def test_who_says_yes_to_everything_is_named():
         "yes": False,
     }
     caption = result.tables()[0].caption
-    assert caption.endswith("; no information is shown in the verdicts of yes: J is not shown to be above 0")
+    assert caption.endswith(
+        "; no information is shown in the verdicts of yes: an interval of J or covariance reaches 0"
+    )
     assert caption.startswith("40 triples of 10 questions with 160 verdicts Y or N; ")
 
 
@@ -66,6 +74,8 @@ def test_rates_are_shares_of_verdicts_weighted_by_the_probabilities():
         assert row["sensitivity"] == pytest.approx(sensitivity, abs=1e-6), name
         assert row["specificity"] == pytest.approx(specificity, abs=1e-6), name
         assert row["youden"] == pytest.approx(sensitivity + specificity - 1, abs=1e-6), name
+        others = says.sum(axis=0) - verdicts
+        assert row["covariance"] == pytest.approx(np.cov(verdicts, others, bias=True)[0, 1], abs=1e-12)
         assert row["triples"] == 40
 
 
@@ -200,3 +210,22 @@ def test_wrong_options_are_refused(options, message):
 def test_judgements_of_another_pool_are_refused():
     with pytest.raises(CollectionError, match=r"they are of another pool"):
         annotator_errors(pool_of([9]), judgements_of(said(FOUR)))
+
+
+@pytest.mark.slow
+def test_the_page_shows_what_the_benchmark_prints(data):
+    """On real verdicts, to the letter."""
+    shown = (ROOT / "docs" / "agreement.md").read_text().partition("<!-- real verdicts -->\n```text\n")[2]
+    command = [sys.executable, str(ROOT / "benchmarks" / "annotators_who_err.py")]
+    environment = os.environ | {"KGTREC_DATA": str(data), "PYTHONPATH": str(ROOT)}
+    printed = subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout
+    assert shown.partition("```")[0] == printed
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs_at_its_smallest():
+    """It names the one who always says Y."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "annotators_who_err.py"), "--smallest"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    printed = subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout
+    assert "verdicts of layman4:" in printed

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kgtrec.campaign.machine_report import STATISTICS, MachineReport, machine_report
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
+from kgtrec.data.design import Design
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -67,10 +68,12 @@ def test_the_statistics_by_hand():
 
 
 def test_weights_and_what_a_rule_has_judged():
-    """Each triple of probability 1/4 counts four times; those of a rule count nowhere."""
+    """A triple that the design draws with probability 1/4 counts four times; those of a rule count nowhere."""
     made = campaign_of([1] * 10, PEOPLE, automatic=[6])
     chance = np.array([0.25, 1, 1, 1, 1, 1, 1, 1, 1, 1])
-    got = values(machine_report(made, {"a": said_of(MACHINE)}, probability=chance, resamples=50))
+    row, is_so = np.arange(10, dtype=np.int32), np.ones(10, bool)
+    made = replace(made, design=Design(row, row, np.ones(10), chance, is_so, is_so))
+    got = values(machine_report(made, {"a": said_of(MACHINE)}, resamples=50))
     assert got["sensitivity"] == pytest.approx(5 / 6)
     assert got["Y by people"] == pytest.approx(6 / 9)
     assert got["Y by machine"] == pytest.approx(5 / 9)

@@ -222,7 +222,7 @@ def test_the_state_of_a_sample_is_what_estimates_say(tmp_path):
     state, design = sample_state(campaign), campaign.design
     decisions = decisions_of(campaign)
     assert state.triples == (is_decided(decisions).sum(), campaign.automatic.for_people.sum())
-    done = opened_and_done(design, decisions) & design.is_drawn
+    done = opened_and_done(campaign.pool.questions.ids, design, decisions) & design.is_drawn
     assert state.questions == (len(set(design.question[done])), len(set(design.question[design.is_drawn])))
     _, _, runs = pooled()
     scores = kgtrec.evaluate(sampled_qrels(campaign), runs, list(state.widths))

@@ -118,6 +118,10 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (
+            ("runs", "--out", "P", "--strategy", "two-level", "--budget", "3"),
+            "strategy two-level takes no budget but --share",
+        ),
         (("runs",), "expected --out CAMPAIGN"),
         (("runs", "--out", "P", "--strategy", "mtf", "--budget", "1"), "expected --judged QRELS with strategy mtf"),
         (("runs", "--out", "P", "--judged", "q"), "expected a strategy that needs judgements (mtf"),

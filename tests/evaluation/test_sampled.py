@@ -204,6 +204,23 @@ def test_intervals_cover_as_often_as_they_say(whole):
     assert (np.abs(covered / 300 - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 300)).all(), covered / 300
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_opened", [2, 3])
+def test_intervals_cover_where_few_whole_questions_are_opened(n_opened):
+    """The slope of the predictions costs a degree of freedom: through two or three points a line fits too well."""
+    world, rng = World(1, n_questions=200), np.random.default_rng(0)
+    rate = np.ones(len(world.question))
+    truth = kgtrec.evaluate(world.qrels(), world.runs(), ["nDCG@5", "AP@5"]).values[:, :, 0]
+    covered = []
+    for _ in range(150):
+        parts = estimates(
+            world.sample(rng.permutation(200)[:n_opened], rate > 0, rate), world.runs(), ["nDCG@5", "AP@5"], Scoring()
+        )
+        value, error = parts.levels()
+        covered.append(np.abs(value - truth) <= parts.quantile(0.95) * error)
+    assert np.mean(covered) > 0.9
+
+
 def test_the_order_of_labels_changes_nothing():
     """Questions and entities under other codes give the same estimates."""
     world, rng = World(2), np.random.default_rng(3)

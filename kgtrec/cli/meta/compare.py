@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import is_campaign
+from kgtrec.cli.inputs import files_of, is_campaign
 from kgtrec.cli.options import PATH, SHARE, at_least, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
@@ -50,6 +50,9 @@ def command(
     and the relations that add most to the difference; then the questions that differ most, half of them in favour of
     each system, with the ranks of their answers.
 
+    Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), only the differences that judging the
+    whole pool would give are estimated, with intervals and t-tests.
+
     \b
     kgtrec meta compare C ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
     kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
@@ -58,10 +61,13 @@ def command(
     from kgtrec.meta.comparison import compare
 
     if is_campaign(qrels):
+        refuse_idle(("names", "resamples"), "a campaign")
+        if len(files := files_of(systems)) != 2:
+            raise KgtrecError(f"expected two systems to compare, found {len(files)}; name two")
         from kgtrec.meta.power import power
 
         alpha = 1 - options["confidence"]
-        sampled = scoring.inputs_of_sample(qrels, systems, machine)
+        sampled = scoring.inputs_of_sample(qrels, files, machine)
         output.show(power(*sampled, alpha=alpha, **scoring.keywords()), ["pairs"])
         return
     refuse_idle(("machine",), NO_CAMPAIGN)

@@ -53,6 +53,9 @@ def command(
     adjusted as it is), the area under the curve of p-values, the smallest difference that was significant and the
     largest that was not. docs/power.md has the formulas and the limits.
 
+    Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), the differences are estimates of those
+    that judging the whole pool would give: tested over other samples of the pool, and over other questions too.
+
     \b
     kgtrec meta power C ranks/*.ranks.parquet
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
@@ -65,6 +68,7 @@ def command(
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
     if is_campaign(qrels):
+        refuse_idle(("tests", "repeats", "resample"), "a campaign")
         result = power(*scoring.inputs_of_sample(qrels, files, machine), alpha=options["alpha"], **scoring.keywords())
         output.show(result, TABLES if output.form != "json" else None)
         return

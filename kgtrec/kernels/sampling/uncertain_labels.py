@@ -286,7 +286,9 @@ def label_estimates(
     return LabelEstimates(orders, influence * residual * np.sqrt(1.0 - rate) / rate)
 
 
-def mean_of_opened(predicted: Values, opened: Positions, estimate: Values, within: Values) -> tuple[Values, Values]:
+def mean_of_opened(
+    predicted: Values, opened: Positions, estimate: Values, within: Values, n_fitted: int = 1
+) -> tuple[Values, Values]:
     r"""Estimate the mean over all lists, some of which were opened at random, and the variance of this estimate.
 
     .. math::
@@ -294,7 +296,8 @@ def mean_of_opened(predicted: Values, opened: Positions, estimate: Values, withi
         \hat\mu = \frac{1}{N} \sum_q \bar f_q(p) + \frac{1}{n} \sum_{q \text{ opened}} \hat d_q, \qquad
         \hat V = \Bigl(1 - \frac{n}{N}\Bigr) \frac{s^2(\hat d)}{n} + \frac{1}{n N} \sum_{q \text{ opened}} \hat V_q
 
-    with :math:`\hat d_q` what the estimate in list q adds to the expectation under the predictions.
+    with :math:`\hat d_q` what the estimate in list q adds to the expectation under the predictions, and :math:`s^2` the
+    sum of their squares around the mean, divided by n - ``n_fitted``.
 
     Parameters
     ----------
@@ -304,21 +307,24 @@ def mean_of_opened(predicted: Values, opened: Positions, estimate: Values, withi
         The opened lists, a simple random sample.
     estimate, within : (..., n_opened) float array
         The estimate in each opened list, and its variance given that the list was opened.
+    n_fitted : int
+        How many numbers the opened lists have determined: the mean, and a slope of the predictions if there is one.
 
     Returns
     -------
     (...,) float arrays
-        The mean and its variance; NaN if fewer than two of several lists were opened.
+        The mean and its variance; NaN if no more than ``n_fitted`` of several lists were opened.
 
     References
     ----------
-    Cochran (1977), Sampling Techniques, section 10.4, for the variance of samples of two stages.
+    Cochran (1977), Sampling Techniques, section 10.4, for the variance of samples of two stages, and chapter 7 for
+    slopes.
     """
     n_lists, n_opened = predicted.shape[-1], len(opened)
     added = estimate - predicted[..., opened]
     mean = predicted.mean(axis=-1) + added.mean(axis=-1)
     between = 0.0
     if n_opened < n_lists:
-        spread = added.var(axis=-1, ddof=1) if n_opened > 1 else np.full(mean.shape, np.nan)
+        spread = added.var(axis=-1, ddof=n_fitted) if n_opened > n_fitted else np.full(mean.shape, np.nan)
         between = (1.0 - n_opened / n_lists) * spread / n_opened
     return mean, between + within.sum(axis=-1) / (n_opened * n_lists)

@@ -35,7 +35,9 @@ def fold_of(key: Keys, n_folds: int, seed: int) -> Codes:
     return (hashed(seed, key) % np.uint64(n_folds)).astype(np.int64)
 
 
-def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Values, fold: Codes) -> Values:
+def recalibrated(
+    verdict: Codes, probability: Values, label: Values, weight: Values, fold: Codes, known: Values | None = None
+) -> Values:
     r"""Predict the label of each item from what a machine says of it and the labels of the other folds.
 
     In each of the other folds' fits the coefficients :math:`\beta` of standardised columns maximise
@@ -62,6 +64,8 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
     fold : (n,) or (n, k) int array
         From 0; equal for all items of a question. An item is predicted for its first fold, and its label is not used
         in any of its folds: those of further questions that the same triple answers.
+    known : (n, j) float array, optional
+        What is known of each item without the machine: further columns, whose coefficients may have any sign.
 
     Returns
     -------
@@ -81,6 +85,7 @@ def recalibrated(verdict: Codes, probability: Values, label: Values, weight: Val
     array([0.663, 0.337, 0.663, 0.337, 0.663, 0.337])
     """
     columns, predicted = _columns(verdict, probability), np.full(len(label), 0.5)
+    columns = columns if known is None else np.hstack([columns, known])
     is_labelled, has_odds = ~np.isnan(label), ~np.isnan(probability)
     folds = fold.reshape(len(label), -1)
     for own in np.unique(folds[:, 0]):
@@ -171,7 +176,7 @@ class Skill(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval is above 0; only then is the machine better than none."""
+        """Whether the interval is above 0: the machine is shown to be better than none."""
         return self.low > _ROUNDING
 
 

@@ -46,8 +46,8 @@ def dawid_skene(
     has more right ones, the mirrored solution is less probable, although it explains the verdicts equally well.
 
     Where no item has verdicts of three annotators, the verdicts do not determine the rates, whatever their number: of k
-    annotators they fix k shares of yes and the covariance of each pair, and every :math:`\pi` allows rates that fit
-    these. The prior then chooses among them.
+    annotators they fix k shares of yes and the covariance of each pair, and many values of :math:`\pi` allow rates
+    between 0 and 1 that fit these. The prior then chooses among them.
 
     Parameters
     ----------

@@ -287,3 +287,47 @@ def test_no_label_and_no_name_is_a_formula_in_a_csv_file(tmp_path, per):
     assert f"'{bad}" in cells
     assert bad not in cells
     assert bad in [row[name] for row in json.loads((tmp_path / "a.json").read_text()) for name in names[per]]
+
+
+def said_by_three(campaign: str) -> None:
+    """The campaign's events, and those of a third annotator, cat, who says Y to all, as events of the same file."""
+    path = Path(campaign, "judgements.jsonl")
+    lines = path.read_text().splitlines()
+    third = [json.loads(line) | {"person": "cat", "verdict": "Y"} for line in lines if '"ann"' in line]
+    path.write_text("".join(f"{line}\n" for line in (*lines, *map(json.dumps, third))))
+
+
+def test_annotators_who_err(campaign, capsys):
+    """Each with rates and intervals; cat, who says Y to all, is named."""
+    said_by_three(campaign)
+    command = "campaign", "agreement", campaign, "--model", "dawid-skene", "--resamples", "50"
+    lines = printed_by(capsys, *command).splitlines()
+    assert lines[0].startswith("40 triples of 5 questions with 120 verdicts Y or N; ")
+    assert lines[0].endswith("in the verdicts of cat: an interval of J or covariance reaches 0")
+    assert [line.split()[:2] for line in lines[-3:]] == [["ann", "40"], ["bob", "40"], ["cat", "40"]]
+    rows = list(csv.DictReader(io.StringIO(printed_by(capsys, *command, "--per", "triple", "--format", "csv"))))
+    assert len(rows) == N
+    assert [row["majority"] for row in rows] == ["Y" if row["yes"] in ("2", "3") else "N" for row in rows]
+    assert all(0 <= float(row["probability"]) <= 1 for row in rows)
+
+
+def test_two_annotators_do_not_determine_the_rates(campaign, capsys):
+    """A warning, and a table all the same."""
+    kgtrec("campaign", "agreement", campaign, "--model", "dawid-skene", "--resamples", "20")
+    printed = capsys.readouterr()
+    assert "warning: no triple was judged Y or N by three annotators" in printed.err
+    assert len(printed.out.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gold"], "expected --gold or --model, found both"),
+        (["--per", "pair"], "expected --model alone or with --per triple, found --per pair"),
+        (["--leave-out-unsure"], "found --leave-out-unsure with --model; leave it out"),
+    ],
+)
+def test_options_that_have_no_effect_on_the_model(campaign, capsys, options, message):
+    command = "campaign", "agreement", campaign, "--model", "dawid-skene", *options
+    assert exit_code(*command) == 2
+    assert message in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_a_table(tmp_path: Path, tab: str):
         ({"reason": "x" * 3_000_000}, "expected at most 100,000 characters of text as reason, found 3,000,000"),
         ({"reason": ["x"]}, "expected text as reason"),
         ({"model": "a\0b"}, "characters of text as model, found NUL"),
-        ({"probabilty": 0.5}, "found 'probabilty'; did you mean probability?"),
+        ({"probabilities": 0.5}, "found 'probabilities'; did you mean probability?"),
     ],
 )
 def test_a_line_that_cannot_be_one(tmp_path: Path, changes, message):

@@ -133,3 +133,20 @@ def test_quotients_of_estimates_are_biased_in_each_question():
         bias, error = own.summary(own.errors(estimates))
         assert abs(bias) > 3 * abs(own.summary(own.orders(2))[0])
         assert coverage(bias, error) < 0.9
+
+
+@each_measure
+def test_opening_all_questions_to_judge_half_of_their_candidates_is_worse_than_opening_fewer(measure):
+    """Of 1,300 questions: .8 opened and .625 judged in these has less bias and a smaller standard error."""
+    found = []
+    for opened in (1.0, 0.8):
+        own = System(measure, rate=0.5 / opened)
+        errors = own.orders(2)
+        mean = errors @ own.chance
+        within = (((errors - mean[:, None]) ** 2) @ own.chance).mean()
+        lists, label = world()
+        added = mean + own.truth - expected_values(lists, np.full(label.shape, PREDICTION), [measure])[0]
+        between = (1 - opened) * (added.var(ddof=1) + within) / opened
+        found.append((abs(mean.mean()), np.sqrt((between + within) / 1300)))
+    assert found[1][0] < 0.5 * found[0][0]
+    assert found[1][1] < found[0][1]

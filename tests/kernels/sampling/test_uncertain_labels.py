@@ -14,7 +14,14 @@ import kgtrec
 from kgtrec.kernels.lists import credit
 from kgtrec.kernels.lists.answer_measures import reciprocal
 from kgtrec.kernels.lists.credit import UNLISTED
-from kgtrec.kernels.sampling.uncertain_labels import Lists, expansion, expected_values, label_estimates, mean_of_opened
+from kgtrec.kernels.sampling.uncertain_labels import (
+    Lists,
+    expansion,
+    expected_values,
+    gradients,
+    label_estimates,
+    mean_of_opened,
+)
 from tests.examples import examples
 
 MEASURES = {
@@ -117,6 +124,19 @@ def test_orders_are_those_of_the_polynomial_along_the_direction(measure, case, d
 
 @each_measure
 @settings(max_examples=examples(20))
+@given(case=cases(most=6))
+def test_the_gradient_is_the_difference_between_the_two_labels(measure, case):
+    """Of each candidate in turn, with the others as they are."""
+    lists, probability = case
+    no, yes = (np.repeat(probability, probability.shape[1], axis=0) for _ in range(2))
+    np.fill_diagonal(no, 0.0)
+    np.fill_diagonal(yes, 1.0)
+    expected = values(yes, lists, measure) - values(no, lists, measure)
+    assert gradients(lists, probability, [measure])[0, 0] == pytest.approx(expected, abs=1e-12)
+
+
+@each_measure
+@settings(max_examples=examples(20))
 @given(case=cases(), data=st.data())
 def test_each_order_is_unbiased_over_all_samples(measure, case, data):
     """The mean over all sets of judged candidates is the order around the mean middle, towards the labels."""
@@ -168,6 +188,13 @@ def test_a_single_opened_list_has_no_interval():
     mean, variance = mean_of_opened(np.array([0.5, 0.5]), np.array([1]), np.array([1.0]), np.array([0.0]))
     assert (mean, np.isnan(variance)) == (1.0, True)
     assert mean_of_opened(np.array([0.5]), np.array([0]), np.array([1.0]), np.array([0.25])) == (1.0, 0.25)
+
+
+def test_a_slope_takes_a_degree_of_freedom():
+    """Of three opened lists of six: (1 - 1/2) / 3 times the squares 2 around the mean, over 3 - 2."""
+    estimate, none = np.array([0.0, 1.0, 2.0]), np.zeros(3)
+    assert mean_of_opened(np.zeros(6), np.arange(3), estimate, none, 2) == (1.0, pytest.approx(1 / 3))
+    assert np.isnan(mean_of_opened(np.zeros(6), np.arange(2), estimate[:2], none[:2], 2)[1])
 
 
 def test_lists_together_are_as_each_alone():

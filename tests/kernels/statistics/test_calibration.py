@@ -156,3 +156,19 @@ def test_folds_depend_on_label_and_seed(keys, n_folds, seed):
     folds = fold_of(own, n_folds, seed)
     assert ((folds >= 0) & (folds < n_folds)).all()
     assert fold_of(own[::-1], n_folds, seed).tolist() == folds[::-1].tolist()
+
+
+def test_what_is_known_without_a_machine_is_used_out_of_fold():
+    """Columns of any sign: better than the share where they matter, and no label of the item's own fold is used."""
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(600, 2))
+    label = (rng.random(600) < 1 / (1 + np.exp(2 * known[:, 0] - 1))).astype(float)
+    fold, nothing = np.arange(600) % 5, (np.full(600, -1), np.full(600, np.nan))
+    predicted = recalibrated(*nothing, label, np.ones(600), fold, known)
+    share = recalibrated(*nothing, label, np.ones(600), fold)
+    assert np.mean((predicted - label) ** 2) < 0.8 * np.mean((share - label) ** 2)
+    assert np.corrcoef(predicted, known[:, 0])[0, 1] < -0.9
+    other = np.where(fold == 3, 1 - label, label)
+    again = recalibrated(*nothing, other, np.ones(600), fold, known)
+    assert np.array_equal(again[fold == 3], predicted[fold == 3])
+    assert not np.array_equal(again, predicted)
