@@ -34,6 +34,7 @@ PAGES = (
     "docs/machine-verdicts.md",
     "docs/correlation.md",
     "docs/pooling.md",
+    "docs/sampling.md",
     "docs/open-world.md",
     "docs/open-world-estimate.md",
     "docs/power.md",

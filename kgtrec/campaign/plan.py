@@ -21,6 +21,7 @@ from kgtrec.data.arrow import labels_of, long_table
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.design import PRIOR, Design
 from kgtrec.data.judgements import ANNOTATOR, Judgements
+from kgtrec.data.lazy import imported
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -92,13 +93,7 @@ class SamplePlan(PlottedResult):
 
     def figures(self) -> tuple[Figure, ...]:
         """Make a figure of the half-widths by share, a line per measure."""
-        caption = (
-            f"Expected half-width of the {CONFIDENCE:.0%} interval for what judging the whole pool would give, "
-            "mean over the systems, by the share of the triples that people judge, for each measure."
-        )
-        axes = {"x": "share of the triples judged", "y": "half-width", "at": "share"}
-        data = self.data.select(["measure", "share", "half_width"])
-        return (Figure("half-widths", "half_widths", "What does a share of the judgements buy?", caption, data, axes),)
+        return (imported("report.figures", "half_widths")(self.data, confidence=CONFIDENCE),)
 
 
 def plan(
@@ -405,13 +400,12 @@ class _Worlds:
         """The smallest share at which the mean half-width of a measure is at most so much, or nearly the smallest."""
         if not 0 < half_width < math.inf:
             raise KgtrecError(f"expected a half-width above 0 as target, found {half_width}")
-        measures, self.measures = self.measures, self.measures[:1]  # the target's own is the first, see plan
-        known, self._known = self._known, {}
+        place = self.measures.index(parse_measures(measure)[0].label)
         # of a simple sample the squared width is linear in 1 / share, and 0 at share 1
         low, high, wide, narrow = self.own, 1.0, math.nan, 0.0
         share = self.own or SHARES[2]
         for _ in range(_STEPS):
-            width = float(self.widths(share).level[0])
+            width = float(self.widths(share).level[place])
             if width <= half_width:
                 high, narrow = share, width
                 if width >= _NEAR * half_width or share == self.own:
@@ -424,7 +418,6 @@ class _Worlds:
             share = math.ceil(max(share, 1 / _FINEST) * _FINEST) / _FINEST
             if not low < share < high:
                 break
-        self.measures, self._known = measures, known
         return high
 
 

@@ -160,6 +160,35 @@ def reliability(table: pa.Table, **shown: str) -> Figure:
     return _figure("reliability", table.rename_columns(columns), usual, options, shown)
 
 
+def half_widths(table: pa.Table, *, confidence: float = 0.95, **shown: str) -> Figure:
+    """Show the expected half-widths of intervals by the share of a pool that people judge, a line per measure.
+
+    Parameters
+    ----------
+    table : pa.Table
+        measure, share (of the triples, 0 to 1), half_width.
+    **shown : str
+        ``key``, ``title`` and ``caption``, instead of the default ones.
+    confidence : float
+        Of the intervals.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or a column of numbers has other values.
+    """
+    usual = (
+        f"Expected half-width of the {confidence:.0%} interval for what judging the whole pool would give, mean over "
+        "the systems, by the share of the triples that people judge, for each measure."
+    )
+    options = {"x": "share of the triples judged", "y": "half-width", "at": "share"}
+    return _figure("half_widths", table, usual, options, shown)
+
+
 def p_value_curves(
     table: pa.Table, *, test: str = "paired two-tailed t-tests", alpha: float = 0.05, **shown: str
 ) -> Figure:
@@ -520,6 +549,7 @@ _NAMES = {
     "tau_by_depth": ("tau-by-depth", "Does a ranking of systems survive deeper pools?"),
     "stability": ("stability", "How many test triples does a measure need?"),
     "reliability": ("reliability", "Are a machine's probabilities right?"),
+    "half_widths": ("half-widths", "What does a share of the judgements buy?"),
     "p_value_curves": ("p-values", "Which measure distinguishes systems?"),
     "heat_map": ("by-category", "Scores by relation category and side"),
     "pool_growth": ("pool-growth", "What does each pool depth add?"),

@@ -57,7 +57,6 @@ def all_figures() -> dict[str, Figure]:
         figures.score_intervals(pa.table(scores)),
         figures.tau_by_depth(pa.table(depths)),
         figures.stability(pa.table(sizes)),
-        half_widths(pa.table({"measure": sizes["measure"], "share": sizes["share"], "half_width": sizes["mean"]})),
         figures.reliability(pa.table(bins)),
         figures.p_value_curves(pa.table(pairs)),
         figures.heat_map(pa.table(cells), value="micro.MRR"),
@@ -65,13 +64,11 @@ def all_figures() -> dict[str, Figure]:
         figures.tie_report(pa.table(ties)),
         sparse_against_full(pa.table(curves)),
         figures.slope_chart(pa.table(slopes), measure="micro.MRR"),
+        figures.half_widths(
+            pa.table({"measure": sizes["measure"], "share": sizes["share"], "half_width": sizes["mean"]})
+        ),
     )
     return {figure.kind: figure for figure in made}
-
-
-def half_widths(table: pa.Table) -> Figure:
-    """What ``SamplePlan.figures`` gives, of any rows."""
-    return Figure("half-widths", "half_widths", "Half-widths", "A caption.", table, {"x": "x", "y": "y", "at": "share"})
 
 
 def sparse_against_full(table: pa.Table) -> Figure:

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from kgtrec.campaign.rounds import draw_round
 from kgtrec.campaign.training import with_training
 from kgtrec.data.judgements import Gold
 from kgtrec.formats.campaign.gold import write_gold
+from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import read_settings, write_settings
-from kgtrec.formats.output.folders import GUIDELINES
+from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES
 from tests.accessibility import violations_in_every_look
 from tests.campaign_folders import folder_of
+from tests.judged_pools import judgements_of
 from tests.serve.conftest import FRANCE, PEOPLE, WIKI, campaign_with_roles, draw
 from tests.serve.test_browser import Served, keys, until
 
@@ -204,7 +207,9 @@ def test_every_page_is_in_the_table():
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all pages."""
-    folder = folder_of(campaign_with_roles(EVENTS), tmp_path_factory.mktemp("served") / "campaign")
+    folder = folder_of(campaign_with_roles(), tmp_path_factory.mktemp("served") / "campaign")
+    draw_round(folder, 1.0)
+    append_judgements(folder / JUDGEMENTS, campaign_with_roles().pool, judgements_of(EVENTS))
     (folder / GUIDELINES).write_text(TEXT)
     gold = Gold.of([("oslo", "capital", "sweden", "N", "It is Stockholm.")])
     write_gold(folder, gold)

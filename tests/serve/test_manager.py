@@ -28,6 +28,8 @@ from hypothesis import strategies as st
 
 from kgtrec.campaign.agreement import campaign_agreement
 from kgtrec.campaign.calibrate import calibration
+from kgtrec.campaign.plan import sample_state
+from kgtrec.campaign.rounds import draw_round
 from kgtrec.campaign.track import track
 from kgtrec.campaign.verdict_rules import hosts_of
 from kgtrec.cli import main
@@ -36,6 +38,7 @@ from kgtrec.data.judgements import Gold
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.folder import default_guidelines, read_campaign, read_people, read_templates
 from kgtrec.formats.campaign.gold import write_gold
+from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.output.folders import CAMPAIGN_FILES, PEOPLE, SERVE_FILES, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import MINUS
@@ -118,6 +121,27 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
     assert re.search(r"^tail +6 ", capsys.readouterr().out, re.MULTILINE)
     assert "Wait for an adjudicator 2" in text
     assert "Verdicts left for annotators 2" in text
+
+
+def test_the_dashboard_shows_how_well_a_sample_is_known(make: Callable[..., Page]):
+    """In plain words, once two questions are done; of a whole pool it says nothing; a round needs no restart."""
+    page = make()
+    page.app.extensions["kgtrec"].figures.share = np.inf
+    manager = page.browser("max")
+    assert "random sample" not in shown(manager.get("/manage").text)
+    draw_round(page.folder, 1.0)
+    text = shown(manager.get("/manage").text)
+    assert "Done are 0 of 3 questions, and 0 of 6 triples." in text
+    assert "is shown once two questions are done" in text
+    said = [(row, name, "annotator", "YNYNYY"[row], WIKI, "") for row in range(6) for name in ("ann", "bob")]
+    append_judgements(page.folder / "judgements.jsonl", campaign_with_roles().pool, judgements_of(said[:6]))
+    text, state = shown(manager.get("/manage").text), sample_state(read_campaign(page.folder))
+    assert "Done are 2 of 3 questions, and 3 of 6 triples." in text
+    assert state is not None
+    assert [*state.widths] == ["P@6", "nDCG@6", "AP@6"]
+    for measure, width in state.widths.items():
+        assert f"{measure} is known to within ±{width:.3f}." in text
+    assert "Triples settled 3 of 6" in text
 
 
 def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page, manager: Browser):
