@@ -95,7 +95,7 @@ def command(
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
-    kgtrec evaluate campaign ranks/*.run.gz --collection C --machine learned
+    kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     confidence: float | None = options["confidence"]

@@ -181,5 +181,7 @@ def test_questions_without_a_draw_are_done_in_proportion():
     design = Design(question, np.arange(32), np.ones(32), np.full(32, 0.5), every, np.arange(32) < 16)
     for n_judged, n_done in ((0, 0), (8, 8), (16, 16)):
         verdict = np.where(np.arange(32) < n_judged, 1, -1).astype(np.int8)
-        done = opened_and_done(pool, design, Decisions(np.where(verdict < 0, OPEN, AGREED).astype(np.int8), verdict))
+        done = opened_and_done(
+            pool.questions.ids, design, Decisions(np.where(verdict < 0, OPEN, AGREED).astype(np.int8), verdict)
+        )
         assert len(np.unique(question[done])) == n_done
