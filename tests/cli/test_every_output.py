@@ -62,6 +62,7 @@ FILES = {
     "campaign status": "campaign status campaign --per relation --out OUT.csv",
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
     "campaign agreement gold": "campaign agreement golden --gold --format csv --out OUT.csv",
+    "campaign plan": "campaign plan P --share 0.5 -m P@2 --format json --out OUT.json",
     "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
     "campaign machines": "campaign machines said --resamples 10 --table machines --out OUT.csv",
     "campaign learn": "campaign learn pooled C --resamples 10 --out OUT.csv",
