@@ -32,6 +32,7 @@ from kgtrec.measures.names import parse_measures
 #: in this order
 STATISTICS = ("sensitivity", "specificity", "phi", "Y by people", "Y by machine", "Y corrected")
 BINS = 10
+_FEWEST = 3  # questions for an interval
 
 _Floats = NDArray[np.float64]
 
@@ -86,13 +87,15 @@ class _Compared(NamedTuple):
     def ends_of_share(self, values: _Floats, group: NDArray[np.intp], of: NDArray[np.bool_]) -> _Floats:
         """(2, size) ends of the intervals of shares among the triples ``of``, (1 + samples, size) values.
 
-        Where a share is 0 or 1, so that hardly a sample differs, Wilson's interval for as many trials as questions.
+        Where a share is 0 or 1, so that hardly a sample differs, Wilson's interval for as many trials as questions. NaN
+        where one or two questions have all the triples, whose samples differ too little.
         """
         size, width = values.shape[1], len(self.cluster) + 1
         n = np.bincount(np.unique(group[of] * width + self.cluster[of]) // width, minlength=size)
         ends = percentile_interval(values[1:], self.confidence)
         is_end = (n > 0) & np.isin(values[0], (0.0, 1.0))
         ends[:, is_end] = wilson_interval(values[0, is_end] * n[is_end], n[is_end], self.confidence)
+        ends[:, ~is_end & (n < _FEWEST)] = np.nan
         return ends
 
     def statistics(self, group: NDArray[np.intp], size: int) -> _Floats:
@@ -119,6 +122,8 @@ class _Compared(NamedTuple):
                 for side, end in enumerate(worst)
             ]
         ends[:, np.isnan(values[0, :, 2]), 2] = np.nan
+        questions = np.bincount(np.unique(np.stack([group[both], self.cluster[both]]), axis=1)[0], minlength=size)
+        ends[:, questions < _FEWEST, 2:3] = ends[:, questions < _FEWEST, 5:6] = np.nan
         if len(values) == 2:
             ends[:] = np.nan
         return np.concatenate([values[:1], ends])

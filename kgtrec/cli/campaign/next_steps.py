@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from kgtrec.campaign.track import CampaignProgress
+from kgtrec.data.judgements import STATES, UNDRAWN
 from kgtrec.errors import counted, legible, some_of
 
 _NAMED = 3
@@ -48,8 +49,9 @@ def much_text(triples: int) -> str:
     if triples <= _MUCH:
         return ""
     return (
-        "note: that is more than most campaigns can judge; kgtrec pool --budget N pools the N triples that matter "
-        "most, and --known FILE pools for a sample of the test triples"
+        "note: that is more than most campaigns can judge; kgtrec pool --strategy two-level --share 0.2 lets people "
+        "judge a sample, for estimates; --budget N pools the N triples that matter most, and --known FILE pools for a "
+        "sample of the test triples"
     )
 
 
@@ -63,6 +65,8 @@ def next_text(progress: CampaignProgress, folder: str) -> str:
         "adjudicate": f"adjudicate {folder} --out queue.csv",
         "qrels": f"qrels {folder} --out qrels",
     }[progress.step]
+    if progress.step == "qrels" and STATES[UNDRAWN] in progress.relations.column_names:
+        return f"next: kgtrec evaluate {folder} RUNS"
     return f"next: kgtrec campaign {command}"
 
 

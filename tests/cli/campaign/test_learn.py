@@ -18,7 +18,7 @@ from kgtrec.formats.trec.runs import write_run
 from kgtrec.pooling.designs import draw_design
 from tests.campaign.learnable import family, judged, runs
 from tests.campaign_folders import folder_of
-from tests.program import kgtrec, printed_by, refusal, said_by
+from tests.program import printed_by, refusal, said_by
 from tests.trees import tree
 
 
@@ -72,15 +72,26 @@ def test_a_report_that_cannot_be_written_leaves_no_machine(here, capsys):
 
 @pytest.mark.slow
 def test_estimates_with_the_machine_are_other_estimates(here, capsys):
-    """Of evaluate, power and compare; whose labels are the same."""
-    kgtrec("campaign", "learn", "P", "C", "--resamples", "20")
+    """Of evaluate, power and compare, with one that knows more than ranks show; whose labels are the same."""
+    pool, (_, _, truth) = read_campaign("P").pool, family()
+    right = np.random.default_rng(0).random(len(truth)) < 0.9
+    p, text = np.where(truth == right, 0.9, 0.1)[in_order_of(pool)], labels_of([""] * len(pool))
+    rows = np.arange(len(pool), dtype=np.int32)
+    write_machine("P", "wise", pool, MachineVerdicts(rows, (p > 0.5).astype(np.int8), p, text, text, text))
     for words in (
         ("evaluate", "P", "rules.run", "inverse.run", "-m", "AP@20"),
         ("meta", "power", "P", "rules.run", "inverse.run", "-m", "AP@20"),
         ("meta", "compare", "P", "rules.run", "inverse.run", "-m", "AP@20"),
     ):
         without = printed_by(capsys, *words)
-        assert printed_by(capsys, *words, "--machine", "learned") != without
+        assert printed_by(capsys, *words, "--machine", "wise") != without
+
+
+def in_order_of(pool) -> np.ndarray:
+    """The rows of the family's triples in the order of a pool that was read from its folder."""
+    own = family()[0].pool.triples
+    row_of = {own.labels_at(row): row for row in range(len(own))}
+    return np.array([row_of[pool.triples.labels_at(row)] for row in range(len(pool))])
 
 
 def test_a_machine_without_skill_is_named_in_a_warning(here, capsys):

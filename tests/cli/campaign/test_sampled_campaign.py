@@ -109,6 +109,7 @@ def test_what_was_not_drawn_stays_so(judged, capsys):
     sheet.write_text(f"annotator,task,head,relation,tail,verdict\nann,{row + 1},{head},{relation},{tail},Y\n")
     assert "was not drawn" in refusal(capsys, "campaign", "import", judged / "A", sheet, "--unassigned")
     assert "not drawn" in printed_by(capsys, "campaign", "status", judged / "A")
+    assert f"next: kgtrec evaluate {judged / 'A'} RUNS" in printed_by(capsys, "campaign", "status", judged / "A")
     assert "people judge a sample" in said_by(capsys, "campaign", "qrels", judged / "A", "--out", judged / "qrels")
     n_lines = len((judged / "qrels/qrels.txt").read_text().splitlines())
     decided = decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=1)
