@@ -83,6 +83,7 @@ def known_answers_of_nobody(pool):
     return Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", DESIGNS)
 def test_triples_are_drawn_as_often_as_pi_says(strategy):
     """Over 2,000 seeds, within 5 standard errors; on average the share that was asked for."""
