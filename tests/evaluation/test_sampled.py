@@ -209,12 +209,15 @@ def test_intervals_cover_as_often_as_they_say(whole):
 def test_intervals_cover_where_few_whole_questions_are_opened(n_opened):
     """The slope of the predictions costs a degree of freedom: through two or three points a line fits too well."""
     world, rng = World(1, n_questions=200), np.random.default_rng(0)
-    rate = np.ones(len(world.question))
+    rate, sampled = np.ones(len(world.question)), np.unique(world.question[world.is_open])
     truth = kgtrec.evaluate(world.qrels(), world.runs(), ["nDCG@5", "AP@5"]).values[:, :, 0]
     covered = []
     for _ in range(150):
         parts = estimates(
-            world.sample(rng.permutation(200)[:n_opened], rate > 0, rate), world.runs(), ["nDCG@5", "AP@5"], Scoring()
+            world.sample(rng.permutation(sampled)[:n_opened], rate > 0, rate),
+            world.runs(),
+            ["nDCG@5", "AP@5"],
+            Scoring(),
         )
         value, error = parts.levels()
         covered.append(np.abs(value - truth) <= parts.quantile(0.95) * error)
