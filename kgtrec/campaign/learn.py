@@ -26,7 +26,7 @@ from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.statistics.calibration import fold_of, phi_of
 from kgtrec.kernels.statistics.discrimination import best_threshold, weighted_auc
-from kgtrec.kernels.statistics.logistic import expit, penalised_logistic
+from kgtrec.kernels.statistics.logistic import effective_weights, expit, mean_and_spread, penalised_logistic
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 
 #: the name of the machine whose verdicts are predicted
@@ -161,10 +161,9 @@ def _fitted(
         used = np.flatnonzero(~np.isnan(label) & ~np.isin(folds, pair).any(axis=1))
         if not len(used):
             continue
-        w = weight[used] * (weight[used].sum() / np.sum(weight[used] ** 2))
-        mean = np.average(x[used], axis=0, weights=w)
-        spread = np.sqrt(np.average((x[used] - mean) ** 2, axis=0, weights=w))
-        scale = 1.0 / np.where(spread > 1e-9, spread, np.inf)
+        w = effective_weights(weight[used])
+        mean, spread = mean_and_spread(x[used], w)
+        scale = 1.0 / spread
         # half a Y and half an N of no feature and no relation keep the intercept finite
         columns = np.vstack([(x[used] - mean) * scale, np.zeros((2, x.shape[1]))])
         y, w = np.append(label[used], [0.0, 1.0]), np.append(w, [0.5, 0.5])

@@ -84,14 +84,18 @@ class _Compared(NamedTuple):
             samples = resampled_quotients(drawn, self.cluster, group.astype(np.int32), size, above, below)
         return np.concatenate([np.array(whole)[:, None], samples], axis=1)
 
+    def questions_of(self, group: NDArray[np.intp], of: NDArray[np.bool_], size: int) -> NDArray[np.intp]:
+        """(size,) how many questions the triples ``of`` each group are judged with."""
+        width = len(self.cluster) + 1
+        return np.bincount(np.unique(group[of] * width + self.cluster[of]) // width, minlength=size)
+
     def ends_of_share(self, values: _Floats, group: NDArray[np.intp], of: NDArray[np.bool_]) -> _Floats:
         """(2, size) ends of the intervals of shares among the triples ``of``, (1 + samples, size) values.
 
         Where a share is 0 or 1, so that hardly a sample differs, Wilson's interval for as many trials as questions. NaN
         where one or two questions have all the triples, whose samples differ too little.
         """
-        size, width = values.shape[1], len(self.cluster) + 1
-        n = np.bincount(np.unique(group[of] * width + self.cluster[of]) // width, minlength=size)
+        n = self.questions_of(group, of, values.shape[1])
         ends = percentile_interval(values[1:], self.confidence)
         is_end = (n > 0) & np.isin(values[0], (0.0, 1.0))
         ends[:, is_end] = wilson_interval(values[0, is_end] * n[is_end], n[is_end], self.confidence)
@@ -122,8 +126,8 @@ class _Compared(NamedTuple):
                 for side, end in enumerate(worst)
             ]
         ends[:, np.isnan(values[0, :, 2]), 2] = np.nan
-        questions = np.bincount(np.unique(np.stack([group[both], self.cluster[both]]), axis=1)[0], minlength=size)
-        ends[:, questions < _FEWEST, 2:3] = ends[:, questions < _FEWEST, 5:6] = np.nan
+        is_small = self.questions_of(group, both, size) < _FEWEST
+        ends[:, is_small, 2] = ends[:, is_small, 5] = np.nan
         if len(values) == 2:
             ends[:] = np.nan
         return np.concatenate([values[:1], ends])
@@ -142,8 +146,8 @@ def machine_report(
     """Compare machines with people's decisions, and the systems under the labels of both.
 
     Triples that a rule has judged are left out. Intervals are percentiles of bootstrap samples of questions; where a
-    share is 0 or 1, Wilson's for so many questions. Where in some samples the machine has no skill, any corrected share
-    is possible in them.
+    share is 0 or 1, Wilson's interval for their number. Where in some samples the machine has no skill, any corrected
+    share is possible in them.
 
     Parameters
     ----------

@@ -76,8 +76,9 @@ class SamplePlan(PlottedResult):
             Column("hours", "hours left", digits=1),
         )
         source = f"from {self.times.n_steps:,} steps of work" if self.times.n_steps else "of laymen on DBpedia facts"
-        is_known = math.isnan(self.yes)
-        unknown = "all is judged" if is_known else f"what is not judged is Y with probability {self.yes:.3f} on average"
+        unknown = f"what is not judged is Y with probability {self.yes:.3f} on average"
+        if math.isnan(self.yes):
+            unknown = "all is judged"
         note = (
             f"Expected half-widths of {CONFIDENCE:.0%} intervals for what judging the whole pool would give, "
             f"{self.strategy}; {unknown}. Means over up to "
@@ -375,7 +376,7 @@ class _Worlds:
         return opened, int(asked.for_people.sum()), verdicts, seconds / 3600
 
     def share_within(self, verdicts: float, hours: float) -> float:
-        """The greatest share that leaves at most so many verdicts and hours of work."""
+        """The greatest share that leaves at most this number of verdicts and hours of work."""
 
         def fits(thousandths: int) -> bool:
             _, _, needed, time = self.work(thousandths / _FINEST)

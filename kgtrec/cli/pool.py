@@ -185,7 +185,7 @@ def command(
         rows = _question_rows(questions_path, test)
     family_of = _families(options["families"], [default_name(file) for file in files])
     reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
-    own: dict[str, Any] = {name: options[name] for name in chosen.parameters if not chosen.design}
+    own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
     budget, seed = options["budget"], options["seed"]
     read = (read_any_run(path, name=default_name(path)) for path in files)
     make = partial(replay, judged=read_qrels(judged_path)) if judged_path else pool_runs
@@ -200,7 +200,7 @@ def command(
             seed=seed,
             progress=advance,
             **reading,
-            **own,
+            **({} if chosen.design else own),
         )
     types: dict[str, Any] = {"observed": observed_types, "entity_types": of_entities, "relation_types": of_relations}
     automatic = judge_trivial(pool, test, by=trivial, **types) if trivial else Automatic.none(len(pool))
@@ -211,7 +211,6 @@ def command(
     if chosen.design:
         from kgtrec.pooling.designs import draw_design
 
-        own = {"share": options["share"]}
         design = draw_design(pool, known, automatic, strategy=strategy, seed=seed, **own)
         automatic = automatic.with_design(design)
     summary = summarise_pool(pool, family_of, automatic, known)

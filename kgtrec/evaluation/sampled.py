@@ -26,9 +26,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-def estimate(
-    qrels: SampledQrels, systems: Any, measures: Any, confidence: float = 0.95, scoring: Scoring | None = None
-) -> Scores:
+def estimate(qrels: SampledQrels, systems: Any, measures: Any, confidence: float, scoring: Scoring) -> Scores:
     """Estimate the values of systems that judging the whole pool would give, with intervals.
 
     Parameters
@@ -39,7 +37,7 @@ def estimate(
         relevant candidates.
     confidence : float
         Of the intervals, over all samples that the design could have drawn.
-    scoring : Scoring, optional
+    scoring : Scoring
         Without ``missing``, ``sides`` and ``weights``.
 
     Returns
@@ -54,7 +52,7 @@ def estimate(
         If candidates are tied under a rule that depends on the labels.
     """
     between_0_and_1("a confidence", confidence)
-    sample = estimates(qrels, systems, measures, scoring or Scoring())
+    sample = estimates(qrels, systems, measures, scoring)
     value, error = sample.levels()
     half = sample.quantile(confidence) * error
     low, values, high = (column[:, :, None] for column in (value - half, value, value + half))
@@ -273,9 +271,7 @@ def _positions(matched: MatchedSystem, qrels: SampledQrels, inputs: Prepared) ->
 def _refuse_ranks(measures: Sequence[AnyMeasure], name: str) -> None:
     """Refuse measures that need exact ranks of what a run may lack."""
     for measure in measures:
-        if measure.items == "answers" or (
-            measure.label.startswith("macro.MR") and not measure.label.startswith("macro.MRR")
-        ):
+        if measure.items == "answers" or (isinstance(measure, ParsedMeasure) and measure.record.name == "macro.MR"):
             raise MeasureError(
                 f"{measure.label} needs exact ranks of all pooled candidates, which the run {name} does not have; give "
                 "answer ranks of them (kgtrec rank), or use measures over questions"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.sampling.random_order import Keys, hashed
-from kgtrec.kernels.statistics.logistic import expit, penalised_logistic
+from kgtrec.kernels.statistics.logistic import effective_weights, expit, mean_and_spread, penalised_logistic
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 
 Values = NDArray[np.float64]
@@ -93,10 +93,9 @@ def recalibrated(
         if used.any():
             has = used & has_odds  # items without a probability are as the average one in this column
             columns[~has_odds, 0] = np.average(columns[has, 0], weights=weight[has]) if has.any() else 0.0
-            w = weight[used] * (weight[used].sum() / np.sum(weight[used] ** 2))
-            mean = np.average(columns[used], axis=0, weights=w)
-            spread = np.sqrt(np.average((columns[used] - mean) ** 2, axis=0, weights=w))
-            scaled = (columns - mean) / np.where(spread > 1e-9, spread, np.inf)
+            w = effective_weights(weight[used])
+            mean, spread = mean_and_spread(columns[used], w)
+            scaled = (columns - mean) / spread
             predicted[wanted] = expit(_fitted(scaled[used], label[used], w) @ _with_one(scaled[wanted]).T)
     return predicted
 

@@ -18,6 +18,18 @@ def expit(x: Values) -> Values:
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
+def effective_weights(weight: Values) -> Values:
+    """Scale weights, (n,), to their effective number, which is then their sum."""
+    return weight * (weight.sum() / np.sum(weight**2))
+
+
+def mean_and_spread(x: Values, weight: Values) -> tuple[Values, Values]:
+    """Compute the weighted mean and standard deviation of columns, (k,) each; infinite for a constant column."""
+    mean = np.average(x, axis=0, weights=weight)
+    spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
+    return mean, np.where(spread > 1e-9, spread, np.inf)
+
+
 def penalised_logistic(
     x: Values,
     y: Values,
