@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -55,7 +56,8 @@ def replayed(text: str, data: Path | None = None) -> str:
         shutil.copytree(ROOT / "examples", Path(folder, "examples"))
         if data is not None:
             Path(folder, "data").symlink_to(data.resolve())
-        with contextlib.chdir(folder):
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        with contextlib.chdir(folder), mock.patch.dict(os.environ, PATH=path):
             return _BLOCK.sub(lambda block: f"```{block[1]}\n{_session(block[1], block[2], names)}```", text)
 
 
@@ -68,15 +70,8 @@ def _session(kind: str, text: str, names: dict[str, object]) -> str:
 
 def _output(command: str) -> str:
     """What a command prints, standard error included."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S602  # the page is ours
-        command,
-        shell=True,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        env={**os.environ, "PATH": path},
+        command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     return done.stdout
 
