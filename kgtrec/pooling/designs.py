@@ -22,6 +22,7 @@ from kgtrec.kernels.sampling.two_level import changes, rates
 from kgtrec.kernels.sampling.uncertain_labels import Lists
 
 _OPENED = 2.5  # share of the questions that are opened, in shares of the triples
+_STEEP = 0.3  # share of the triples up to which this holds; above it, both shares grow to 1 together
 _FLOOR = 0.3
 _CREDITS = (partial(credit.ndcg, cutoff=20), partial(credit.average_precision, cutoff=20))
 
@@ -37,9 +38,9 @@ def draw_design(
 ) -> Design:
     """Draw the part of a pool that people judge.
 
-    ``two-level``: of the questions a simple random sample is opened, 2.5 times the share of the triples; in these each
-    triple is drawn independently of the others, with a probability that grows with what a Yes would change in nDCG@20
-    and AP@20 of the pooled runs. ``whole-questions``: all triples of the opened questions are drawn.
+    ``two-level``: of the questions a simple random sample is opened, 2.5 times the share of the triples up to 30% of
+    these, from there on less (75% to all); in these each triple is drawn independently of the others, with a
+    probability that grows with what a Yes would change in nDCG@20 and AP@20 of the pooled runs. ``whole-questions``: all triples of the opened questions are drawn.
 
     A greater share of the same seed contains the sample of a smaller one, so that judging can go on.
 
@@ -107,20 +108,25 @@ def drawing(
     def draw(share: float) -> Design:
         if not 0 < share <= 1:
             raise KgtrecError(f"expected a share above 0 and up to 1, found {share}")
-        theta = share if change is None else min(1.0, _OPENED * share)
+        theta = share if change is None else _theta(share)
         n_opened = min(len(questions), max(round(theta * len(questions)), 2))
         opened = np.zeros(len(questions), np.bool_)
         opened[by_key[:n_opened]] = True
         rate = np.ones(len(question))
         if change is not None:
-            # the rate is the same for all shares below the one that opens all questions
-            rate = rates(change, 1 / _OPENED if theta < 1 else share, _FLOOR)
+            rate = rates(change, max(share / theta, 1 / _OPENED), _FLOOR)
         is_opened, exact = opened[row], n_opened / max(len(questions), 1)
         return Design(
             question, triple, np.full(len(question), exact), exact * rate, is_opened, is_opened & (uniform < rate)
         )
 
     return draw
+
+
+def _theta(share: float) -> float:
+    """Which share of the questions is opened; it grows with the share of the triples, and so does their quotient."""
+    steep, rest = min(share, _STEEP), max(share - _STEEP, 0.0)
+    return _OPENED * steep + (1.0 - _OPENED * _STEEP) * rest / (1.0 - _STEEP)
 
 
 def _pairs(pool: Pool, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:

@@ -98,6 +98,14 @@ def test_triples_are_drawn_as_often_as_pi_says(strategy):
     assert design.pi.mean() == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(("share", "opened"), [(0.1, 0.25), (0.3, 0.75), (0.65, 0.875), (1.0, 1.0)])
+def test_questions_are_opened_at_two_and_a_half_times_the_share_up_to_three_quarters(share, opened):
+    """Then more slowly, so that triples of opened questions are not judged at the same rate up to the whole pool."""
+    pool = pool_of([1] * 200)
+    design = draw_design(pool, known_answers_of_nobody(pool), share=share)
+    assert len(np.unique(design.question[design.is_opened])) == round(opened * 200)
+
+
 def test_what_matters_more_is_more_likely():
     """The first of a list rather than the sixth."""
     pool, known = a_pool()

@@ -40,10 +40,10 @@ def truth(campaign) -> np.ndarray:
     return np.arange(len(campaign.pool)) % 3 == 0
 
 
-def judge_through_the_page(folder: Path, most: int | None = None) -> int:
+def judge_through_the_page(folder: Path, most: int | None = None, right: np.ndarray | None = None) -> int:
     """Ann answers what she is asked, question by question; how many triples she has judged."""
     campaign = read_campaign(folder)
-    right = truth(campaign)
+    right = truth(campaign) if right is None else right
     page = Page(folder, app_of(folder))
     ann, done = page.browser("ann"), 0
     group = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)
@@ -153,3 +153,39 @@ def test_options_of_other_tests_are_refused(tmp_path, capsys):
         said = refusal(capsys, "meta", command, tmp_path, "a.run", "b.run", option, value)
         assert "with a campaign; leave it out" in said
     assert "expected two systems to compare, found 3" in refusal(capsys, "meta", "compare", tmp_path, *"abc")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_campaign_ends_when_its_target_is_reached(tmp_path, capsys):
+    """Planned, judged through the page, extended to a target, stopped by what the manager sees, estimated, reported."""
+    demo, folder, target = tmp_path / "demo", tmp_path / "A", 0.06
+    run("demo", "--people", "60", "--out", demo)
+    run("pool", demo / "sparse", demo / "sparse-ranks", "--depth", "10", "--out", folder)
+    run("campaign", "plan", folder, "--budget", "100", "--extend")
+    run("campaign", "init", folder, "--annotator", "ann", "--manager", "max", "--links", "annotator=none")
+    whole = read_campaign(folder)
+    facts = {tuple(line.split("\t")) for line in (demo / "kg/complete.tsv").read_text().splitlines()}
+    right = np.array([whole.pool.triples.labels_at(row) in facts for row in range(len(whole.pool))])
+    rounds = []
+    while not rounds or rounds[-1][1] > target:
+        if rounds:
+            run("campaign", "plan", folder, "--target", f"nDCG@10 {target * 0.9 ** len(rounds)}", "--extend")
+        run("campaign", "assign", folder, "--per-triple", "1")
+        judge_through_the_page(folder, right=right)
+        seen = Page(folder, app_of(folder)).browser("max").get("/manage").text
+        width = re.search(r"nDCG@10 is known to within ±(\d\.\d+)", seen)
+        assert width is not None
+        rounds.append((int(read_campaign(folder).automatic.for_people.sum()), float(width[1])))
+        assert len(rounds) < 6
+    assert len(rounds) > 1
+    runs = sorted((demo / "sparse-ranks").glob("*.run"))
+    words = "evaluate", folder, *runs, "-m", "nDCG@10 AP@10 P@10", "--collection", demo / "sparse"
+    estimates = json.loads(printed_by(capsys, *words, "--format", "json"))
+    decisions = Decisions(np.full(len(whole.pool), AGREED, np.int8), right.astype(np.int8))
+    judged_whole = question_level(whole.pool, whole.known_answers, decisions)
+    collection = kgtrec.read_collection(demo / "sparse")
+    values = kgtrec.evaluate(judged_whole, runs, ["nDCG@10", "AP@10", "P@10"], collection=collection)
+    held = [row["low"] <= values[row["system"], row["measure"]] <= row["high"] for row in estimates]
+    assert np.mean(held) > 0.8
+    assert re.search(r"\[[\d., ]+\]", printed_by(capsys, *words, "--format", "latex"))
