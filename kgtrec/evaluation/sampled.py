@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1
+from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, counted, warn
 from kgtrec.evaluation.matching import MatchedSystem, match
 from kgtrec.evaluation.prepared import Prepared, prepared
 from kgtrec.evaluation.scoring import Scoring
@@ -20,6 +20,7 @@ from kgtrec.kernels.lists.credit import UNLISTED, Credit, Place
 from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values, label_estimates, mean_of_opened
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
+_FEW = 100  # questions, for quotients of sums: docs/sampling-evidence.md
 _ROUNDING = 1e-20  # squares of differences that are as small in comparison are zero
 
 Floats = NDArray[np.float64]
@@ -50,9 +51,15 @@ def estimate(qrels: SampledQrels, systems: Any, measures: Any, confidence: float
         If a measure has another form.
     KgtrecError
         If candidates are tied under a rule that depends on the labels.
+
+    Warns
+    -----
+    KgtrecWarning
+        If a measure over answers is estimated from fewer than 100 questions.
     """
     between_0_and_1("a confidence", confidence)
     sample = estimates(qrels, systems, measures, scoring)
+    sample.warn_of_few_questions()
     value, error = sample.levels()
     half = sample.quantile(confidence) * error
     low, values, high = (column[:, :, None] for column in (value - half, value, value + half))
@@ -299,6 +306,16 @@ class SampleEstimates:
     def freedom(self) -> int:
         """The degrees of freedom of a t-test: those of the spread between the opened questions."""
         return max(len(self.layout.opened) - self.layout.n_fitted, 1)
+
+    def warn_of_few_questions(self) -> None:
+        """Warn of measures over answers, whose number is estimated from few questions."""
+        n_opened, few = len(self.layout.opened), [each.label for each in self.measures if _is_quotient(each)]
+        if few and n_opened < min(_FEW, self.layout.is_sampled.sum()):
+            warn(
+                f"intervals of {', '.join(few)} rest on {counted(n_opened, 'judged question')} and may be too narrow: "
+                "with 40, 95% intervals held 91% of the differences in replications; judge more questions, or use "
+                "measures over questions"
+            )
 
     def levels(self) -> tuple[Floats, Floats]:
         """Return the values of each system, and their standard errors: (systems, measures), up to the second order."""

@@ -398,7 +398,9 @@ def power(
     one_of("to resample one of", resample, RESAMPLES)
     number_of_workers(workers, executor)
     if isinstance(qrels, SampledQrels):
-        return _power_of_sample(estimates(qrels, systems, measures, Scoring(**scoring)), alpha)
+        sample = estimates(qrels, systems, measures, Scoring(**scoring))
+        sample.warn_of_few_questions()
+        return _power_of_sample(sample, alpha)
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")

@@ -18,7 +18,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.run import Run
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, MeasureError
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.sampled import estimates
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.meta import power
@@ -236,6 +236,18 @@ def test_the_order_of_labels_changes_nothing():
     scores = [kgtrec.evaluate(each, world.runs(), ["nDCG@5", "RR"]) for each in (sample, other)]
     np.testing.assert_allclose(scores[0].values, scores[1].values, rtol=1e-13)
     np.testing.assert_allclose(scores[0].low, scores[1].low, rtol=1e-12)
+
+
+def test_few_questions_under_a_measure_over_answers_are_warned_of():
+    """Not under measures over questions, and not where all questions are judged."""
+    world = World(0)
+    for estimated in (kgtrec.evaluate, power):
+        with pytest.warns(KgtrecWarning, match="micro.MRR rest on 5 judged questions"):
+            estimated(world.sample(range(5)), world.ranks(), ["micro.MRR", "RR"])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "intervals of")
+            estimated(world.sample(range(5)), world.ranks(), "RR")
+            estimated(world.sample(), world.ranks(), "micro.MRR")
 
 
 @pytest.mark.parametrize("measure", ["IPrec@0.5", "gm_map", "micro.GMR", "micro.AMRI", "infAP", "AP(rel=2)", "AAP"])
