@@ -83,7 +83,7 @@ class SamplePlan(PlottedResult):
             f"Expected half-widths of {CONFIDENCE:.0%} intervals for what judging the whole pool would give, "
             f"{self.strategy}; {unknown}. Means over up to "
             f"{counted(self.worlds, 'set')} of labels, Monte Carlo error at most {self.error:.1%} of a width. "
-            f"{self.per_triple} verdicts per triple, {self.times.opening:.0f} s to open a question and "
+            f"{counted(self.per_triple, 'verdict')} per triple, {self.times.opening:.0f} s to open a question and "
             f"{self.times.candidate:.0f} s for a candidate ({source}); adjudication is not in it."
         )
         about = {"systems": ("half_width", "mean over the systems"), "differences": ("difference", "median of pairs")}
@@ -384,21 +384,23 @@ class _Worlds:
 
         low, high = math.ceil(round(self.own * _FINEST, 6)), _FINEST + 1
         if self.own and not fits(low):
-            needed, time = self.work(self.own)[2:]
-            raise KgtrecError(
-                f"expected at least the {needed:,} verdicts, {time:.1f} hours, that are left of what people judge "
-                "already, found less"
-            )
+            raise self._too_little(self.own, ", left of what people judge already")
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
         if low == 0:
-            least = self.work(1 / _FINEST)
-            raise KgtrecError(f"expected at least {least[2]:,} verdicts, {least[3]:.1f} hours, found less")
+            raise self._too_little(1 / _FINEST)
         return low / _FINEST
 
+    def _too_little(self, share: float, what: str = "") -> KgtrecError:
+        """The error where there is less than a share needs."""
+        (_, _, verdicts, hours), per_triple = self.work(share), self.campaign.per_triple
+        needed = f"{counted(verdicts, 'verdict')} ({per_triple} per triple), {hours:.1f} hours{what}"
+        way_out = "; ask for fewer: kgtrec campaign assign --per-triple 1" if per_triple > 1 else ""
+        return KgtrecError(f"expected at least {needed}, found less{way_out}")
+
     def share_for(self, measure: str, half_width: float) -> float:
-        """The smallest share at which the mean half-width of a measure is at most so much, or nearly the smallest."""
+        """The smallest share at which the mean half-width of a measure is at most this one, or nearly the smallest."""
         if not 0 < half_width < math.inf:
             raise KgtrecError(f"expected a half-width above 0 as target, found {half_width}")
         place = self.measures.index(parse_measures(measure)[0].label)

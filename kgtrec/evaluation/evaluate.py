@@ -141,7 +141,7 @@ def evaluate(
     )
     if isinstance(qrels, SampledQrels):
         if idle := [name for name, used in (("per", per), ("float32", float32), ("drawn", drawn)) if used]:
-            raise KgtrecError(f"expected no {idle[0]} with a sample of the judgements, found it; leave it out")
+            raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
         return estimate(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
     inputs = prepared(qrels, systems, measures, scoring, per)
     collection, judgements = inputs.scoring.collection, inputs.qrels
@@ -243,8 +243,9 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
         return scores
     low, high = np.array([[own.ends for own in row] for row in spans]).transpose(2, 0, 1, 3)
     effective = np.array([[own.effective for own in row] for row in spans])
-    scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
-    _warn_without_interval(scores, intervals.drawn, inputs)
+    drawn, confidence = intervals.drawn, intervals.confidence
+    scores = replace(scores, low=low, high=high, effective=effective, drawn=drawn, confidence=confidence)
+    _warn_without_interval(scores, drawn, inputs)
     return scores
 
 

@@ -57,7 +57,7 @@ def estimate(qrels: SampledQrels, systems: Any, measures: Any, confidence: float
     half = sample.quantile(confidence) * error
     low, values, high = (column[:, :, None] for column in (value - half, value, value + half))
     labels = tuple(measure.label for measure in sample.measures)
-    return Scores(sample.systems, labels, values, low=low, high=high, drawn="pool")
+    return Scores(sample.systems, labels, values, low=low, high=high, drawn="pool", confidence=confidence)
 
 
 def estimates(qrels: SampledQrels, systems: Any, measures: Any, scoring: Scoring) -> SampleEstimates:
@@ -347,13 +347,13 @@ class SampleEstimates:
         return combine(mean), np.sqrt(variance), np.sqrt(variance + self._between(predicted, value, within))
 
     def _between(self, predicted: Floats, value: Floats, within: Floats) -> Floats:
-        """(...,) variance of the sums over all questions between sets of as many questions like these."""
+        """(...,) variance of the sums over all questions between sets of as many questions like these; NaN of one."""
         layout = self.layout
         n, known = layout.n_questions, predicted[:, layout.has_pair & ~layout.is_sampled]
         represents = layout.is_sampled.sum() / len(layout.opened)
         mean = (known.sum(axis=1) + represents * value.sum(axis=1)) / n
         squares = ((known.T - mean) ** 2).sum(axis=0) + represents * ((value.T - mean) ** 2 - within.T).sum(axis=0)
-        return np.maximum(squares, 0.0) * n / max(n - 1, 1)
+        return np.maximum(squares, 0.0) * (n / (n - 1) if n > 1 else np.nan)
 
     def _total(self, predicted: Floats, value: Floats) -> Floats:
         """(systems,) the sums over all questions."""

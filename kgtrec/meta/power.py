@@ -329,7 +329,7 @@ def power(
     qrels, systems, measures, **scoring
         As for :func:`kgtrec.evaluation.item_scores`. Or only its result, instead of ``qrels``: a mapping from a
         measure's name to the score of each system on each item. With :class:`SampledQrels` the differences are
-        estimates of those that judging the whole pool would give, with t-tests of their own (``SAMPLE_TESTS``).
+        estimates of those that judging the whole pool would give, with their t-tests (``SAMPLE_TESTS``).
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from kgtrec.campaign.machine_report import machine_report
 from kgtrec.campaign.predict import FOLDS, predict_pairs
 from kgtrec.campaign.sampled import sampled_qrels
 from kgtrec.data.arrow import labels_of
@@ -88,7 +89,7 @@ def test_a_machine_without_skill_is_left_out(kind):
         "turned round": np.where(truth, 0.1, 0.9),
         "of nothing judged": np.where(campaign.design.asked(len(truth)), np.nan, 0.9),
     }[kind]
-    with pytest.warns(KgtrecWarning, match="machine left out: No skill is shown: .* Estimates leave it out."):
+    with pytest.warns(KgtrecWarning, match=r"machine left out: No skill is shown: .*by ranks in finished questions"):
         got = sampled_qrels(campaign, machine(p))
     assert np.array_equal(got.prediction, sampled_qrels(campaign).prediction)
 
@@ -105,3 +106,15 @@ def test_a_prediction_depends_on_no_label_of_its_fold():
     own = fold[before.question] == 1
     assert not np.array_equal(before.label[own & before.judged], after.label[own & after.judged])
     assert np.array_equal(before.prediction[own & before.is_open], after.prediction[own & after.is_open])
+
+
+def test_the_report_says_that_estimates_have_another_test():
+    """It uses all settled triples, and the share of Y; they use finished questions, and a prediction by ranks."""
+    campaign, truth = sample()
+    said = machine(np.random.default_rng(5).random(len(truth)))
+    caption = machine_report(campaign, {"a": said}, resamples=50).tables()[0].caption
+    assert "of the squared error of the share of Y" in caption
+    assert "kgtrec evaluate tests machines anew: in finished questions alone, beyond a prediction by ranks" in caption
+    assert "Estimates leave it out" not in caption
+    with pytest.warns(KgtrecWarning, match="squared error of a prediction by ranks in finished questions"):
+        sampled_qrels(campaign, said)

@@ -301,3 +301,27 @@ def test_one_question_of_several_gives_no_interval():
     """It is refused."""
     with pytest.raises(KgtrecError, match="at least two questions whose drawn triples are settled, found 1 of 12"):
         kgtrec.evaluate(World(2).sample([1]), World(2).runs(), "AP@5")
+
+
+def test_one_question_says_nothing_of_other_questions():
+    """All of it is judged, so the difference is known; over other questions there is no interval."""
+    world = World(3, n_questions=1)
+    tested = power(world.sample(), world.runs(), ["P@3"])
+    for ends in (tested.low, tested.high):
+        np.testing.assert_allclose(ends[:, 0], tested.difference, atol=1e-12)
+        assert np.isnan(ends[:, 1]).all()
+
+
+def test_the_confidence_is_in_the_table_for_latex():
+    """In the comment above it."""
+    world = World(4)
+    scores = kgtrec.evaluate(world.sample(), world.runs(), "P@3", confidence=0.9)
+    assert scores.to_latex().startswith("% 90% intervals over other samples of this pool, ")
+
+
+@pytest.mark.parametrize("option", [{"per": "side"}, {"drawn": "triple"}, {"float32": True}])
+def test_options_without_a_use_are_refused_by_their_name(option):
+    """As the command spells it."""
+    world, [name] = World(4), option
+    with pytest.raises(KgtrecError, match=f"expected no --{name} with a sample of the judgements"):
+        kgtrec.evaluate(world.sample(), world.runs(), "P@3", **option)
