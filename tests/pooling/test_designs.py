@@ -191,7 +191,7 @@ def test_a_design_without_a_candidate_is_refused(folder):
     ("column", "text", "expected"),
     [
         ("pi", "1e-320", "expected a probability from 1e-12 to 1, got '1e-320'"),
-        ("theta", "0.9", "expected theta to be the same in all lines, "),
+        ("theta", "0.9", "expected one theta in all lines, got another; restore"),
         ("opened", "yes", "expected a question to be opened or not, got both"),
     ],
 )

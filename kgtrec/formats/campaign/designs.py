@@ -80,8 +80,7 @@ def read_design(path: Path, pool: Pool, automatic: Automatic) -> Design:
     order = np.argsort(key, kind="stable")
     first = order[np.searchsorted(question[order], question)]
     lines.require(is_opened == is_opened[first], lambda _: "expected a question to be opened or not, got both")
-    found = "expected theta to be the same in all lines, got another; restore the file as kgtrec wrote it"
-    lines.require(theta == theta[:1], lambda _: found)
+    lines.require(theta == theta[:1], lambda _: "expected one theta in all lines, got another; restore kgtrec's file")
     columns = question.astype(np.int32), triple.astype(np.int32), theta, pi, is_opened, is_drawn
     return Design(*columns).take(order)
 
