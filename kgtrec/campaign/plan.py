@@ -30,7 +30,7 @@ from kgtrec.data.triples import triple_keys
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, between_0_and_1, counted
 from kgtrec.evaluation.given import each_system
-from kgtrec.evaluation.sampled import estimates
+from kgtrec.evaluation.sampled import sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics.work_time import WorkTimes
 from kgtrec.measures.names import parse_measures
@@ -266,7 +266,7 @@ def sample_state(campaign: Campaign) -> SampleState | None:
     if done > 1:
         lists, measures = pooled_runs(campaign.pool, campaign.known_answers), _measures_of(campaign.pool)
         sample = replace(sampled_qrels(campaign, warns=False), collection="")
-        parts = estimates(sample, lists, measures, Scoring())
+        parts = sample_estimates(sample, lists, measures, Scoring())
         half = parts.quantile(CONFIDENCE) * parts.levels()[1].mean(axis=0)
         widths = dict(zip(measures, half.tolist(), strict=True))
     return SampleState((done, opened), (decided, int(drawn.sum())), widths)
@@ -327,8 +327,9 @@ class _Worlds:
         ids = self.pool.questions.ids
         if design is not None and np.any(design.is_drawn & opened_and_done(ids, design, self.decisions)):
             sample = sampled_qrels(self.campaign, warns=False)
-            asked = self.pool.questions.triples(sample.question[sample.is_open], sample.entity[sample.is_open])
-            probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction[sample.is_open]
+            sample = sample.take(sample.is_uncertain)
+            asked = self.pool.questions.triples(sample.question, sample.entity)
+            probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction
         return probability
 
     def widths(self, share: float) -> _Widths:
@@ -362,7 +363,7 @@ class _Worlds:
         with warnings.catch_warnings():
             if self._warned:  # each world would give the same warnings again
                 warnings.simplefilter("ignore", KgtrecWarning)
-            parts, self._warned = estimates(sample, self.systems, self.measures, self.scoring), True
+            parts, self._warned = sample_estimates(sample, self.systems, self.measures, self.scoring), True
         of_pairs = parts.differences()[1] if len(parts.systems) > 1 else np.full((1, len(self.measures)), np.nan)
         return parts.quantile(CONFIDENCE) * np.array([parts.levels()[1].mean(axis=0), np.median(of_pairs, axis=0)])
 

@@ -19,7 +19,7 @@ from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
-from kgtrec.evaluation.sampled import SampleEstimates, estimates
+from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, Part, ResampledTest, TukeyTest
@@ -398,7 +398,7 @@ def power(
     one_of("to resample one of", resample, RESAMPLES)
     number_of_workers(workers, executor)
     if isinstance(qrels, SampledQrels):
-        return _power_of_sample(estimates(qrels, systems, measures, Scoring(**scoring)), alpha)
+        return _power_of_sample(sample_estimates(qrels, systems, measures, Scoring(**scoring)), alpha)
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
