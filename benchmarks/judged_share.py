@@ -102,8 +102,10 @@ class Replay:
         self.names, self.position = tuple(names), np.array(position)
         self.measures = inputs.measures
         self.credits = [sampled._credit_of(measure) for measure in inputs.measures]
-        verdict = np.where(sample.is_open, sample.label, sample.prediction)
-        whole = replace(sample, label=verdict, rate=np.ones(len(sample)), prediction=verdict, is_opened=sample.is_open)
+        verdict = np.where(sample.is_uncertain, sample.label, sample.prediction)
+        whole = replace(
+            sample, label=verdict, rate=np.ones(len(sample)), prediction=verdict, is_opened=sample.is_uncertain
+        )
         self.label, self.truth = verdict, self.estimates(whole).levels()[0]
 
     def drawn(self, design: designs.Design) -> Campaign:
@@ -116,7 +118,7 @@ class Replay:
         return sample.take(np.lexsort((sample.entity, sample.question)))
 
     def estimates(self, sample: SampledQrels) -> sampled.SampleEstimates:
-        """The same as `kgtrec.evaluation.sampled.estimates`, without reading and ranking again."""
+        """The same as `kgtrec.evaluation.sampled.sample_estimates`, without reading and ranking again."""
         return sampled._at_positions(self.names, self.position, sample, self.measures, self.credits)
 
     def sample(self, options: argparse.Namespace, share: float, seed: int) -> SampledQrels:
@@ -140,7 +142,7 @@ class Replay:
     def bias(self, options: argparse.Namespace, share: float) -> tuple[Floats, ...]:
         """The exact bias under the predictions of one sample: of levels, and of pairs by order one, and two."""
         sample = self.sample(options, share, options.seed)
-        whole = replace(sample, label=self.label, is_opened=sample.is_open)
+        whole = replace(sample, label=self.label, is_opened=sample.is_uncertain)
         with mock.patch.object(sampled, "label_estimates", around_the_mean):
             found = self.estimates(whole)
         apart = np.subtract(*(self.truth[rows] for rows in np.triu_indices(len(self.names), 1)))
@@ -177,7 +179,7 @@ def by_shares(sample: SampledQrels) -> SampledQrels:
     weight = np.where(sample.judged, 1.0 / sample.rate, 0.0)
     judged, yes = (np.bincount(fold, part, 10) for part in (weight, weight * np.nan_to_num(sample.label)))
     share = ((yes.sum() - yes + 0.5) / (judged.sum() - judged + 1.0))[fold]
-    return replace(sample, prediction=np.where(sample.is_open, share, sample.prediction))
+    return replace(sample, prediction=np.where(sample.is_uncertain, share, sample.prediction))
 
 
 def published() -> Replay:

@@ -47,7 +47,7 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import completed_rows
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.evaluation.sampled import estimate
+from kgtrec.evaluation.sampled import estimated_scores
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.formats.collections import read_collection
 from kgtrec.kernels.statistics.logistic import expit, penalised_logistic
@@ -217,7 +217,7 @@ def replay(world: World, share: float, samples: int, seed: int) -> None:
         learned = learn(campaign, world.collection, FAMILIES, resamples=2)
         quality.append(learned.report["learned"]["value"].to_pylist())
         for machine in (None, learned.verdicts):
-            scores = estimate(sampled_qrels(campaign, machine), world.systems, measures, scoring=options)
+            scores = estimated_scores(sampled_qrels(campaign, machine), world.systems, measures, 0.95, options)
             found.append([values[:, :, 0] for values in (scores.values, scores.low, scores.high)])
     print(f"\n{samples} samples: mean AUC {np.mean(quality, axis=0)[0]:.3f}, phi {np.mean(quality, axis=0)[1]:.3f}")
     print("measure    predicted    half-width  1.96 SD     bias (error)   coverage")

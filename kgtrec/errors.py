@@ -27,6 +27,7 @@ _STEERING = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 
+_NEAR_0 = 1e-12  # at 1 minus less, the quantile of 0.5 + confidence / 2 may be infinite
 _NEAR = 0.6  # of difflib's ratio, for names that may have been meant
 
 #: numbers of the system's errors on a disk without room
@@ -220,7 +221,7 @@ def whole_number(what: str, value: Any, least: int | None = 0, most: int | None 
 
 
 def between_0_and_1(what: str, value: Any) -> None:
-    """Refuse what is no number above 0 and below 1.
+    """Refuse what is no number above 0 and below 1, or so near to one of them that quantiles are infinite.
 
     Examples
     --------
@@ -230,6 +231,8 @@ def between_0_and_1(what: str, value: Any) -> None:
     """
     if not (is_number(value) and 0 < value < 1):
         raise KgtrecError(f"expected {what} between 0 and 1, found {value!r}")
+    if not _NEAR_0 <= value <= 1 - _NEAR_0:
+        raise KgtrecError(f"expected {what} at least {_NEAR_0:g} away from 0 and 1, found {value!r}")
 
 
 def some_of(names: Sequence[str], most: int = 5) -> str:

@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.errors import KgtrecError, KgtrecWarning, each_warned_once, is_number, nearest, unwarned, warn, whole_number
+from kgtrec.errors import (
+    KgtrecError,
+    KgtrecWarning,
+    between_0_and_1,
+    each_warned_once,
+    is_number,
+    nearest,
+    unwarned,
+    warn,
+    whole_number,
+)
 
 
 @given(st.integers(), st.integers(0, 100), st.integers(0, 100))
@@ -78,3 +88,10 @@ def test_a_warning_of_several_parts_is_given_once_and_as_of_the_caller():
     assert [str(warning.message) for warning in ours] == ["one"]
     assert ours[0].filename == __file__
     assert [warning.category for warning in caught if warning not in ours] == [RuntimeWarning] * 2
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.5, 95, 1e-13, 1 - 2**-53, float("nan"), "0.5"])
+def test_a_share_at_0_or_1_or_next_to_them_is_refused(value):
+    """The quantile of 0.5 + confidence / 2 would be infinite."""
+    with pytest.raises(KgtrecError, match=r"expected a confidence (between|at least 1e-12 away from) 0 and 1, found"):
+        between_0_and_1("a confidence", value)

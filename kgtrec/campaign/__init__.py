@@ -19,7 +19,7 @@ __all__ = offer(
         "campaign.verdict_rules": ("Refusal",),
         "campaign.store": ("OpenCampaign",),
         "formats.campaign.judgements": ("read_judgements",),
-        "campaign.decide": ("decide",),
+        "campaign.decide": ("decide", "decisions_of"),
         "campaign.track": ("track", "CampaignProgress"),
         "campaign.agreement": ("annotator_agreement", "AgreementReport"),
         "campaign.annotator_errors": ("annotator_errors", "AnnotatorErrors"),

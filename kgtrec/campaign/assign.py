@@ -145,14 +145,20 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     """Find the question with whose triples each triple of the pool is judged, (n,) row in its questions.
 
     A triple that was pooled for its head and its tail question belongs to the one that has more triples for people to
-    judge; if both have equally many, a hash of seed and question id decides. Judgements do not change groups.
+    judge; if both have equally many, a hash of seed and question id decides. Judgements do not change groups. One that
+    a design has drawn belongs to the question that it was drawn for, if for both to the first in the order of tasks:
+    so questions are done in this random order, whatever they share.
     """
     pair = np.unique(np.stack([pool.triple, pool.question]), axis=1)
     triple, question = pair[0], pair[1]
     for_people = automatic.for_people[triple]
-    size = np.bincount(question[for_people], minlength=len(pool.questions))
+    size = np.bincount(question[for_people], minlength=len(pool.questions))[question]
+    if (design := automatic.design) is not None:
+        drawn = design.take(design.is_drawn)
+        triple, question = np.r_[triple, drawn.triple], np.r_[question, drawn.question]
+        size = np.r_[size, np.full(len(drawn), len(pool) + 1)]  # before all others
     key = hashed(seed, label_hashes(pool.questions.ids))
-    best = np.lexsort((key[question], -size[question], triple))
+    best = np.lexsort((key[question], -size, triple))
     _, first = np.unique(triple[best], return_index=True)
     return np.asarray(question[best][first])
 

@@ -203,7 +203,12 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
 
 
 def decisions_of(campaign: Campaign) -> Decisions:
-    """Decide on each triple of a campaign's pool, see :func:`decide`."""
+    """Decide on each triple of a campaign's pool by its judgements and settings, as :func:`decide` does.
+
+    Examples
+    --------
+    See docs/machine-verdicts.md.
+    """
     return decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=campaign.per_triple)
 
 

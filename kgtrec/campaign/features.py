@@ -31,7 +31,7 @@ def triple_features(
     collection : Collection
         For whose questions the pool was made.
     families : mapping of str to str, optional
-        Of runs; a run without one is a family of its own.
+        Of runs; a run without one counts as one.
 
     Returns
     -------

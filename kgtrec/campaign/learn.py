@@ -89,7 +89,7 @@ def learn(
     collection : Collection
         For which the pool was made; its train facts are used.
     families : mapping of str to str, optional
-        Of runs. Default: each run is a family of its own.
+        Of runs. Default: each run is a family.
     resamples : int
         Bootstrap samples of questions for the report.
     seed : int

@@ -191,6 +191,7 @@ def machine_report(
     question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
     weight = 1.0 / campaign.chance
     whole, by_relation, bins, texts = [], [], [], []
+    end = " Estimates leave it out." if campaign.design is None else ""
     for name, said in machines.items():
         verdict, given = said.of_pool(len(pool))
         rows = np.flatnonzero(is_asked & ((decisions.verdict >= 0) | (verdict >= 0)))
@@ -212,12 +213,14 @@ def machine_report(
         n_unsure = int(np.count_nonzero(said.verdict == UNSURE))
         texts.append(
             f"{name}: {counted(len(said), 'verdict')}, {n_unsure:,} of them unsure, {n_both.sum():,} on triples that "
-            f"people have settled. {skill_text(worth, confidence)}"
+            f"people have settled. {skill_text(worth, confidence, end=end)}"
         )
     data = pa.concat_tables(
         [_statistics_table(values[:, None], machine=name) for name, values in zip(machines, whole, strict=True)]
     )
     value = Column("value", low="low", high="high", across="machine")
+    if campaign.design is not None:
+        texts.append("kgtrec evaluate tests machines anew: in finished questions alone, beyond a prediction by ranks.")
     caption = "\n".join([*texts, f"{confidence * 100:g}% bootstrap intervals, questions resampled"])
     shown = replace(value, across="statistic")
     counts = (Column("machine"), Column("relation"), Column("compared"))

@@ -30,7 +30,7 @@ from kgtrec.data.triples import triple_keys
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, between_0_and_1, counted
 from kgtrec.evaluation.given import each_system
-from kgtrec.evaluation.sampled import estimates
+from kgtrec.evaluation.sampled import sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics.work_time import WorkTimes
 from kgtrec.measures.names import parse_measures
@@ -83,7 +83,7 @@ class SamplePlan(PlottedResult):
             f"Expected half-widths of {CONFIDENCE:.0%} intervals for what judging the whole pool would give, "
             f"{self.strategy}; {unknown}. Means over up to "
             f"{counted(self.worlds, 'set')} of labels, Monte Carlo error at most {self.error:.1%} of a width. "
-            f"{self.per_triple} verdicts per triple, {self.times.opening:.0f} s to open a question and "
+            f"{counted(self.per_triple, 'verdict')} per triple, {self.times.opening:.0f} s to open a question and "
             f"{self.times.candidate:.0f} s for a candidate ({source}); adjudication is not in it."
         )
         about = {"systems": ("half_width", "mean over the systems"), "differences": ("difference", "median of pairs")}
@@ -266,7 +266,7 @@ def sample_state(campaign: Campaign) -> SampleState | None:
     if done > 1:
         lists, measures = pooled_runs(campaign.pool, campaign.known_answers), _measures_of(campaign.pool)
         sample = replace(sampled_qrels(campaign, warns=False), collection="")
-        parts = estimates(sample, lists, measures, Scoring())
+        parts = sample_estimates(sample, lists, measures, Scoring())
         half = parts.quantile(CONFIDENCE) * parts.levels()[1].mean(axis=0)
         widths = dict(zip(measures, half.tolist(), strict=True))
     return SampleState((done, opened), (decided, int(drawn.sum())), widths)
@@ -327,8 +327,9 @@ class _Worlds:
         ids = self.pool.questions.ids
         if design is not None and np.any(design.is_drawn & opened_and_done(ids, design, self.decisions)):
             sample = sampled_qrels(self.campaign, warns=False)
-            asked = self.pool.questions.triples(sample.question[sample.is_open], sample.entity[sample.is_open])
-            probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction[sample.is_open]
+            sample = sample.take(sample.is_uncertain)
+            asked = self.pool.questions.triples(sample.question, sample.entity)
+            probability[self.pool.rows(asked.head, asked.relation, asked.tail)] = sample.prediction
         return probability
 
     def widths(self, share: float) -> _Widths:
@@ -362,7 +363,7 @@ class _Worlds:
         with warnings.catch_warnings():
             if self._warned:  # each world would give the same warnings again
                 warnings.simplefilter("ignore", KgtrecWarning)
-            parts, self._warned = estimates(sample, self.systems, self.measures, self.scoring), True
+            parts, self._warned = sample_estimates(sample, self.systems, self.measures, self.scoring), True
         of_pairs = parts.differences()[1] if len(parts.systems) > 1 else np.full((1, len(self.measures)), np.nan)
         return parts.quantile(CONFIDENCE) * np.array([parts.levels()[1].mean(axis=0), np.median(of_pairs, axis=0)])
 
@@ -384,21 +385,23 @@ class _Worlds:
 
         low, high = math.ceil(round(self.own * _FINEST, 6)), _FINEST + 1
         if self.own and not fits(low):
-            needed, time = self.work(self.own)[2:]
-            raise KgtrecError(
-                f"expected at least the {needed:,} verdicts, {time:.1f} hours, that are left of what people judge "
-                "already, found less"
-            )
+            raise self._too_little(self.own, ", left of what people judge already")
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
         if low == 0:
-            least = self.work(1 / _FINEST)
-            raise KgtrecError(f"expected at least {least[2]:,} verdicts, {least[3]:.1f} hours, found less")
+            raise self._too_little(1 / _FINEST)
         return low / _FINEST
 
+    def _too_little(self, share: float, what: str = "") -> KgtrecError:
+        """The error where there is less than a share needs."""
+        (_, _, verdicts, hours), per_triple = self.work(share), self.campaign.per_triple
+        needed = f"{counted(verdicts, 'verdict')} ({per_triple} per triple), {hours:.1f} hours{what}"
+        way_out = "; ask for fewer: kgtrec campaign assign --per-triple 1" if per_triple > 1 else ""
+        return KgtrecError(f"expected at least {needed}, found less{way_out}")
+
     def share_for(self, measure: str, half_width: float) -> float:
-        """The smallest share at which the mean half-width of a measure is at most so much, or nearly the smallest."""
+        """The smallest share at which the mean half-width of a measure is at most this one, or nearly the smallest."""
         if not 0 < half_width < math.inf:
             raise KgtrecError(f"expected a half-width above 0 as target, found {half_width}")
         place = self.measures.index(parse_measures(measure)[0].label)

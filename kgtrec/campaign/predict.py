@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +66,8 @@ def predict(
     """
     pool, decisions = campaign.pool, decisions_of(campaign)
     triple, question = np.unique(np.stack([pool.triple, pool.question]), axis=1)
-    home = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[triple]
+    # a question of the pool, also where a design has drawn the triple for another one
+    home = groups_of(pool, replace(campaign.automatic, design=None), seed=campaign.assignment_seed)[triple]
     is_used = (question == home) & (decisions.verdict >= 0)[triple] & ~campaign.automatic.is_automatic[triple]
     label = np.where(is_used, decisions.verdict[triple], np.nan)
     weight = 1.0 / campaign.chance[triple]
@@ -118,8 +120,8 @@ def folds_of_triples(triple: NDArray[np.integer], fold: NDArray[np.integer], n: 
     return folds
 
 
-def skill_text(worth: Skill, confidence: float, than: str = "the share of Y") -> str:
-    """Say whether a machine has skill beyond a prediction without it."""
+def skill_text(worth: Skill, confidence: float, than: str = "the share of Y", end: str = "") -> str:
+    """Say whether a machine has skill beyond a prediction without it; ``end`` follows where none is shown."""
     if np.isnan(worth.low):
         return "Too few questions are settled to show any skill: estimates leave it out."
     parts = [f"{round(part, 3) + 0.0:.1%}" for part in (worth.value, worth.low, worth.high)]  # never -0.0%
@@ -127,4 +129,4 @@ def skill_text(worth: Skill, confidence: float, than: str = "the share of Y") ->
         f"recalibrated, it takes away {parts[0]} of the squared error of {than} "
         f"({confidence * 100:g}% interval {parts[1]} to {parts[2]})"
     )
-    return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}. Estimates leave it out."
+    return f"It has skill: {found}." if worth.is_shown else f"No skill is shown: {found}.{end}"

@@ -74,7 +74,7 @@ def sampled_qrels(campaign: Campaign, machine: MachineVerdicts | None = None, *,
     pairs = design.triple, design.question, label, 1.0 / rate
     prediction, worth = predict_pairs(pool, *pairs, machine, by_ranks=True)
     if machine is not None and not worth.is_shown:
-        warn(f"machine left out: {skill_text(worth, 0.95, 'a prediction by ranks')}")
+        warn(f"machine left out: {skill_text(worth, 0.95, 'a prediction by ranks in finished questions')}")
     known_label, is_known = (known.grade >= 1).astype(np.float64), np.repeat([True, False], [len(known), len(design)])
     sampled = SampledQrels(
         np.r_[known.question, design.question],

@@ -98,7 +98,6 @@ def command(
     kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
-    confidence: float | None = options["confidence"]
     refuse_idle(("machine",), NO_CAMPAIGN, when=not is_campaign(qrels))
     if scoring.options["ties"] == "all":
         refuse_idle(("sort", "per", "sides", "float32", "confidence", "weights", "machine"), "--ties all")
@@ -135,9 +134,8 @@ def command(
             scores = evaluate(judgements, given, measures, per=per, **options, **keywords)
     if scoring.options["ties"] == "realistic" and any(scores.tied):
         _report_half_places(scores.measures, "--ties expected gives the mean")
-    if scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
-        level = 0.95 if confidence is None else confidence
-        say(f"note: {100 * level:.12g}% intervals are over {scores.population}")
+    if scores.low is not None and scores.confidence and (scores.low == scores.low).any():  # not all are NaN
+        say(f"note: {100 * scores.confidence:.12g}% intervals are over {scores.population}")
     output.show(scores if sort is None else scores.sorted_by(sort))
 
 

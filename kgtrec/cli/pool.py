@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import by_name, files_of, read_questions
+from kgtrec.cli.inputs import by_name, files_of, is_campaign, read_questions
 from kgtrec.cli.options import (
     COUNT,
     PATH,
@@ -165,7 +165,7 @@ def command(
     if chosen.design and options["budget"] is not None:
         raise KgtrecError(
             f"strategy {strategy} takes no budget but --share, a share of the triples; kgtrec campaign plan CAMPAIGN "
-            "--budget N --extend draws a sample of so many verdicts from a pool of strategy depth"
+            "--budget N --extend draws a sample of N verdicts from a pool of strategy depth"
         )
     if dry_run and not trivial:
         raise KgtrecError("expected --trivial together with --dry-run, found none; give types, category or both")
@@ -255,6 +255,8 @@ def _require_judgements(strategy: Strategy, judged: str | None) -> None:
         raise KgtrecError(
             f"expected a strategy that needs judgements ({asking}) together with --judged, found {strategy.name}"
         )
+    if judged and is_campaign(judged):
+        raise KgtrecError(f"--judged: expected qrels, found the campaign {judged}; kgtrec campaign qrels makes qrels")
 
 
 def _run_files(runs: Sequence[str]) -> list[str]:

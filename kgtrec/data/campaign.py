@@ -43,6 +43,7 @@ class Automatic(Columns):
 
     rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge; NOT_DRAWN
     rules: tuple[str, ...]
+    design: Design | None = None  # of the pool, if it is not all for people
 
     @property
     def is_automatic(self) -> NDArray[np.bool_]:
@@ -59,7 +60,7 @@ class Automatic(Columns):
         if design is None:
             return self
         asked = np.where(design.asked(len(self)), np.int8(_FOR_PEOPLE), np.int8(NOT_DRAWN))
-        return replace(self, rule=np.where(self.is_automatic, self.rule, asked))
+        return replace(self, rule=np.where(self.is_automatic, self.rule, asked), design=design)
 
     @classmethod
     def none(cls, n: int) -> Automatic:

@@ -25,7 +25,7 @@ class SampledQrels(Columns):
     label: NDArray[np.float64]  # (n,) 1 or 0; NaN: not judged
     rate: NDArray[np.float64]  # (n,) probability of being judged once the question is opened; 1 if known before
     prediction: NDArray[np.float64]  # (n,) probability of the label 1; the label itself if known before
-    is_open: NDArray[np.bool_]  # (n,) False: the label was known before anybody judged
+    is_uncertain: NDArray[np.bool_]  # (n,) False: the label was known before anybody judged
     is_opened: NDArray[np.bool_]  # (n,) whether the question was opened
     questions: Vocabulary
     entities: Vocabulary
@@ -40,9 +40,10 @@ class SampledQrels(Columns):
     @property
     def judged(self) -> NDArray[np.bool_]:
         """(n,) whether people judged the pair as a part of the sample."""
-        return self.is_open & ~np.isnan(self.label)
+        return self.is_uncertain & ~np.isnan(self.label)
 
     def __repr__(self) -> str:
-        n, opened = (len(np.unique(self.question[rows])) for rows in (self.is_open, self.is_open & self.is_opened))
-        judged = f"{self.judged.sum():,} of {self.is_open.sum():,} pairs judged"
+        own = self.is_uncertain
+        n, opened = (len(np.unique(self.question[rows])) for rows in (own, own & self.is_opened))
+        judged = f"{self.judged.sum():,} of {own.sum():,} pairs judged"
         return f"<SampledQrels: {judged} in {opened:,} of {n:,} questions>"

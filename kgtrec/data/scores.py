@@ -49,6 +49,7 @@ class Scores(Framed, PlottedResult):
     least: NDArray[np.float64] | None = None
     most: NDArray[np.float64] | None = None
     drawn: str = ""  # the unit that the intervals resample, "triple" or "question"; "" without intervals
+    confidence: float | None = None  # of the intervals
 
     @property
     def population(self) -> str:
@@ -72,7 +73,8 @@ class Scores(Framed, PlottedResult):
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
         columns = (*map(Column, ("system", *self.items)), value)
-        note = f"intervals over {self.population}" if self.population else ""
+        level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
+        note = f"{level}intervals over {self.population}" if self.population else ""
         if low == "least":
             note = "the least and the most that each value can be, of the answers below the ends of lists"
             note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""

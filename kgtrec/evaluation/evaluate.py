@@ -21,7 +21,7 @@ from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_e
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.evaluation.prepared import Prepared, prepared
-from kgtrec.evaluation.sampled import estimate
+from kgtrec.evaluation.sampled import estimated_scores
 from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
 from kgtrec.evaluation.summarise import summarise
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of
@@ -52,7 +52,7 @@ def evaluate(
     qrels : Qrels, Collection, SampledQrels, path, DataFrame, mapping or iterable
         The judgements, as for :func:`kgtrec.evaluation.given.qrels_of`. Of a designed sample
         (:func:`kgtrec.campaign.sampled_qrels`) the values are estimates of those that judging the whole pool would
-        give, always with intervals; see :func:`kgtrec.evaluation.sampled.estimate` for the measures.
+        give, always with intervals; see :func:`kgtrec.evaluation.sampled.estimated_scores` for the measures.
     systems : Run, AnswerRanks, Ranked, path, DataFrame or mapping, or several of them
         One system, as for :func:`kgtrec.evaluation.given.system_of`, an iterable, a mapping from names, or the path
         of a folder of answer ranks or runs; an iterable is read one system at a time.
@@ -141,8 +141,8 @@ def evaluate(
     )
     if isinstance(qrels, SampledQrels):
         if idle := [name for name, used in (("per", per), ("float32", float32), ("drawn", drawn)) if used]:
-            raise KgtrecError(f"expected no {idle[0]} with a sample of the judgements, found it; leave it out")
-        return estimate(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
+            raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
+        return estimated_scores(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
     inputs = prepared(qrels, systems, measures, scoring, per)
     collection, judgements = inputs.scoring.collection, inputs.qrels
     intervals = None
@@ -243,8 +243,9 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
         return scores
     low, high = np.array([[own.ends for own in row] for row in spans]).transpose(2, 0, 1, 3)
     effective = np.array([[own.effective for own in row] for row in spans])
-    scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
-    _warn_without_interval(scores, intervals.drawn, inputs)
+    drawn, confidence = intervals.drawn, intervals.confidence
+    scores = replace(scores, low=low, high=high, effective=effective, drawn=drawn, confidence=confidence)
+    _warn_without_interval(scores, drawn, inputs)
     return scores
 
 

@@ -59,8 +59,14 @@ def qrels_of(qrels: Any) -> Qrels | Collection:
         return qrels
     if isinstance(qrels, str | os.PathLike):
         from kgtrec.formats.collections import read_collection
+        from kgtrec.formats.output.folders import SETTINGS
         from kgtrec.formats.trec.qrels import read_qrels
 
+        if Path(qrels, SETTINGS).is_file():
+            raise KgtrecError(
+                f"{qrels}: expected qrels or the folder of a collection, found that of a campaign; kgtrec campaign "
+                "qrels makes its qrels; kgtrec evaluate, meta power and meta compare estimate from a sample"
+            )
         return read_collection(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
     if _is_ranx(qrels):
         qrels = qrels.to_dataframe().rename(columns={"q_id": "query_id", "score": "relevance"})

@@ -62,7 +62,7 @@ class Intervals:
 
     def __init__(self, confidence: float, qrels: Qrels, triple: NDArray[np.int64] | None = None) -> None:
         between_0_and_1("a confidence", confidence)
-        self._confidence, self._triple = confidence, triple
+        self.confidence, self._triple = confidence, triple
         self._question = qrels.question[qrels.grade >= 1]
         self._key: tuple[str, bytes, bytes] | None = None
         self._units: Units
@@ -83,10 +83,10 @@ class Intervals:
             return Interval(np.full((2, size), np.nan), np.full(size, np.nan))
         units = self._units_of(measure, items, size)
         if record.aggregate == "median":
-            ends, effective = _of_medians(items, units, self._confidence)
+            ends, effective = _of_medians(items, units, self.confidence)
         else:
             parts = quotients(units, *fraction(measure, items))
-            ends, effective = interval_of(measure, parts, self._confidence), parts.effective
+            ends, effective = interval_of(measure, parts, self.confidence), parts.effective
         if record.form != "plain" and record.chance is None:
             # the chance level of a geometric mean and the like hardly varies with the test set, so this one's is used
             expectation = chance_level(measure, items, size, name)[0]

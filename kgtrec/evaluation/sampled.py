@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-def estimate(qrels: SampledQrels, systems: Any, measures: Any, confidence: float, scoring: Scoring) -> Scores:
+def estimated_scores(qrels: SampledQrels, systems: Any, measures: Any, confidence: float, scoring: Scoring) -> Scores:
     """Estimate the values of systems that judging the whole pool would give, with intervals.
 
     Parameters
@@ -58,17 +58,17 @@ def estimate(qrels: SampledQrels, systems: Any, measures: Any, confidence: float
         If a measure over answers is estimated from fewer than 100 questions.
     """
     between_0_and_1("a confidence", confidence)
-    sample = estimates(qrels, systems, measures, scoring)
+    sample = sample_estimates(qrels, systems, measures, scoring)
     sample.warn_of_few_questions()
     value, error = sample.levels()
     half = sample.quantile(confidence) * error
     low, values, high = (column[:, :, None] for column in (value - half, value, value + half))
     labels = tuple(measure.label for measure in sample.measures)
-    return Scores(sample.systems, labels, values, low=low, high=high, drawn="pool")
+    return Scores(sample.systems, labels, values, low=low, high=high, drawn="pool", confidence=confidence)
 
 
-def estimates(qrels: SampledQrels, systems: Any, measures: Any, scoring: Scoring) -> SampleEstimates:
-    """Compute what the estimates of levels and of differences are made of, for each system; see :func:`estimate`."""
+def sample_estimates(qrels: SampledQrels, systems: Any, measures: Any, scoring: Scoring) -> SampleEstimates:
+    """Compute what estimates of levels and differences are made of, for each system; see :func:`estimated_scores`."""
     inputs = prepared(qrels.pairs, systems, measures, scoring.without("missing", "sides", "weights"))
     qrels = qrels.recoded(questions=inputs.qrels.questions, entities=inputs.qrels.entities)
     qrels = qrels.take(np.lexsort((qrels.entity, qrels.question)))
@@ -115,10 +115,10 @@ def _is_quotient(measure: ParsedMeasure) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bucket:
-    """Questions with about as many open pairs, and about as many pairs known to be relevant."""
+    """Questions with about as many uncertain pairs, and about as many pairs known to be relevant."""
 
     question: Rows  # (q,) row in the questions
-    open: Rows  # (q, u) rows of the sampled qrels; -1 where there are fewer
+    uncertain: Rows  # (q, u) rows of the sampled qrels; -1 where there are fewer
     relevant: Rows  # (q, r) rows of the sampled qrels; -1 where there are fewer
 
 
@@ -129,7 +129,7 @@ class _Layout:
     qrels: SampledQrels
     buckets: tuple[_Bucket, ...]
     has_pair: NDArray[np.bool_]  # (questions,)
-    is_sampled: NDArray[np.bool_]  # (questions,) those with an open pair
+    is_sampled: NDArray[np.bool_]  # (questions,) those with an uncertain pair
     opened: Rows  # (o,) rows of the questions that were opened
     judged: Rows  # (j,) rows of the pairs judged in these
     judged_at: Rows  # (j,) where each one's question is in `opened`
@@ -137,11 +137,11 @@ class _Layout:
     @classmethod
     def of(cls, qrels: SampledQrels) -> _Layout:
         n = len(qrels.questions)
-        open_rows, known = np.flatnonzero(qrels.is_open), np.flatnonzero(~qrels.is_open & (qrels.label == 1))
-        n_open, n_known = (np.bincount(qrels.question[rows], minlength=n) for rows in (open_rows, known))
+        uncertain, known = np.flatnonzero(qrels.is_uncertain), np.flatnonzero(~qrels.is_uncertain & (qrels.label == 1))
+        n_uncertain, n_known = (np.bincount(qrels.question[rows], minlength=n) for rows in (uncertain, known))
         has_pair = np.bincount(qrels.question, minlength=n) > 0
         steps = np.unique(np.r_[0, 1.25 ** np.arange(60)].astype(np.int64))
-        width = steps[np.searchsorted(steps, n_open)]
+        width = steps[np.searchsorted(steps, n_uncertain)]
         shape = np.stack([width, np.ceil(np.log2(n_known + 1)).astype(np.int64)])
         buckets = []
         for u, r in np.unique(shape[:, has_pair], axis=1).T:
@@ -149,13 +149,13 @@ class _Layout:
             most = int(n_known[question].max())
             parts = [
                 _rows_of(rows, counts, question, width)
-                for rows, counts, width in ((open_rows, n_open, int(u)), (known, n_known, most))
+                for rows, counts, width in ((uncertain, n_uncertain, int(u)), (known, n_known, most))
             ]
             buckets.append(_Bucket(question, *parts))
-        opened = np.unique(qrels.question[qrels.is_open & qrels.is_opened]).astype(np.intp)
+        opened = np.unique(qrels.question[qrels.is_uncertain & qrels.is_opened]).astype(np.intp)
         judged = np.flatnonzero(qrels.judged)
         at = np.searchsorted(opened, qrels.question[judged])
-        return cls(qrels, tuple(buckets), has_pair, n_open > 0, opened, judged, at)
+        return cls(qrels, tuple(buckets), has_pair, n_uncertain > 0, opened, judged, at)
 
     @property
     def n_questions(self) -> int:
@@ -199,7 +199,7 @@ def _at_positions(
     verdict, prediction, rate = (
         np.append(part, end)
         for part, end in (
-            (np.where(qrels.is_open, qrels.label, np.nan), np.nan),
+            (np.where(qrels.is_uncertain, qrels.label, np.nan), np.nan),
             (qrels.prediction, 0.0),
             (qrels.rate, 1.0),
         )
@@ -211,8 +211,8 @@ def _at_positions(
     for places, rows, some in _by_kind(position, qrels, measures, of_measures):
         places = np.pad(places, ((0, 0), (0, 1)), constant_values=UNLISTED)  # of row -1
         for bucket in layout.buckets:
-            order = np.argsort(places[:, bucket.open], axis=2, kind="stable")
-            pair = np.take_along_axis(bucket.open[None], order, axis=2)
+            order = np.argsort(places[:, bucket.uncertain], axis=2, kind="stable")
+            pair = np.take_along_axis(bucket.uncertain[None], order, axis=2)
             known = np.where(bucket.relevant >= 0, places[:, bucket.relevant], 0)
             n_lists = len(names) * len(bucket.question)
             lists = Lists(
@@ -263,7 +263,7 @@ def _by_kind(
 def _positions(matched: MatchedSystem, qrels: SampledQrels, inputs: Prepared) -> NDArray[np.int64]:
     """(n,) the position of each pair in its list; UNLISTED where the list lacks it."""
     places, ties = matched.places, matched.ties
-    may_be_relevant = qrels.is_open | (qrels.label == 1)
+    may_be_relevant = qrels.is_uncertain | (qrels.label == 1)
     if ties not in ("trec", "nondeterministic") and (places.size[may_be_relevant[places.judged]] > 1).any():
         raise KgtrecError(
             f"{matched.name}: expected candidates without ties, found some, whose places under --ties "
@@ -364,13 +364,13 @@ class SampleEstimates:
         return combine(mean), np.sqrt(variance), np.sqrt(variance + self._between(predicted, value, within))
 
     def _between(self, predicted: Floats, value: Floats, within: Floats) -> Floats:
-        """(...,) variance of the sums over all questions between sets of as many questions like these."""
+        """(...,) variance of the sums over all questions between sets of as many questions like these; NaN of one."""
         layout = self.layout
         n, known = layout.n_questions, predicted[:, layout.has_pair & ~layout.is_sampled]
         represents = layout.is_sampled.sum() / len(layout.opened)
         mean = (known.sum(axis=1) + represents * value.sum(axis=1)) / n
         squares = ((known.T - mean) ** 2).sum(axis=0) + represents * ((value.T - mean) ** 2 - within.T).sum(axis=0)
-        return np.maximum(squares, 0.0) * n / max(n - 1, 1)
+        return np.maximum(squares, 0.0) * (n / (n - 1) if n > 1 else np.nan)
 
     def _total(self, predicted: Floats, value: Floats) -> Floats:
         """(systems,) the sums over all questions."""

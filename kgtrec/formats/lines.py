@@ -24,6 +24,7 @@ from kgtrec.formats.trec.text import decoded, shown, text_of
 WHITESPACE = "whitespace"
 _TO_TAB = bytes.maketrans(b" \v\f", b"\t\t\t")
 _BLANK = b" \v\f\r"
+LEAST_PROBABILITY = 1e-12
 
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -274,7 +275,7 @@ def read_columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
 
 
 def probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
-    """Read probabilities, above 0 and up to 1.
+    """Read probabilities, up to 1, and not so near 0 that its inverse would be of no use.
 
     Raises
     ------
@@ -288,7 +289,7 @@ def probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
     values[good] = [float(distinct[code]) for code in good.tolist()]
     probability = values[codes]
     lines.require(
-        (probability > 0) & (probability <= 1),
-        lambda row: f"expected a probability above 0 and up to 1, got {distinct[codes[row]]!r}",
+        (probability >= LEAST_PROBABILITY) & (probability <= 1),
+        lambda row: f"expected a probability from {LEAST_PROBABILITY:g} to 1, got {distinct[codes[row]]!r}",
     )
     return probability

@@ -19,7 +19,7 @@ from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
-from kgtrec.evaluation.sampled import SampleEstimates, estimates
+from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, Part, ResampledTest, TukeyTest
@@ -329,7 +329,7 @@ def power(
     qrels, systems, measures, **scoring
         As for :func:`kgtrec.evaluation.item_scores`. Or only its result, instead of ``qrels``: a mapping from a
         measure's name to the score of each system on each item. With :class:`SampledQrels` the differences are
-        estimates of those that judging the whole pool would give, with t-tests of their own (``SAMPLE_TESTS``).
+        estimates of those that judging the whole pool would give, with their t-tests (``SAMPLE_TESTS``).
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired
@@ -398,7 +398,7 @@ def power(
     one_of("to resample one of", resample, RESAMPLES)
     number_of_workers(workers, executor)
     if isinstance(qrels, SampledQrels):
-        sample = estimates(qrels, systems, measures, Scoring(**scoring))
+        sample = sample_estimates(qrels, systems, measures, Scoring(**scoring))
         sample.warn_of_few_questions()
         return _power_of_sample(sample, alpha)
     items = scored_items(qrels, systems, measures, **scoring)

@@ -61,7 +61,7 @@ def draw_design(
     Raises
     ------
     KgtrecError
-        If the pool is a sample already, or an option is out of range.
+        If the pool is a sample already, an option is out of range, or nothing is drawn.
 
     References
     ----------
@@ -82,7 +82,10 @@ def draw_design(
     >>> draw_design(pool, known_answers_of(pool, collection), share=1.0)
     <Design: 1 of 1 pairs drawn in 1 of 1 questions>
     """
-    return drawing(pool, known_answers, automatic, strategy=strategy, seed=seed)(share)
+    design = drawing(pool, known_answers, automatic, strategy=strategy, seed=seed)(share)
+    if len(design) and not design.is_drawn.any():
+        raise KgtrecError(f"expected a share that draws a triple, found {share:g}; give a greater one (--share)")
+    return design
 
 
 def drawing(

@@ -162,13 +162,15 @@ class Labels:
         return {None: collection.qrels}
 
     def _pool(self, labels: LabelSet) -> _Pooled:
-        from kgtrec.campaign.decide import decide, decisions_of
+        from kgtrec.campaign.decide import decide, decisions_of, require_whole
 
         if labels.kind == "campaign":
             from kgtrec.formats.campaign.folder import read_campaign
 
             campaign = read_campaign(labels.path)
-            return campaign.pool, decisions_of(campaign), campaign.known_answers
+            decisions = decisions_of(campaign)
+            require_whole(decisions)
+            return campaign.pool, decisions, campaign.known_answers
         from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
 
         topics = self._collections.step(labels.collection) / COLLECTION / "topics.tsv"

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.campaign.assign import assign, groups_of
@@ -14,10 +14,15 @@ from kgtrec.data.campaign import Assignments, Automatic, People
 from kgtrec.data.judgements import ANNOTATOR, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
+from kgtrec.kernels.sampling.random_order import hashed
+from kgtrec.pooling.designs import DESIGNS, drawing
+from kgtrec.pooling.pool_runs import known_answers_of, pool_runs
+from tests.examples import examples
 from tests.judged_pools import judgements_of, pool_of
+from tests.pool_worlds import pool_worlds
 
 NAMES = ("ann", "bob", "cleo", "dan", "eve", "Zoë")
 
@@ -245,6 +250,21 @@ def test_a_triple_pooled_for_both_its_questions_goes_with_the_larger_group():
     assert groups_of(pool, Automatic.none(4)).tolist() == [1, 1, 1, 0]
     # of e0's, a rule has judged two
     assert groups_of(pool, Automatic(np.array([0, 0, -1, -1], np.int8), ("type",))).tolist() == [1, 1, 0, 0]
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(pool_worlds(), st.sampled_from([0.1, 0.3, 0.6, 1.0]), st.sampled_from(DESIGNS), st.integers(0, 9))
+@pytest.mark.filterwarnings("ignore:.*are left out")
+def test_what_a_design_has_drawn_for_a_question_is_judged_with_it_or_before_it(world, share, strategy, seed):
+    """So the questions are done in their random order; a group is a question that the triple was drawn for."""
+    pool = pool_runs(world.collection, world.runs())
+    design = drawing(pool, known_answers_of(pool, world.collection), strategy=strategy, seed=seed)(share)
+    group = groups_of(pool, Automatic.none(len(pool)).with_design(design), seed=seed)
+    drawn = design.take(design.is_drawn)
+    key = hashed(seed, label_hashes(pool.questions.ids))
+    assert np.all(key[group[drawn.triple]] <= key[drawn.question])
+    pairs = set(zip(drawn.triple.tolist(), drawn.question.tolist(), strict=True))
+    assert all((row, int(group[row])) in pairs for row in drawn.triple.tolist())
 
 
 def test_a_verdict_of_somebody_who_has_left_counts():

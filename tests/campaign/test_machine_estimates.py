@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from kgtrec.campaign.machine_report import machine_report
 from kgtrec.campaign.predict import FOLDS, predict_pairs
 from kgtrec.campaign.sampled import sampled_qrels
 from kgtrec.data.arrow import labels_of
@@ -39,7 +40,7 @@ def test_without_a_machine_it_is_by_ranks():
     """Equal for pairs of one fold with equal best rank and number of runs; labels known before are their own."""
     campaign, _ = sample()
     pool, got = campaign.pool, sampled_qrels(campaign)
-    rows = got.take(got.is_open)
+    rows = got.take(got.is_uncertain)
     answers = pool.questions.triples(rows.question, rows.entity)
     triple = pool.rows(answers.head, answers.relation, answers.tail)
     fold = fold_of(label_hashes(got.questions), FOLDS, 0)[rows.question]
@@ -47,7 +48,7 @@ def test_without_a_machine_it_is_by_ranks():
     _, first, group = np.unique(alike, axis=1, return_index=True, return_inverse=True)
     np.testing.assert_allclose(rows.prediction, rows.prediction[first][group.reshape(-1)], rtol=1e-12)
     assert len(np.unique(rows.prediction.round(9))) > FOLDS
-    assert np.array_equal(got.prediction[~got.is_open], got.label[~got.is_open])
+    assert np.array_equal(got.prediction[~got.is_uncertain], got.label[~got.is_uncertain])
 
 
 def test_no_verdict_of_the_own_fold_matters():
@@ -88,7 +89,7 @@ def test_a_machine_without_skill_is_left_out(kind):
         "turned round": np.where(truth, 0.1, 0.9),
         "of nothing judged": np.where(campaign.design.asked(len(truth)), np.nan, 0.9),
     }[kind]
-    with pytest.warns(KgtrecWarning, match="machine left out: No skill is shown: .* Estimates leave it out."):
+    with pytest.warns(KgtrecWarning, match=r"machine left out: No skill is shown: .*by ranks in finished questions"):
         got = sampled_qrels(campaign, machine(p))
     assert np.array_equal(got.prediction, sampled_qrels(campaign).prediction)
 
@@ -104,4 +105,16 @@ def test_a_prediction_depends_on_no_label_of_its_fold():
     after = sampled_qrels(judged(campaign, np.where(design.asked(len(truth)), turned, -1).astype(int)), machine(p))
     own = fold[before.question] == 1
     assert not np.array_equal(before.label[own & before.judged], after.label[own & after.judged])
-    assert np.array_equal(before.prediction[own & before.is_open], after.prediction[own & after.is_open])
+    assert np.array_equal(before.prediction[own & before.is_uncertain], after.prediction[own & after.is_uncertain])
+
+
+def test_the_report_says_that_estimates_have_another_test():
+    """It uses all settled triples, and the share of Y; they use finished questions, and a prediction by ranks."""
+    campaign, truth = sample()
+    said = machine(np.random.default_rng(5).random(len(truth)))
+    caption = machine_report(campaign, {"a": said}, resamples=50).tables()[0].caption
+    assert "of the squared error of the share of Y" in caption
+    assert "kgtrec evaluate tests machines anew: in finished questions alone, beyond a prediction by ranks" in caption
+    assert "Estimates leave it out" not in caption
+    with pytest.warns(KgtrecWarning, match="squared error of a prediction by ranks in finished questions"):
+        sampled_qrels(campaign, said)

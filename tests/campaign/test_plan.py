@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,6 +199,16 @@ def test_wrong_goals_are_refused(tmp_path, goals):
     """Two at once, none that can be reached, or out of range."""
     with pytest.raises(KgtrecError):
         plan(read_campaign(campaign_in(tmp_path / "C")), **goals)
+
+
+def test_a_budget_that_is_too_small_names_the_way_out(tmp_path):
+    """Fewer verdicts per triple, unless it is one."""
+    campaign = read_campaign(campaign_in(tmp_path / "C"))
+    with pytest.raises(KgtrecError, match=r"\(2 per triple\), .*; ask for fewer: .* --per-triple 1"):
+        plan(campaign, budget=1)
+    alone = replace(campaign, settings={**campaign.settings, "annotators_per_triple": 1})
+    with pytest.raises(KgtrecError, match=r"\(1 per triple\), \d+\.\d hours, found less$"):
+        plan(alone, budget=1)
 
 
 @pytest.mark.slow

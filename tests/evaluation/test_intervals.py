@@ -242,5 +242,5 @@ def test_a_table_shows_no_brackets_where_there_is_no_interval_and_says_what_is_d
     row = shown(scores, "table").splitlines()[1].split()
     assert [cell[0] == "[" for cell in row[2:4]] == [False, True]
     comment, begin, *_ = shown(scores, "latex").splitlines()
-    assert comment == "% intervals over other test sets of as many triples from the same graph"
+    assert comment == "% 95% intervals over other test sets of as many triples from the same graph"
     assert begin.startswith(r"\begin{tabular}")

@@ -152,7 +152,7 @@ def test_scores_are_looked_up_sorted_and_written():
         {"p": {"a": 1}, "q": {"a": 1}}, {"x": {"p": {"a": 1.0}, "q": {"b": 1.0}}}, "RR", confidence=0.9
     )
     for text in (of_questions.to_markdown(), of_questions.to_latex()):
-        assert "intervals over other test sets of as many questions like these" in text
+        assert "90% intervals over other test sets of as many questions like these" in text
 
 
 def test_scores_are_no_sequence():

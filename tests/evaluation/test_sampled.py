@@ -19,7 +19,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation.sampled import estimates
+from kgtrec.evaluation.sampled import sample_estimates
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.meta import power
 from tests.examples import examples
@@ -43,9 +43,9 @@ class World:
         self.question, self.entity = (part.astype(np.int32) for part in np.nonzero(is_pair))
         self.label = (rng.random(len(self.question)) < share).astype(float)
         self.label[self.entity == 0] = 1.0
-        self.is_open = (rng.random(len(self.question)) < 0.7) & (self.entity > 0)
-        self.rate = np.where(self.is_open, rng.choice([0.4, 0.7, 1.0], len(self.question)), 1.0)
-        self.prediction = np.where(self.is_open, 0.3, self.label)
+        self.is_uncertain = (rng.random(len(self.question)) < 0.7) & (self.entity > 0)
+        self.rate = np.where(self.is_uncertain, rng.choice([0.4, 0.7, 1.0], len(self.question)), 1.0)
+        self.prediction = np.where(self.is_uncertain, 0.3, self.label)
 
     def qrels(self) -> dict[str, dict[str, int]]:
         graded: dict[str, dict[str, int]] = {}
@@ -85,15 +85,15 @@ class World:
         """What is judged if some questions are opened (default: all) and some pairs drawn (default: all)."""
         n = len(self.question)
         is_opened = np.isin(self.question, range(len(self.questions)) if opened is None else opened)
-        is_judged = ~self.is_open | (is_opened & (np.ones(n, bool) if drawn is None else drawn))
+        is_judged = ~self.is_uncertain | (is_opened & (np.ones(n, bool) if drawn is None else drawn))
         return SampledQrels(
             self.question,
             self.entity,
             np.where(is_judged, self.label, np.nan),
             (np.ones(n) if drawn is None else self.rate) if rate is None else rate,
             self.prediction,
-            self.is_open,
-            self.is_open & is_opened,
+            self.is_uncertain,
+            self.is_uncertain & is_opened,
             self.questions,
             self.entities,
         )
@@ -122,9 +122,9 @@ def two_each(seed: int) -> World:
     rng = np.random.default_rng(seed)
     world.question, world.entity = np.array(rows, np.int32).T
     world.label = np.array([1.0 if e == 0 else float(rng.random() < 0.5) for _, e in rows])
-    world.is_open = world.entity > 0
-    world.rate = np.where(world.is_open, rng.choice([0.4, 0.7], len(rows)), 1.0)
-    world.prediction = np.where(world.is_open, 0.3, world.label)
+    world.is_uncertain = world.entity > 0
+    world.rate = np.where(world.is_uncertain, rng.choice([0.4, 0.7], len(rows)), 1.0)
+    world.prediction = np.where(world.is_uncertain, 0.3, world.label)
     return world
 
 
@@ -133,7 +133,7 @@ def samples_of(world: World, n_opened: int):
     n = len(world.questions)
     choices = list(itertools.combinations(range(n), n_opened))
     for opened in choices:
-        rows = np.flatnonzero(world.is_open & np.isin(world.question, opened))
+        rows = np.flatnonzero(world.is_uncertain & np.isin(world.question, opened))
         for drawn in itertools.product([False, True], repeat=len(rows)):
             mask = np.zeros(len(world.question), bool)
             mask[rows] = drawn
@@ -149,7 +149,7 @@ def test_estimates_are_unbiased_over_all_samples(seed):
     level, difference, variance = [], [], []
     chances = []
     for chance, sample in samples_of(world, 2):
-        parts = estimates(sample, world.runs(5), measures, Scoring())
+        parts = sample_estimates(sample, world.runs(5), measures, Scoring())
         chances.append(chance)
         level.append(parts.levels()[0])
         value, error, _ = parts.differences()
@@ -169,8 +169,8 @@ def test_estimates_are_unbiased_over_all_samples(seed):
 def test_with_all_judged_the_test_over_other_questions_is_the_paired_t_test():
     """scipy's, of macro measures; the one over other samples has no error left."""
     world = World(5, n_questions=30)
-    world.is_open[:] = world.entity > 0  # every question has one
-    world.is_open[world.entity == 0] = False
+    world.is_uncertain[:] = world.entity > 0  # every question has one
+    world.is_uncertain[world.entity == 0] = False
     tested = power(world.sample(), world.runs(), ["AP@5", "RR"])
     values = kgtrec.evaluate(world.qrels(), world.runs(), ["AP@5", "RR"], per="question").values
     for measure in range(2):
@@ -196,7 +196,7 @@ def test_intervals_cover_as_often_as_they_say(whole):
     covered = np.zeros((2, len(measures)))
     for _ in range(300):
         sample = world.sample(rng.permutation(400)[:150], rng.random(len(rate)) < rate, rate)
-        parts = estimates(sample, ranks, measures, Scoring(ties="nondeterministic"))
+        parts = sample_estimates(sample, ranks, measures, Scoring(ties="nondeterministic"))
         (level, error), (difference, of_pairs, _) = parts.levels(), parts.differences()
         reach = parts.quantile(0.95)
         covered[0] += (np.abs(level - truth) <= reach * error).mean(axis=0)
@@ -209,11 +209,11 @@ def test_intervals_cover_as_often_as_they_say(whole):
 def test_intervals_cover_where_few_whole_questions_are_opened(n_opened):
     """The slope of the predictions costs a degree of freedom: through two or three points a line fits too well."""
     world, rng = World(1, n_questions=200), np.random.default_rng(0)
-    rate, sampled = np.ones(len(world.question)), np.unique(world.question[world.is_open])
+    rate, sampled = np.ones(len(world.question)), np.unique(world.question[world.is_uncertain])
     truth = kgtrec.evaluate(world.qrels(), world.runs(), ["nDCG@5", "AP@5"]).values[:, :, 0]
     covered = []
     for _ in range(150):
-        parts = estimates(
+        parts = sample_estimates(
             world.sample(rng.permutation(sampled)[:n_opened], rate > 0, rate),
             world.runs(),
             ["nDCG@5", "AP@5"],
@@ -303,8 +303,8 @@ def test_scores_say_what_they_are_of():
 def test_a_slope_costs_a_degree_of_freedom(opened, freedom):
     """Through two opened questions a slope would go exactly, and leave no error; where all are opened it is idle."""
     world = World(2)
-    world.is_open[:] = world.entity > 0  # every question has one
-    parts = estimates(world.sample(opened), world.runs(), ["nDCG@5", "AP@5"], Scoring())
+    world.is_uncertain[:] = world.entity > 0  # every question has one
+    parts = sample_estimates(world.sample(opened), world.runs(), ["nDCG@5", "AP@5"], Scoring())
     assert parts.freedom == freedom
     assert ((parts.levels()[1] > 1e-6) == (opened is not None)).all()
 
@@ -313,3 +313,27 @@ def test_one_question_of_several_gives_no_interval():
     """It is refused."""
     with pytest.raises(KgtrecError, match="at least two questions whose drawn triples are settled, found 1 of 12"):
         kgtrec.evaluate(World(2).sample([1]), World(2).runs(), "AP@5")
+
+
+def test_one_question_says_nothing_of_other_questions():
+    """All of it is judged, so the difference is known; over other questions there is no interval."""
+    world = World(3, n_questions=1)
+    tested = power(world.sample(), world.runs(), ["P@3"])
+    for ends in (tested.low, tested.high):
+        np.testing.assert_allclose(ends[:, 0], tested.difference, atol=1e-12)
+        assert np.isnan(ends[:, 1]).all()
+
+
+def test_the_confidence_is_in_the_table_for_latex():
+    """In the comment above it."""
+    world = World(4)
+    scores = kgtrec.evaluate(world.sample(), world.runs(), "P@3", confidence=0.9)
+    assert scores.to_latex().startswith("% 90% intervals over other samples of this pool, ")
+
+
+@pytest.mark.parametrize("option", [{"per": "side"}, {"drawn": "triple"}, {"float32": True}])
+def test_options_without_a_use_are_refused_by_their_name(option):
+    """As the command spells it."""
+    world, [name] = World(4), option
+    with pytest.raises(KgtrecError, match=f"expected no --{name} with a sample of the judgements"):
+        kgtrec.evaluate(world.sample(), world.runs(), "P@3", **option)

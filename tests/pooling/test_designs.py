@@ -14,7 +14,7 @@ from kgtrec.data.judgements import AGREED, OPEN, Decisions
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.designs import read_design
 from kgtrec.formats.campaign.pools import read_pool, write_pool
-from kgtrec.pooling.designs import DESIGNS, draw_design
+from kgtrec.pooling.designs import DESIGNS, draw_design, drawing
 from kgtrec.pooling.pool_runs import known_answers_of, pool_runs
 from tests.examples import examples
 from tests.judged_pools import pool_of
@@ -25,11 +25,11 @@ few = settings(max_examples=examples(30), deadline=None)
 shares, strategies = st.sampled_from([0.05, 0.1, 0.2, 0.4, 0.5, 0.8, 1.0]), st.sampled_from(DESIGNS)
 
 
-def design_of(world: PoolWorld, reverse: bool = False, **options) -> tuple[Design, set]:
-    """The design, and what is drawn by labels."""
+def design_of(world: PoolWorld, share: float, reverse: bool = False, **options) -> tuple[Design, set]:
+    """The design, which may draw nothing, and what is drawn by labels."""
     order = list(range(len(world.scores)))[:: -1 if reverse else 1]
     pool = pool_runs(world.collection, world.runs(order, reverse))
-    design = draw_design(pool, known_answers_of(pool, world.collection), **options)
+    design = drawing(pool, known_answers_of(pool, world.collection), **options)(share)
     triples, ids = labels_of_triples(pool), list(pool.questions.ids)
     rows = np.flatnonzero(design.is_drawn)
     return design, {(ids[design.question[row]], triples[design.triple[row]]) for row in rows}
@@ -135,6 +135,18 @@ def test_wrong_options_are_refused(options):
         draw_design(*a_pool(), **options)
 
 
+def test_a_design_that_draws_nothing_is_refused():
+    """Of two triples, of two questions, each is drawn with .4: in about .36 of the seeds none is."""
+    pool, refused = pool_of([1, 1]), 0
+    for seed in range(100):
+        try:
+            assert draw_design(pool, known_answers_of_nobody(pool), share=0.01, seed=seed).is_drawn.any()
+        except KgtrecError as error:
+            assert "a share that draws a triple, found 0.01; give a greater one (--share)" in str(error)  # noqa: PT017
+            refused += 1
+    assert 20 < refused < 55
+
+
 @pytest.fixture
 def folder(tmp_path):
     pool, known = a_pool()
@@ -181,6 +193,29 @@ def test_a_design_without_a_candidate_is_refused(folder):
     n = len(lines) - 1
     with pytest.raises(FormatError, match=f"expected {n} lines below the header, one per candidate, got {n - 1}"):
         read_design(path, made.pool, Automatic.none(len(made.pool)))
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "expected"),
+    [
+        ("pi", "1e-320", "expected a probability from 1e-12 to 1, got '1e-320'"),
+        ("theta", "0.9", "expected one theta in all lines, got another; restore"),
+        ("opened", "yes", "expected a question to be opened or not, got both"),
+    ],
+)
+def test_a_design_that_no_draw_has_made_is_refused_with_its_line(folder, column, text, expected):
+    """A chance whose inverse is of no use, a question with another theta, one that is opened and not."""
+    path, made = folder / "design.tsv", read_pool(folder)
+    header, *lines = path.read_text().splitlines()
+    names = header.split("\t")
+    row = next(row for row, line in enumerate(lines) if row and line.endswith("no\tno"))
+    fields = dict(zip(names, lines[row].split("\t"), strict=True)) | {column: text}
+    lines[row] = "\t".join(fields.values())
+    path.write_text("\n".join([header, *lines]) + "\n")
+    with pytest.raises(FormatError) as caught:
+        read_design(path, made.pool, Automatic.none(len(made.pool)))
+    assert expected in str(caught.value)
+    assert caught.value.line
 
 
 def test_questions_without_a_draw_are_done_in_proportion():

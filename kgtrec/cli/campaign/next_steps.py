@@ -57,9 +57,10 @@ def much_text(triples: int) -> str:
 
 def next_text(progress: CampaignProgress, folder: str) -> str:
     """Say what to do next, with ``folder`` as a shell takes it."""
+    fewer = f"one is enough with kgtrec campaign assign {folder} --per-triple 1"
     command = {
-        "init": f"init {folder} --annotator NAME --annotator NAME --adjudicator NAME",
-        "people": f"init {folder} --annotator NAME, for {progress.per_triple} have to judge each triple",
+        "init": f"init {folder} --annotator NAME --annotator NAME --adjudicator NAME; {fewer}",
+        "people": f"init {folder} --annotator NAME, for each triple needs {progress.per_triple}; {fewer}",
         "assign": f"assign {folder}",
         "judge": _export(progress, folder),
         "adjudicate": f"adjudicate {folder} --out queue.csv",

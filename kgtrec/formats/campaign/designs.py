@@ -79,8 +79,8 @@ def read_design(path: Path, pool: Pool, automatic: Automatic) -> Design:
         raise FormatError(f"expected {n_pairs:,} lines below the header, one per candidate, got {len(key):,}", path)
     order = np.argsort(key, kind="stable")
     first = order[np.searchsorted(question[order], question)]
-    for column, what in ((theta, "theta"), (is_opened, "answer whether it is opened")):
-        lines.require(column == column[first], lambda _, what=what: f"expected one {what} of a question, got two")  # type: ignore[misc]
+    lines.require(is_opened == is_opened[first], lambda _: "expected a question to be opened or not, got both")
+    lines.require(theta == theta[:1], lambda _: "expected one theta in all lines, got another; restore kgtrec's file")
     columns = question.astype(np.int32), triple.astype(np.int32), theta, pi, is_opened, is_drawn
     return Design(*columns).take(order)
 

@@ -1,4 +1,4 @@
-r"""The labels behind the verdicts of people who err: each with a sensitivity and a specificity of their own.
+r"""The labels behind the verdicts of people who err: with the sensitivity and specificity of each.
 
 Item i is true with probability :math:`\pi`, independently of the others; of a true item annotator j says yes with
 probability :math:`\alpha_j` (sensitivity), of a false one no with probability :math:`\beta_j` (specificity),

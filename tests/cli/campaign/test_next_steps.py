@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kgtrec.campaign import read_campaign
+from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.import_kgc_sparsity import findings_text
-from kgtrec.cli.campaign.next_steps import much_text, work_text
+from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
+from tests.campaign.test_plan import campaign_in
+from tests.campaign_folders import people_of
 
 
 @pytest.mark.parametrize(
@@ -37,3 +43,13 @@ def test_findings_are_told_by_kind():
         "5 findings: padded\n  a.txt:1: blanks\n  a.txt:2: blanks\n  a.txt:3: blanks\n  ... and 2 more in all.txt\n"
         "1 finding: empty\n  b.txt:1: no label\n\nseeds  7\n"
     )
+
+
+@pytest.mark.parametrize("annotators", [[], ["ann"]])
+def test_one_verdict_per_triple_is_offered_before_two_annotators_are_named(tmp_path, annotators):
+    """The way to it, while there are too few of them for two."""
+    campaign = read_campaign(campaign_in(tmp_path / "C", 0.3))
+    people = people_of(*((name, "annotator", True) for name in annotators))
+    text = next_text(track(replace(campaign, people=people)), "C")
+    assert text.startswith("next: kgtrec campaign init C --annotator NAME")
+    assert "kgtrec campaign assign C --per-triple " in text

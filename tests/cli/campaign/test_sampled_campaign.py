@@ -17,6 +17,7 @@ from kgtrec.errors import KgtrecWarning
 from tests.program import exit_code, printed_by, refusal, said_by
 from tests.program import kgtrec as run
 from tests.serve.conftest import Page, app_of
+from tests.studies import study_toml
 
 EXAMPLE = Path(__file__).parents[3] / "examples/cities"
 MEASURES = "macro.MRR AP@20 nDCG@20 P@10"
@@ -138,6 +139,15 @@ def test_a_whole_pool_is_refused_where_a_sample_is_meant(made, capsys):
     assert "designed sample" in refusal(capsys, "evaluate", pooled, *runs)
     assert "found the campaign" in refusal(capsys, "evaluate", made / "A", *runs, "--ties", "all")
     assert "designed sample" in refusal(capsys, "campaign", "diagnostics", made / "A")
+    assert "A: expected qrels or the folder of a collection, found that of a campaign" in refusal(
+        capsys, "meta", "stability", made / "A", *runs
+    )
+    pooling = "pool", made / "C", made / "ranks", "--strategy", "mtf", "--budget", "3", "--judged", made / "A"
+    assert "--judged: expected qrels, found the campaign" in refusal(capsys, *pooling, "--out", made / "mtf")
+    labels = {"judged": {"kind": "campaign", "folder": str(made / "A")}}
+    data, systems = {"collection": str(made / "C")}, {"runs": [str(path) for path in runs]}
+    (made / "study.toml").write_text(study_toml(data=data, systems=systems, labels=labels))
+    assert "whole pool, found a designed sample" in refusal(capsys, "study", made / "study.toml")
 
 
 def test_options_of_other_tests_are_refused(tmp_path, capsys):
