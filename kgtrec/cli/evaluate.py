@@ -41,7 +41,7 @@ def _measures() -> Iterator[str]:
 @scoring_options(
     "Measure to compute, see --list-measures; may be repeated, or hold several. "
     f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
-    "with the sides, relations and categories of the questions, if QRELS is a file.",
+    "with the sides, relations and categories of the questions, and with train, if QRELS is a file.",
     seed="Random seed, for example of --ties nondeterministic.",
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
@@ -100,6 +100,7 @@ def command(
     kgtrec evaluate qrels.txt transe.run.gz -m AP@20 -m nDCG@20 -m RR
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
+    kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per popularity --quantiles 10 --out popularity.svg
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
     kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
