@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.collection.popularity import degrees
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
@@ -79,7 +80,7 @@ def triple_features(
             f"the {side} question is asked": asked >= 0,
             f"known answers of the {side} question": np.log1p(np.where(asked >= 0, n_known[asked], 0)),
         }
-    degree = np.bincount(np.concatenate([train.head, train.tail]), minlength=n_entities)
+    degree = degrees(train)
     n_relations = len(collection.relations)
     tails_per_head, heads_per_tail = relation_fanout(train.head, train.relation, train.tail, n_relations)
     wide = train.relation * n_entities  # 64 bits, as n_entities

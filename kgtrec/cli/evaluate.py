@@ -12,12 +12,12 @@ import click
 
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import is_campaign, read_judgements, read_sampled, read_systems, systems_of
-from kgtrec.cli.options import SHARE, listing_option, option, refuse_idle, sides_option, ties_option
+from kgtrec.cli.options import SHARE, Whole, listing_option, option, refuse_idle, sides_option, ties_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
-from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS
+from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -41,20 +41,26 @@ def _measures() -> Iterator[str]:
 @scoring_options(
     "Measure to compute, see --list-measures; may be repeated, or hold several. "
     f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
-    "with the sides, relations and categories of the questions, if QRELS is a file.",
+    "with the sides, relations and categories of the questions, and with train, if QRELS is a file.",
     seed="Random seed, for example of --ties nondeterministic.",
     ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
 )
-@option("--per", "One value for each of these instead of one total.", BREAKDOWNS)
+@option(
+    "--per",
+    "One value for each of these instead of one total. Popularity: degree in train; half-link: which of (anchor, "
+    "relation) and (relation, answer) train has.",
+    BREAKDOWNS,
+)
+@option("--quantiles", "Strata of popularity, of about as many answers each.", Whole(2, 1000), 4)
 @output_options(has_figures=True)
 @option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
 @option(
     "--weights",
-    "Give equal weight to each question or to each relation instead of each item, or weights in a file of "
-    "relation TAB share.",
-    metavar="question|relation|FILE",
+    "Give equal weight to each question or to each relation instead of each item, answers 1 / their degree in train, "
+    "or weights in a file of relation TAB share.",
+    metavar="question|relation|popularity|FILE",
 )
 @option("--confidence", "Add intervals of this level, such as 0.95, over other test sets.", SHARE)
 @option(
@@ -94,13 +100,14 @@ def command(
     kgtrec evaluate qrels.txt transe.run.gz -m AP@20 -m nDCG@20 -m RR
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
+    kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per popularity --quantiles 10 --out popularity.svg
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
     kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     refuse_idle(("machine",), NO_CAMPAIGN, when=not is_campaign(qrels))
     if scoring.options["ties"] == "all":
-        refuse_idle(("sort", "per", "sides", "float32", "confidence", "weights", "machine"), "--ties all")
+        refuse_idle(("sort", "per", "quantiles", "sides", "float32", "confidence", "weights", "machine"), "--ties all")
         if is_campaign(qrels):
             raise KgtrecError(f"expected qrels or a collection with --ties all, found the campaign {qrels}")
         _show_all_orders(qrels, systems, scoring, output)
@@ -108,7 +115,7 @@ def command(
     if per is not None and sort is not None:
         raise KgtrecError("expected --sort without --per, found both; leave one out")
     systems, holds_ranks = systems_of(qrels, systems)
-    measures = scoring.measures_of(holds_ranks)
+    measures = scoring.measures_of(holds_ranks, only_answers=has_only_answers(per, weights))
     if sort is not None:
         sort = _among(measures, sort)
     loaded = read_systems(systems, holds_ranks)
@@ -168,14 +175,14 @@ def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringReque
 def _weights(
     weights: str | None, judgements: Qrels | Collection, collection: Collection | None
 ) -> str | dict[str, float] | None:
-    if weights in (None, "question", "relation"):
-        return weights
     import warnings
 
     from kgtrec.data.collection import Collection
-    from kgtrec.evaluation.weighting import Weighting
+    from kgtrec.evaluation.weighting import WEIGHTS, Weighting
     from kgtrec.formats.relation_shares import read_relation_shares
 
+    if weights is None or weights in WEIGHTS:
+        return weights
     shares = read_relation_shares(weights)
     whole = judgements if isinstance(judgements, Collection) else collection
     with in_file(Path(weights)), warnings.catch_warnings():

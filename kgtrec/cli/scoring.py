@@ -65,11 +65,11 @@ class ScoringRequest:
         files, holds_ranks = systems_of(campaign, systems)
         return read_sampled(campaign, machine), read_systems(files, holds_ranks), self.measures_of(holds_ranks)
 
-    def measures_of(self, holds_ranks: Sequence[bool]) -> Sequence[str]:
+    def measures_of(self, holds_ranks: Sequence[bool], *, only_answers: bool = False) -> Sequence[str]:
         """Return the measures that were asked for, or the default ones for such systems."""
         from kgtrec.evaluation.prepared import default_measures
 
-        return self.measures or default_measures(ranks=all(holds_ranks))
+        return self.measures or default_measures(ranks=all(holds_ranks), only_answers=only_answers)
 
     def keywords(self) -> ScoringOptions:
         """Return the keywords of all verbs that score."""

@@ -26,7 +26,8 @@ _POPULATIONS = {
     "question": "other test sets of as many questions like these",
     "pool": "other samples of this pool, for the values that judging all of it would give",
 }
-BREAKDOWNS = ("question", "answer", "side", "relation", "category")
+OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
+BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link")
 _ENDS = ("least", "most", "low", "high", "effective")  # columns beside the values
 _MOST_PARTS = 40  # columns of a heat map that can be read
 
@@ -83,6 +84,8 @@ class Scores(Framed, PlottedResult):
     def figures(self) -> tuple[Figure, ...]:
         """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
 
+        Strata of popularity are drawn as a line per system.
+
         Raises
         ------
         KgtrecError
@@ -105,17 +108,19 @@ class Scores(Framed, PlottedResult):
                 "use to_frame() and a figure of your own"
             )
         parts = {"system": table["system"], "category": table[per], "side": pa.repeat("", len(table))}
-        data = pa.table({**parts, "measure": table["measure"], "value": table["value"]})
-        return tuple(
-            imported("report.figures", "heat_map")(
-                data.filter(pc.equal(data["measure"], measure)),
-                key=f"by-{per}-{place + 1}-{key_text(measure)}",
-                title=f"{measure} by {per}",
-                caption=f"{measure} of each system by {per} (darker is higher). -: undefined.",
-                value=measure,
-            )
-            for place, measure in enumerate(self.measures)
-        )
+        data = pa.table({**parts, "labels": table[per], "measure": table["measure"], "value": table["value"]})
+
+        def drawn(place: int, measure: str) -> Figure:
+            own = data.filter(pc.equal(data["measure"], measure))
+            shown = {"key": f"by-{per}-{place + 1}-{key_text(measure)}", "title": f"{measure} by {per}"}
+            if per in OF_POPULARITY:
+                return imported("report.figures", "slope_chart")(
+                    own, measure=measure, parts=f"stratum of {per}", **shown
+                )
+            shown["caption"] = f"{measure} of each system by {per} (darker is higher). -: undefined."
+            return imported("report.figures", "heat_map")(own, value=measure, **shown)
+
+        return tuple(drawn(place, measure) for place, measure in enumerate(self.measures))
 
     def _without_ends(self) -> list[str]:
         """The measures of which a value has no least and no most."""

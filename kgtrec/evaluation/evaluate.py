@@ -33,6 +33,7 @@ def evaluate(
     measures: Any = None,
     *,
     per: str | None = None,
+    quantiles: int = 4,
     collection: Collection | None = None,
     ties: str | None = None,
     missing: Missing = "zero",
@@ -59,8 +60,13 @@ def evaluate(
     measures : str, measure, or several of them, optional
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
         ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
-    per : {"question", "answer", "side", "relation", "category"}, optional
-        One value for each of these instead of one total. The last three need a collection.
+    per : {"question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link"}
+        One value for each of these instead of one total. All but the first two need a collection. Popularity is the
+        degree in train, of the answer or of the question's anchor; half-link says which of (anchor, relation) and
+        (relation, answer) train triples have: both, that of the anchor, that of the answer, or none. Measures over
+        questions have no strata of answers: popularity and half-link.
+    quantiles : int
+        How many strata of popularity, of about as many answers each; equal degrees are never separated.
     collection : Collection, optional
         For sides, relations and categories of the questions, and for the answers that runs list and ``qrels`` lack,
         if ``qrels`` is not a collection.
@@ -77,10 +83,10 @@ def evaluate(
         Which questions count; for systems that answer one side only. One side needs a collection.
     float32 : bool
         Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
-    weights : {"question", "relation"} or mapping, optional
-        Each question or each relation counts equally; or a mapping from relation to its share, on any scale, for the
-        values under another relation distribution. Relations need a collection; those that are left out have a share
-        of 0.
+    weights : {"question", "relation", "popularity"} or mapping, optional
+        Each question or each relation counts equally; each answer counts 1 / its degree in train; or a mapping from
+        relation to its share, on any scale, for the values under another relation distribution. All but the first need
+        a collection. Relations that are left out have a share of 0.
     confidence : float, optional
         Adds intervals of this level, such as 0.95, over other test sets; see
         :class:`kgtrec.evaluation.intervals.Intervals`.
@@ -140,10 +146,11 @@ def evaluate(
         mixed=mixed,
     )
     if isinstance(qrels, SampledQrels):
-        if idle := [name for name, used in (("per", per), ("float32", float32), ("drawn", drawn)) if used]:
+        given = (("per", per), ("quantiles", quantiles != 4), ("float32", float32), ("drawn", drawn))
+        if idle := [name for name, used in given if used]:
             raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
         return estimated_scores(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
-    inputs = prepared(qrels, systems, measures, scoring, per)
+    inputs = prepared(qrels, systems, measures, scoring, per, quantiles)
     collection, judgements = inputs.scoring.collection, inputs.qrels
     intervals = None
     if confidence is not None:

@@ -15,26 +15,39 @@ from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.scores import BREAKDOWNS
+from kgtrec.data.scores import BREAKDOWNS, OF_POPULARITY
 from kgtrec.errors import KgtrecError, MeasureError, one_of, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
-from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, Missing, Scoring
+from kgtrec.evaluation.scoring import (
+    MACRO_DEFAULTS,
+    MICRO_DEFAULTS,
+    OF_ANSWERS,
+    OVER_ANSWERS,
+    Missing,
+    Scoring,
+    has_only_answers,
+)
+from kgtrec.evaluation.strata import TrainStrata
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, parse_measures
 
 
-def default_measures(*, ranks: bool) -> tuple[str, ...]:
+def default_measures(*, ranks: bool, only_answers: bool = False) -> tuple[str, ...]:
     """Return the measures that are computed by default; ``ranks``: all systems are answer ranks.
+
+    ``only_answers``: those over answers, where questions have no value.
 
     Examples
     --------
     >>> default_measures(ranks=False)
     ('macro.MRR', 'macro.Hits@1', 'macro.Hits@3', 'macro.Hits@10', 'AP@20', 'nDCG@20')
     """
+    if only_answers:
+        return MICRO_DEFAULTS[:-1]
     return (*MICRO_DEFAULTS, *MACRO_DEFAULTS) if ranks else MACRO_DEFAULTS
 
 
@@ -76,7 +89,9 @@ class Prepared:
         return replace(items, weight=self.weighting.of(items, measure))
 
 
-def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str | None = None) -> Prepared:
+def prepared(
+    qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str | None = None, quantiles: int = 4
+) -> Prepared:
     """Check the common arguments of every verb that scores systems.
 
     Raises
@@ -97,7 +112,8 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
         judgements, scoring = judgements.qrels, replace(scoring, collection=whole)
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
-    systems, measures = systems_and_measures(systems, measures)
+    only_answers = has_only_answers(per, scoring.weights)
+    systems, measures = systems_and_measures(systems, measures, only_answers=only_answers)
     collection = scoring.collection
     judgements = of_collection(judgements, collection)
     if scoring.sides != SIDES:
@@ -109,17 +125,22 @@ def prepared(qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str
     systems = different_systems(systems, whole, qrels=judgements, measures=measures, mixed=scoring.mixed)
     weighting = Weighting(scoring.weights, judgements, collection)
     weighting.warn_fixed(measures)
+    if scoring.weights == "popularity":
+        _refuse_over_questions(measures, f"whose answers differ in popularity; {OVER_ANSWERS}")
     systems = without_unlisted_answers(systems, judgements, scoring, measures)
-    breakdown = breakdown_of(per, judgements, collection, measures)
+    breakdown = breakdown_of(per, judgements, collection, measures, quantiles)
     return Prepared(judgements, systems, measures, scoring, weighting, breakdown)
 
 
-def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[AnyMeasure]]:
+def systems_and_measures(
+    systems: Any, measures: Any, *, only_answers: bool = False
+) -> tuple[Iterable[System], list[AnyMeasure]]:
     """Return the systems of a caller one by one, and the measures, or the default ones of such systems."""
     systems = each_system(systems)
     if measures is None:
         systems = list(systems)
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in systems))
+        ranks = all(isinstance(system, AnswerRanks) for system in systems)
+        measures = default_measures(ranks=ranks, only_answers=only_answers)
     return systems, parse_measures(measures)
 
 
@@ -138,40 +159,48 @@ def _of_sides(qrels: Qrels, collection: Collection | None, sides: Sequence[str])
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """How values are broken down: a group for each question, or one row per answer."""
+    """How values are broken down: a group for each question, or for each answer."""
 
-    group: NDArray[np.int32] | None  # (questions,) row in items; None if items are answers
+    group: NDArray[np.int32]  # (questions,) row in items, or (answers,)
     size: int  # number of items
     items: Mapping[str, pa.Array]
+    of_answers: bool = False  # whether the group is that of an answer
 
 
 def breakdown_of(
-    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure]
+    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure], quantiles: int = 4
 ) -> Breakdown:
-    """Return the groups of questions that each have a value: one group of all if ``per`` is None.
+    """Return the groups of questions, or of answers, that each have a value: one group of all if ``per`` is None.
 
     Raises
     ------
     KgtrecError
-        If ``per`` is unknown, or needs topics and there is no collection.
+        If ``per`` is unknown, or needs topics or train triples that there are not; or if there are quantiles and
+        nothing is cut at them.
     MeasureError
-        If a measure over questions is asked for values of answers.
+        If a measure over questions is asked for values of answers, or of strata of answers.
     """
     n = len(qrels.questions)
+    if quantiles != 4 and per not in OF_POPULARITY:
+        raise KgtrecError(f"expected quantiles only of {' or '.join(OF_POPULARITY)} (--per), found {quantiles}")
     if per is None:
         return Breakdown(np.zeros(n, np.int32), 1, {})
     if per == "question":
         return Breakdown(np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
+    if per in OF_ANSWERS:
+        _refuse_over_questions(measures, OF_ANSWERS[per])
     if per == "answer":
-        if over_questions := [measure.label for measure in measures if measure.items == "questions"]:
-            raise MeasureError(f"{over_questions[0]} has one value per question, not per answer; use --per question")
         relevant = qrels.grade >= 1
         items = {
             "question": qrels.questions.decode(qrels.question[relevant]),
             "entity": qrels.entities.decode(qrels.entity[relevant]),
         }
-        return Breakdown(None, int(relevant.sum()), items)
+        n = int(relevant.sum())
+        return Breakdown(np.arange(n, dtype=np.int32), n, items, of_answers=True)
     one_of("per to be one of", per, BREAKDOWNS)
+    if per in (*OF_POPULARITY, "half-link"):
+        group, names = TrainStrata(qrels, collection, f"--per {per}").of(per, quantiles)
+        return _used(per, group, labels_of(names), of_answers=per in OF_ANSWERS)
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
     topics, row = collection.questions, collection.topics_of(qrels.questions)
@@ -181,8 +210,18 @@ def breakdown_of(
         code, labels = topics.relation[row], topics.relations.labels
     else:
         code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
+    return _used(per, code, labels)
+
+
+def _used(per: str, code: NDArray[np.int32], labels: pa.Array, *, of_answers: bool = False) -> Breakdown:
+    """The groups that are not empty."""
     used, group = np.unique(code, return_inverse=True)
-    return Breakdown(group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
+    return Breakdown(group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))}, of_answers)
+
+
+def _refuse_over_questions(measures: Iterable[AnyMeasure], why: str) -> None:
+    if labels := [measure.label for measure in measures if measure.items == "questions"]:
+        raise MeasureError(f"{labels[0]} has one value per question, {why}")
 
 
 def warn_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
@@ -223,7 +262,7 @@ def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown:
         )
     ranks, is_open = (answers.best, answers.worst), leaves_order_open(matched.ties, measure)
     value = measure.expected(*ranks) if is_open else measure(answers.rank)
-    group = np.arange(len(value), dtype=np.int32) if breakdown.group is None else breakdown.group[answers.question]
+    group = breakdown.group if breakdown.of_answers else breakdown.group[answers.question]
     open_ranks = ranks if is_open and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
@@ -245,5 +284,6 @@ def _items_of_questions(
     if missing == "skip":
         order = order[matched.ranking.num_retrieved[order] > 0]
     candidates = matched.ranking.num_retrieved[order] if matched.run is None else None
-    group = order if breakdown.group is None else breakdown.group[order]  # measures over questions have no answers
-    return ItemValues(value[order], group, order, None, candidates, matched.ranking.num_relevant()[order])
+    return ItemValues(
+        value[order], breakdown.group[order], order, None, candidates, matched.ranking.num_relevant()[order]
+    )

@@ -21,6 +21,19 @@ UnlistedAnswers = Literal["filtered", "candidates"]
 #: what becomes of the answers of the collection that the qrels lack; the first is the default
 UNLISTED_ANSWERS: tuple[UnlistedAnswers, ...] = get_args(UnlistedAnswers)
 
+OVER_ANSWERS = "use measures over answers, such as micro.MRR"
+#: breakdowns into answers, and why measures over questions have no values in them
+OF_ANSWERS = {
+    "answer": "not per answer; use --per question",
+    "popularity": f"whose answers differ in popularity; {OVER_ANSWERS}, or --per anchor-popularity",
+    "half-link": f"whose answers differ in half-links; {OVER_ANSWERS}",
+}
+
+
+def has_only_answers(per: str | None, weights: object) -> bool:
+    """Check whether only measures over answers have values."""
+    return per in OF_ANSWERS or weights == "popularity"
+
 
 class ScoringOptions(TypedDict, total=False):
     """The fields of :class:`Scoring`, as keywords of the verbs."""

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, nearest, warn
+from kgtrec.evaluation.strata import TrainStrata
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.measures.names import AnyMeasure
 
-WEIGHTS = ("question", "relation")
+WEIGHTS = ("question", "relation", "popularity")
 
 
 class Weighting:
@@ -22,18 +23,19 @@ class Weighting:
 
     Parameters
     ----------
-    weights : {"question", "relation"} or mapping, optional
-        Each question or each relation counts equally; or a mapping from relation to its share, on any scale. None: each
-        item counts equally, unless the measure fixes its weights.
+    weights : {"question", "relation", "popularity"} or mapping, optional
+        Each question or each relation counts equally; each answer counts 1 / its degree in train, or 1 if train lacks
+        it; or a mapping from relation to its share, on any scale. None: each item counts equally, unless the measure
+        fixes its weights.
     qrels : Qrels
     collection : Collection, optional
-        For the questions' relations.
+        For the questions' relations, and the train triples.
 
     Raises
     ------
     KgtrecError
         If the weights are of an unknown kind, a share is negative or of an unknown relation, or there are
-        shares and no collection.
+        shares, or weights by popularity, and no collection with train triples.
 
     Warns
     -----
@@ -44,8 +46,8 @@ class Weighting:
     def __init__(self, weights: str | Mapping[str, float] | None, qrels: Qrels, collection: Collection | None) -> None:
         if isinstance(weights, str) and weights not in WEIGHTS:
             raise KgtrecError(
-                f"expected weights by {' or '.join(WEIGHTS)}, or shares of relations, found {weights!r}"
-                f"{nearest(weights, WEIGHTS)}"
+                f"expected weights by {', '.join(WEIGHTS[:-1])} or {WEIGHTS[-1]}, or shares of relations, found "
+                f"{weights!r}{nearest(weights, WEIGHTS)}"
             )
         self._weights, self._qrels, self._collection = weights, qrels, collection
         self._shares = None if weights is None or isinstance(weights, str) else self._shares_of(weights)
@@ -68,9 +70,17 @@ class Weighting:
             return None
         if weights == "question":
             return _alike(items.group, items.question)
+        if isinstance(weights, str) and weights == "popularity":
+            return self._rarity
         relation = self._relations[items.question]
         alike = _alike(items.group, relation)
         return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
+
+    @cached_property
+    def _rarity(self) -> NDArray[np.float64]:
+        """(answers,) 1 / degree in train."""
+        degree = TrainStrata(self._qrels, self._collection, "--weights popularity").popularity
+        return 1.0 / np.maximum(degree, 1)
 
     @cached_property
     def _relations(self) -> NDArray[np.int32]:

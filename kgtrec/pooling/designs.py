@@ -40,7 +40,8 @@ def draw_design(
 
     ``two-level``: of the questions a simple random sample is opened, 2.5 times the share of the triples up to 30% of
     these, from there on less (75% to all); in these each triple is drawn independently of the others, with a
-    probability that grows with what a Yes would change in nDCG@20 and AP@20 of the pooled runs. ``whole-questions``: all triples of the opened questions are drawn.
+    probability that grows with what a Yes would change in nDCG@20 and AP@20 of the pooled runs. ``whole-questions``:
+    all triples of the opened questions are drawn.
 
     A greater share of the same seed contains the sample of a smaller one, so that judging can go on.
 

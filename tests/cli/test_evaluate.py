@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.program import exit_code, kgtrec
@@ -36,3 +38,24 @@ def test_of_what_intervals_are_is_told_where_there_is_one(tmp_path, capsys):
     run.write_text("".join(f"{q} Q0 {'ab'[i % 2]} 1 2.0 one\n" for i, q in enumerate(ids)))
     kgtrec("evaluate", qrels, run, "-m", "RR", "--confidence", "0.95")
     assert capsys.readouterr().err == "note: 95% intervals are over other test sets of as many questions like these\n"
+
+
+def test_strata_have_the_measures_over_answers(tmp_path, capsys):
+    """By default, and one that is over questions is refused with a way out; so are quantiles of nothing."""
+    cities = Path(__file__).parents[2] / "examples" / "cities"
+    folder, ranks = tmp_path / "cities", tmp_path / "ranks"
+    kgtrec("questions", cities, "--out", folder)
+    kgtrec("rank", folder, "--baseline", "rules", "--out", ranks)
+    capsys.readouterr()
+    kgtrec("evaluate", folder, ranks, "--per", "popularity", "--quantiles", "2")
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split()[2:] == ["micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10"]
+    assert [row.split()[1:4] for row in rows] == [["1", "to", "8"], ["10", "to", "11"]]
+    for options, message in (
+        (("--per", "half-link", "-m", "AP@20"), "whose answers differ in half-links; use measures over answers"),
+        (("--weights", "popularity", "-m", "RR"), "whose answers differ in popularity; use measures over answers"),
+        (("--quantiles", "3"), "expected quantiles only of popularity or anchor-popularity"),
+        (("--ties", "all", "--quantiles", "3"), "--quantiles with --ties all"),
+    ):
+        assert exit_code("evaluate", folder, ranks, *options) == 2
+        assert message in capsys.readouterr().err

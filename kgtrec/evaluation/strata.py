@@ -1,0 +1,128 @@
+"""Strata of the answers by what train says of them: popularity of entities, and half-links."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.collection.popularity import degrees
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import CollectionError, KgtrecError, whole_number
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted
+
+HALF_LINKS = ("both", "anchor only", "answer only", "none")  # which half-links of an answer train has
+Codes = NDArray[np.int32]
+_MOST = 1_000  # quantiles
+
+
+class TrainStrata:
+    """The answers of qrels, one row per relevant judgement, and what the train triples say of them.
+
+    Parameters
+    ----------
+    qrels : Qrels
+    collection : Collection, optional
+        Its train triples and the topics of the questions. Entities that it lacks have degree 0.
+    what : str
+        What they are needed for, for messages.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no collection.
+    CollectionError
+        If it has no train triples, or lacks a question.
+    """
+
+    def __init__(self, qrels: Qrels, collection: Collection | None, what: str) -> None:
+        if collection is None:
+            raise KgtrecError(f"{what} needs train triples, and qrels alone have none: give a collection")
+        if len(collection.train) == 0:
+            raise CollectionError(
+                f"{what} needs train triples, and this collection has none: build one from train, valid and test "
+                "(kgtrec questions)"
+            )
+        relevant = qrels.grade >= 1
+        self._topics, self._train = collection.questions, collection.train
+        self._topic = collection.topics_of(qrels.questions)
+        self._question = qrels.question[relevant]
+        self._answer = collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]
+
+    @cached_property
+    def _degree(self) -> NDArray[np.int64]:
+        """(entities + 1,) the last is that of unknown entities, which have code -1."""
+        return np.append(degrees(self._train), 0)
+
+    @property
+    def popularity(self) -> NDArray[np.int64]:
+        """(answers,) degree in train of each answer."""
+        return self._degree[self._answer]
+
+    def of(self, per: str, quantiles: int) -> tuple[Codes, list[str]]:
+        """Return the stratum of each answer, or of each question per "anchor-popularity", and the names of the strata.
+
+        Popularity is cut at quantiles over the answers, that of the anchor too; see :func:`cut`.
+        """
+        if per == "half-link":
+            return self._half_links(), list(HALF_LINKS)
+        if per == "popularity":
+            return cut(self.popularity, self.popularity, quantiles)
+        degree = self._degree[self._topics.anchor[self._topic]]
+        return cut(degree, degree[self._question], quantiles)
+
+    def _half_links(self) -> Codes:
+        """(answers,) row in ``HALF_LINKS``.
+
+        A triple (h, r, t) has the half-links (h, r) and (r, t), each seen if a train triple has it. One of them holds
+        the anchor of the question, the other one the answer.
+
+        References
+        ----------
+        Gregucci et al. (2026), arXiv:2606.18001. They divide test triples; the names of the four parts are ours.
+        """
+        topic = self._topic[self._question]
+        triples, width = self._topics.triples(topic, self._answer), len(self._train.relations)
+        is_seen = [
+            is_among_sorted(
+                end.astype(np.int64) * width + triples.relation,
+                distinct(own.astype(np.int64) * width + self._train.relation),
+            )
+            for end, own in ((triples.head, self._train.head), (triples.tail, self._train.tail))
+        ]
+        is_head = self._topics.is_head[topic]
+        anchor, answer = np.where(is_head, is_seen[::-1], is_seen)
+        return (2 * ~anchor + ~answer).astype(np.int32)
+
+
+def cut(degree: NDArray[np.int64], counted: NDArray[np.int64], quantiles: int) -> tuple[Codes, list[str]]:
+    """Cut degrees at the quantiles of some of them, so that each stratum holds about as many of these.
+
+    Parameters
+    ----------
+    degree : (n,) int array
+    counted : (m,) int array
+        The degrees of which the quantiles are taken.
+    quantiles : int
+        How many strata. Equal degrees are never separated, so that there may be fewer.
+
+    Returns
+    -------
+    (n,) int array, list of str
+        The stratum of each degree, and the least and the most of each stratum, ascending.
+
+    Examples
+    --------
+    >>> degree = np.array([9, 1, 1, 1, 4, 7])
+    >>> strata, names = cut(degree, degree, 3)
+    >>> strata.tolist(), names
+    ([2, 0, 0, 0, 1, 2], ['1', '4', '7 to 9'])
+    """
+    place = np.arange(1, whole_number("quantiles", quantiles, 2, _MOST)) * len(counted)
+    ends = distinct(np.sort(counted)[-(-place // quantiles) - 1]) if len(counted) else counted
+    used, stratum = np.unique(np.searchsorted(ends, degree), return_inverse=True)
+    own = [degree[stratum == place] for place in range(len(used))]
+    ranges = [dict.fromkeys((str(part.min()), str(part.max()))) for part in own]
+    return stratum.astype(np.int32), [" to ".join(ends) for ends in ranges]
