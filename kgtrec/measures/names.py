@@ -61,7 +61,7 @@ _NEIGHBOURS = {
     "retrievalmrr": "RR",
 }
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
-_SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "R", "RBP", "Rprec", "Rprec_mult", "relative_P"})
+_SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "Q", "R", "RBP", "RBPResidual", "Rprec", "Rprec_mult", "relative_P"})
 
 
 @dataclass(frozen=True, slots=True)
