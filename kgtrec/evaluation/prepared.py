@@ -222,7 +222,7 @@ def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown:
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
     ranks, is_open = (answers.best, answers.worst), leaves_order_open(matched.ties, measure)
-    value = measure.expected(*ranks) if is_open else measure(answers.rank)
+    value = measure.of_answers(answers, is_open=is_open)
     group = np.arange(len(value), dtype=np.int32) if breakdown.group is None else breakdown.group[answers.question]
     open_ranks = ranks if is_open and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)

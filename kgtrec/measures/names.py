@@ -157,6 +157,14 @@ class ParsedMeasure:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""
         return self.record.value(*inputs, **self.own_parameters)
 
+    def of_answers(self, ranks: Any, *, is_open: bool) -> NDArray[np.float64]:
+        """Values of answers; their means over the orders of tied candidates if the order is open.
+
+        ``ranks`` has the columns ``rank``, ``best``, ``worst`` and ``candidates``.
+        """
+        sizes = (ranks.candidates,) if self.record.sees_candidates else ()
+        return self.expected(ranks.best, ranks.worst, *sizes) if is_open else self(ranks.rank, *sizes)
+
     def expected(self, *inputs: Any) -> NDArray[np.float64]:
         """Return means of the items' values over all orders of tied candidates.
 

@@ -117,6 +117,21 @@ def power(best: Counts, worst: Counts, p: float) -> Values:
     return sum_powers(best - 1, worst - best + 1, p) / (worst - best + 1)
 
 
+def power_above_last(best: Counts, worst: Counts, candidates: Counts, alpha: float) -> Values:
+    """E[(r ** -alpha - N ** -alpha) / (1 - N ** -alpha)], see :func:`answer_measures.power_above_last`.
+
+    Examples
+    --------
+    >>> power_above_last(np.array([1]), np.array([2]), np.array([4]), alpha=1.0).round(6)
+    array([0.666667])
+    """
+    most, single = np.log(np.maximum(candidates, 2)), worst - best + 1
+    if alpha == 0:
+        return 1.0 - sum_logs(best - 1, single) / single / most
+    last = np.exp(-alpha * most)
+    return (sum_powers(best - 1, single, alpha) / single - last) / (1.0 - last)
+
+
 # over questions: the best relevant candidate
 
 
