@@ -229,6 +229,7 @@ _of_gains(
     parameters={"beta": 1.0},
     rules={"beta": Rule(float, low=0.0)},
     expected=expected_ties.q_measure,
+    aliases={"Q-measure": {}},
     credit=credit.q_measure,
 )
 _of_relevant(

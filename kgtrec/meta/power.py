@@ -42,7 +42,7 @@ _TEST_NAMES = {
     "questions": "t, other questions",
 }
 Resample = Literal["question", "item"]
-#: units that the last two resample and shuffle; the first is the default
+#: units that the bootstrap and Tukey's test resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: the test that a summary reports: the first of these that was made
 MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey", "sign", "questions")
@@ -417,7 +417,7 @@ def power(
     Chu et al. (2021). Evaluating relevance judgments with pairwise discriminative power. CIKM. Theirs is the entropy of
     orders of documents under scores that people's preferences between grades give, which needs such preferences and no
     systems, and for right and wrong answers depends on their numbers alone; ``sign`` asks of the systems' own lists
-    whether the judgements tell two of them apart.
+    whether the judgements distinguish two of them.
 
     Examples
     --------
