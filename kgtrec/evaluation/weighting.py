@@ -65,9 +65,10 @@ class Weighting:
 
     def of(self, items: ItemValues, measure: AnyMeasure) -> NDArray[np.float64] | None:
         """Return (n,) weights of the items of a measure; None if all count equally."""
-        weights = _fixed(measure) or self._weights
-        if weights == "popularity":
+        fixed = _fixed(measure)
+        if fixed == "popularity":
             return self._by_popularity(measure)
+        weights = fixed or self._weights
         if weights is None or measure.record.aggregate == "sum":
             return None
         if weights == "question":
