@@ -55,8 +55,9 @@ class Weighting:
         """Warn of measures that fix other weights than these."""
         for measure in measures:
             fixed = _fixed(measure)
-            if fixed is not None and self._weights not in (None, fixed):
-                how = "weighs answers by beta" if fixed == "popularity" else f"counts each {fixed} equally"
+            by_beta = fixed == "popularity"  # no weights that a caller can ask for
+            if fixed is not None and self._weights not in (None, None if by_beta else fixed):
+                how = "weighs answers by beta" if by_beta else f"counts each {fixed} equally"
                 warn(f"{measure.label} {how} by definition; the weights do not change it")
 
     def by_question(self, measure: AnyMeasure) -> bool:
